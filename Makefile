@@ -1,0 +1,84 @@
+# `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is fetched into .venv.
+PYTHON ?= python3
+JOBS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard csrc/*)
+
+LOWEST_VENV := .venv-lowest
+LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
+LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*'
+
+# A module's tests stay on one worker, so that what its fixtures draw is drawn once.
+PYTEST := -m pytest -n $(JOBS) --dist loadscope
+
+# Without it scikit-learn's common checks skip the array API ones.
+export SCIPY_ARRAY_API := 1
+
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test mutants clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make test         lint, types, tests, docstring examples, and a built wheel tried away from the source'
+	@echo 'make demo         the example on handwritten digits'
+	@echo 'make test-full    test, then the long tests, the pure wheel and the mutants'
+	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
+	@echo 'make lint         ruff and mypy'
+	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
+	@echo 'make mutants      break the code on purpose and see that the tests notice'
+	@echo 'make clean        remove what these targets made'
+
+# Installed again only when the build changed: Python files are used from src as they are.
+$(INSTALLED): $(BUILT_FROM)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+$(LOWEST_INSTALLED): $(BUILT_FROM)
+	test -x $(LOWEST_VENV)/bin/python || $(PYTHON) -m venv $(LOWEST_VENV)
+	$(LOWEST_VENV)/bin/python -m pip install --quiet --editable '.[test]' $(LOWEST)
+	touch $@
+
+test: lint check wheel-test
+
+lint: $(INSTALLED)
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+	$(BIN)/python -m mypy
+
+check: $(INSTALLED)
+	$(BIN)/python $(PYTEST) -m 'not full'
+
+# -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
+# then borrowed from .venv by path.
+define try_wheel
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(1) $(BIN)/python -m build --outdir "$$folder/dist" . > "$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; } && \
+	$(BIN)/python -m pip install --quiet --no-deps --target "$$folder/site" "$$folder"/dist/*.whl && \
+	smoke=$$PWD/tests/wheel_smoke.py && python=$$PWD/$(BIN)/python && \
+	borrowed=$$("$$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+	cd "$$folder" && PYTHONPATH="$$folder/site:$$borrowed" "$$python" -S -P "$$smoke" "$$folder/site" $(2)
+endef
+
+wheel-test: $(INSTALLED)
+	$(call try_wheel,,compiled)
+
+pure-wheel-test: $(INSTALLED)
+	$(call try_wheel,CXX=false,pure)
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/digits.py
+
+test-full: test pure-wheel-test mutants
+	$(BIN)/python $(PYTEST) -m full
+
+test-lowest: $(LOWEST_INSTALLED)
+	$(LOWEST_VENV)/bin/python $(PYTEST) -m 'not full'
+
+mutants: $(INSTALLED)
+	$(BIN)/python tests/mutants.py
+
+clean:
+	rm -rf $(VENV) $(LOWEST_VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,238 @@
+"""The compiled core against naive mathematics, on every instruction set of this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard as hadamard_matrix
+
+from mercer import _core
+
+FORCED = os.environ.get("MERCER_ISA", "")
+LIBRARY = _core._load()
+ISAS = () if LIBRARY is None else _core._supported(LIBRARY)
+WIDTHS = [2**k for k in range(13)]
+DTYPES = [np.float32, np.float64]
+
+compiled = pytest.mark.skipif(FORCED == "none", reason="MERCER_ISA=none asks for no compiled core")
+
+
+@pytest.fixture(params=ISAS or ["missing"])
+def isa(request, monkeypatch):
+    """Each instruction set of this machine in turn, put in the place of the one that was picked."""
+    if LIBRARY is None:
+        (pytest.skip if FORCED == "none" else pytest.fail)("the compiled core was not built")
+    monkeypatch.setattr(_core, "_TABLE", _core._kernels(LIBRARY, request.param))
+    return request.param
+
+
+def normal(rows, width, dtype, seed=0):
+    return np.random.default_rng([seed, rows, width]).standard_normal((rows, width)).astype(dtype)
+
+
+def run(code, isa=None, path=(), flags=()):
+    """Run Python code in a process of its own, with MERCER_ISA and PYTHONPATH set as given."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("MERCER_ISA", "PYTHONPATH")}
+    if isa is not None:
+        environment["MERCER_ISA"] = isa
+    if path:
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, path))
+    return subprocess.run(
+        [sys.executable, *flags, "-c", code], env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+@compiled
+def test_the_library_is_built_and_the_best_instruction_set_picked():
+    assert _core.AVAILABLE
+    assert ISAS[-1] == "baseline"
+    assert (FORCED or ISAS[0]) == _core.ISA
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_agrees_with_the_matrix(isa, width, dtype):
+    H = hadamard_matrix(width, dtype=np.float64)
+    for rows in (1, 2, 3, 5, 17):
+        X = normal(rows, width, dtype)
+        Z = X.copy()
+        _core.hadamard(Z)
+        assert Z.dtype == dtype
+        # Each number is a sum of `width` terms in log2(width) rounded levels.
+        exact = X.astype(np.float64)
+        bound = np.finfo(dtype).eps * width.bit_length() * np.abs(exact).sum(axis=1, keepdims=True)
+        assert (np.abs(Z - exact @ H) <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_is_exact_on_small_integers(isa, width, dtype):
+    X = np.random.default_rng(width).integers(-8, 9, (3, width)).astype(dtype)
+    Z = X.copy()
+    _core.hadamard(Z)
+    np.testing.assert_array_equal(Z, X @ hadamard_matrix(width).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [*WIDTHS, 2**15, 2**16, 2**17, 2**20])
+def test_twice_is_the_width_times_the_identity(isa, width, dtype):
+    X = np.random.default_rng(width).integers(-3, 4, (2, width)).astype(dtype)
+    Z = X.copy()
+    _core.hadamard(Z)
+    np.testing.assert_array_equal(Z[:, 0], X.sum(axis=1))
+    _core.hadamard(Z)
+    np.testing.assert_array_equal(Z, width * X)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [2**13, 2**15, 2**16, 2**18])
+def test_a_long_row_agrees_with_two_short_transforms(isa, width, dtype):
+    """H of length ab is H_a kron H_b: the recursion for rows beyond the cache against the matrix."""
+    X = np.random.default_rng(width).integers(-3, 4, (1, width)).astype(dtype)
+    Z = X.copy()
+    _core.hadamard(Z)
+    short = 256
+    expected = (hadamard_matrix(width // short) @ X.reshape(-1, short).astype(np.int64)) @ hadamard_matrix(short)
+    np.testing.assert_array_equal(Z.ravel(), expected.ravel())
+
+
+@compiled
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [*WIDTHS, 2**16])
+def test_all_instruction_sets_give_the_same_bits(width, dtype, monkeypatch):
+    X = normal(3, width, dtype)
+    results = []
+    for isa in ISAS:
+        monkeypatch.setattr(_core, "_TABLE", _core._kernels(LIBRARY, isa))
+        results.append(X.copy())
+        _core.hadamard(results[-1])
+    assert len({Z.tobytes() for Z in results}) == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_writes_nothing_but_its_rows(isa, width, dtype):
+    """The padded tail of short rows and the start at any number: what lies before and after stays as it was."""
+    for rows in (1, 3, 7):
+        for start in (1, 3):
+            memory = np.full(rows * width + 64, 7, dtype)
+            X = memory[start : start + rows * width].reshape(rows, width)
+            X[:] = normal(rows, width, dtype)
+            expected = X.copy()
+            _core.hadamard(X)
+            _core.hadamard(expected)
+            np.testing.assert_array_equal(X, expected)
+            assert (memory[:start] == 7).all()
+            assert (memory[start + rows * width :] == 7).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_threads_give_the_same_bits(isa, dtype):
+    X = normal(4096, 256, dtype)
+    whole = X.copy()
+    _core.hadamard(whole)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(_core.hadamard, np.split(X, 64)))
+    np.testing.assert_array_equal(X, whole)
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (0, 1)])
+def test_no_rows(isa, shape):
+    _core.hadamard(np.empty(shape))
+
+
+READ_ONLY = np.zeros((2, 4))
+READ_ONLY.flags.writeable = False
+UNALIGNED = np.zeros(2 * 4 * 8 + 1, np.uint8)[1:].view(np.float64).reshape(2, 4)
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        ([[1.0, 2.0]], TypeError, "NumPy array, got list"),
+        (np.zeros((2, 4), np.int64), TypeError, "float32 or float64.*<i8"),
+        (np.zeros((2, 4), np.float16), TypeError, "float32 or float64.*<f2"),
+        (np.zeros((2, 4), ">f8"), TypeError, "byte order, got >f8"),
+        (np.zeros(4), ValueError, r"2 dimensions, got shape \(4,\)"),
+        (np.zeros((2, 2, 2)), ValueError, "2 dimensions"),
+        (np.zeros((2, 0)), ValueError, "power of two, got 0"),
+        (np.zeros((2, 6)), ValueError, "power of two, got 6"),
+        (np.zeros((2, 8))[:, ::2], ValueError, "C-contiguous"),
+        (np.zeros((4, 4), order="F"), ValueError, "C-contiguous"),
+        (UNALIGNED, ValueError, "aligned"),
+        (READ_ONLY, ValueError, "read-only"),
+    ],
+)
+def test_bad_input_is_named(X, error, message):
+    with pytest.raises(error, match=message):
+        _core.hadamard(X)
+
+
+SHOW = "from mercer import _core; print(_core.ISA, _core.AVAILABLE)"
+
+
+@compiled
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+def test_an_instruction_set_can_be_forced(name):
+    result = run(SHOW, isa=name)
+    if name in ISAS:
+        assert result.stdout.split() == [name, "True"], result.stderr
+    else:
+        assert result.returncode != 0
+        assert f"ValueError: MERCER_ISA={name}, but this machine and build support only" in result.stderr
+
+
+def test_an_empty_variable_forces_nothing():
+    assert run(SHOW, isa="").stdout == run(SHOW).stdout
+
+
+def test_an_unknown_instruction_set_is_refused():
+    result = run(SHOW, isa="sse9")
+    assert result.returncode != 0
+    assert "ValueError: MERCER_ISA must be one of avx512, avx2, baseline or none, got 'sse9'" in result.stderr
+
+
+@compiled
+def test_a_machine_without_the_forced_instruction_set_is_told(monkeypatch):
+    monkeypatch.setattr(_core, "_supported", lambda library: ("baseline",))
+    with pytest.raises(ValueError, match="MERCER_ISA=avx2, but this machine and build support only baseline"):
+        _core._pick("avx2")
+    assert _core._pick("")[0] == "baseline"
+
+
+def test_none_leaves_the_library_unloaded():
+    code = """
+import ctypes
+ctypes.CDLL = None  # loading anything would fail
+import numpy as np
+from mercer import _core
+assert _core.ISA is None and not _core.AVAILABLE
+try:
+    _core.hadamard(np.zeros((1, 2)))
+except RuntimeError as error:
+    print(error)
+"""
+    # NumPy itself loads libraries through ctypes on some platforms, so it comes first.
+    result = run("import numpy" + code, isa="none")
+    assert "compiled core is not loaded" in result.stdout, result.stderr
+
+
+def test_works_without_the_library(tmp_path):
+    """A copy of the package without the shared object, as in a pure wheel."""
+    source = Path(_core.__file__).parent
+    shutil.copytree(source, tmp_path / "mercer", ignore=shutil.ignore_patterns("*.so", "*.dylib", "*.dll"))
+    # Without site, so that an editable install cannot come first; the dependencies are then given by path.
+    options = {"path": [tmp_path, Path(np.__file__).parents[1]], "flags": ["-S", "-P"]}
+    result = run("import mercer; print(mercer.__path__); " + SHOW, **options)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [repr([str(tmp_path / "mercer")]), "None False"]
+    result = run(SHOW, isa="avx2", **options)
+    assert "ValueError: MERCER_ISA=avx2, but this installation of mercer has no compiled core" in result.stderr

@@ -1,0 +1,35 @@
+"""Try a wheel installed away from the source, for ``make wheel-test``: ``wheel_smoke.py FOLDER compiled|pure``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+
+def main(folder: str, kind: str) -> None:
+    import numpy as np
+
+    import mercer
+    from mercer import _core
+
+    installed = Path(folder, "mercer").resolve()
+    assert mercer.__file__ is not None
+    assert Path(mercer.__file__).resolve().parent == installed, f"mercer came from {mercer.__file__}"
+    assert (installed / "py.typed").is_file(), "py.typed is not in the wheel"
+    assert (kind == "compiled") == _core.AVAILABLE, f"a {kind} wheel, but the instruction set is {_core.ISA}"
+
+    (tags,) = Path(folder).glob("mercer-*.dist-info/WHEEL")
+    pure = "Tag: py3-none-any" in tags.read_text(encoding="utf-8")
+    assert pure == (kind == "pure"), tags.read_text(encoding="utf-8")
+
+    if hasattr(mercer, "TensorSketch"):
+        X = np.random.default_rng(0).standard_normal((20, 5))
+        Z = mercer.TensorSketch(n_components=64, random_state=0).fit_transform(X)
+        assert Z.shape == (20, 64)
+        assert np.isfinite(Z).all()
+    print(f"mercer {version('mercer')}: the {kind} wheel works, instruction set {_core.ISA}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
