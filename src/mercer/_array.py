@@ -1,0 +1,165 @@
+"""The only file that knows NumPy, torch, CuPy, SciPy's sparse matrices and devices.
+
+A map's ``_apply`` is written once, with the few operations below and whatever the array's own namespace offers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import array_api_compat.numpy as numpy_namespace
+import numpy as np
+import scipy.fft
+import scipy.sparse as sp
+from array_api_compat import array_namespace, is_cupy_array, is_numpy_array, is_torch_array
+from array_api_compat import device as device_of
+
+from . import _core
+
+Array = Any
+
+
+def is_foreign(X: Any) -> bool:
+    """Whether X lives in torch or CuPy, where scikit-learn's validation must not touch it."""
+    return is_torch_array(X) or is_cupy_array(X)
+
+
+def namespace(X: Array) -> Any:
+    """The array namespace of X's dense form."""
+    return numpy_namespace if sp.issparse(X) else array_namespace(X)
+
+
+def to_numpy(X: Array) -> Any:
+    """X as a NumPy array (SciPy sparse matrices stay as they are)."""
+    if is_torch_array(X):
+        return X.detach().cpu().numpy()
+    return X.get() if is_cupy_array(X) else X
+
+
+def send(parameters: Any, like: Array) -> Any:
+    """The tree of parameters on the device of ``like``, its floating arrays in ``like``'s precision."""
+    if isinstance(parameters, tuple):
+        parts = [send(part, like) for part in parameters]
+        return type(parameters)(*parts) if hasattr(parameters, "_fields") else tuple(parts)
+    floating = np.issubdtype(parameters.dtype, np.floating)
+    if sp.issparse(like) or is_numpy_array(like):
+        return parameters.astype(like.dtype, copy=False) if floating else parameters
+    xp = namespace(like)
+    sent = xp.asarray(parameters, device=device_of(like))
+    return xp.astype(sent, like.dtype) if floating else sent
+
+
+def check_foreign(X: Array) -> Array:
+    """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one."""
+    xp = namespace(X)
+    if X.ndim != 2:
+        raise ValueError(f"expected a 2-dimensional array of rows, found {X.ndim} dimension(s)")
+    if X.dtype not in (xp.float32, xp.float64):
+        raise ValueError(f"expected float32 or float64, found {X.dtype}")
+    if not bool(xp.all(xp.isfinite(X))):
+        raise ValueError("Input X contains NaN or infinity.")
+    return X
+
+
+def dense(X: Array) -> Array:
+    """A tile as a dense array."""
+    return X.toarray() if sp.issparse(X) else X
+
+
+def product(X: Array, matrix: Array) -> Array:
+    """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
+    return X @ matrix
+
+
+def squares(X: Array) -> Array:
+    """The squared norm of every row."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return namespace(X).sum(X * X, axis=1)
+
+
+def affine(X: Array, scale: float, constant: float) -> Array:
+    """``scale * X`` with one more column of ``constant``; nothing is appended when the constant is 0."""
+    scaled = X if scale == 1.0 else X * scale
+    if constant == 0.0:
+        return scaled
+    column = ones(X, 1) * constant
+    if sp.issparse(X):
+        return sp.hstack([scaled, column], format="csr", dtype=X.dtype)
+    return namespace(X).concat([scaled, column], axis=1)
+
+
+def ones(X: Array, width: int) -> Array:
+    """Columns of ones beside the rows of X."""
+    if sp.issparse(X):
+        return np.ones((X.shape[0], width), dtype=X.dtype)
+    return namespace(X).ones((X.shape[0], width), dtype=X.dtype, device=device_of(X))
+
+
+def pad(X: Array, width: int) -> Array:
+    """Dense X with zero columns up to ``width``."""
+    X = dense(X)
+    missing = width - X.shape[1]
+    if missing == 0:
+        return X
+    return namespace(X).concat([X, 0.0 * ones(X, missing)], axis=1)
+
+
+def count_sketch(X: Array, buckets: Array, signs: Array, width: int) -> Array:
+    """Add ``signs[j] * X[:, j]`` into column ``buckets[j]`` of a dense result, O(nnz) for sparse X."""
+    if is_torch_array(X):
+        sketch = X.new_zeros((X.shape[0], width))
+        return sketch.index_add_(1, buckets.long(), X * signs.to(X.dtype))
+    if is_cupy_array(X):
+        xp = namespace(X)
+        sketch = xp.zeros((X.shape[0], width), dtype=X.dtype)
+        xp.add.at(sketch, (slice(None), buckets), X * signs)
+        return sketch
+    # One +-1 in every row of the hashing matrix: SciPy then adds in column order, the same for any cut of the rows.
+    hashing = sp.csr_array(
+        (signs.astype(X.dtype), buckets, np.arange(len(buckets) + 1, dtype=np.int32)), shape=(len(buckets), width)
+    )
+    if sp.issparse(X):
+        return (X @ hashing).toarray()
+    return np.ascontiguousarray((hashing.T @ X.T).T)
+
+
+def hadamard(X: Array) -> Array:
+    """The unnormalised Walsh-Hadamard transform of the last axis, in natural order; the width is a power of two."""
+    if isinstance(X, np.ndarray) and _core.AVAILABLE:
+        result = np.array(X, order="C").reshape(-1, X.shape[-1])
+        _core.hadamard(result)
+        return result.reshape(X.shape)
+    return hadamard_reference(X)
+
+
+def hadamard_reference(X: Array) -> Array:
+    """What :func:`hadamard` computes, in any array namespace and without the compiled core."""
+    xp = namespace(X)
+    shape, width, half = X.shape, X.shape[-1], 1
+    while half < width:
+        pairs = xp.reshape(X, (-1, width // (2 * half), 2, half))
+        upper, lower = pairs[:, :, 0, :], pairs[:, :, 1, :]
+        X = xp.stack([upper + lower, upper - lower], axis=2)
+        half *= 2
+    return xp.reshape(X, shape)
+
+
+def rfft(X: Array) -> Array:
+    """The half spectrum of real rows, in their own precision."""
+    # SciPy's transform is the one that vectorises over rows and keeps float32 in every supported version.
+    return scipy.fft.rfft(X, axis=1) if isinstance(X, np.ndarray) else namespace(X).fft.rfft(X, axis=1)
+
+
+def irfft(spectrum: Array, width: int) -> Array:
+    """The real rows of this half spectrum."""
+    if isinstance(spectrum, np.ndarray):
+        return scipy.fft.irfft(spectrum, n=width, axis=1)
+    return namespace(spectrum).fft.irfft(spectrum, n=width, axis=1)
+
+
+def interleave(real: Array, imaginary: Array, width: int) -> Array:
+    """Columns real_0, imaginary_0, real_1, ... cut to ``width``."""
+    xp = namespace(real)
+    both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], -1))
+    return both[:, :width]

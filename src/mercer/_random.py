@@ -1,0 +1,125 @@
+"""The only file where randomness enters.
+
+A :class:`Stream` is an endless, addressable supply of raw 64-bit words: Philox keyed by the seed and a path of names.
+Everything else (signs, buckets, permutations, normals) is made from those words here, so that a new NumPy release
+cannot change a map, and the same integer gives the same parameters on every machine.
+
+Draws are laid out feature by feature, so the first features of a larger map are the features of the smaller one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+SEED_BITS = 128
+
+
+def as_seed(random_state: Any) -> int:
+    """Return the integer that names the randomness: an int is itself, anything else yields 128 bits once.
+
+    >>> as_seed(7)
+    7
+    """
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        seed = int(random_state)
+        if not 0 <= seed < 1 << SEED_BITS:
+            raise ValueError(f"random_state must be an integer in [0, 2**{SEED_BITS}), found {seed}")
+        return seed
+    if random_state is None:
+        entropy = np.random.SeedSequence().entropy
+        assert isinstance(entropy, int)
+        return entropy
+    if isinstance(random_state, np.random.Generator):
+        words = random_state.integers(0, 1 << 32, size=4, dtype=np.uint64)
+    elif isinstance(random_state, np.random.RandomState):
+        words = random_state.randint(0, 1 << 32, size=4, dtype=np.uint64)
+    else:
+        raise ValueError(
+            "random_state must be an int, a numpy Generator, a numpy RandomState or None, "
+            f"found {type(random_state).__name__}"
+        )
+    return sum(int(word) << (32 * place) for place, word in enumerate(words))
+
+
+class Stream:
+    """Random words under an address; ``stream.child(...)`` is an independent stream.
+
+    Every draw starts at the beginning of its stream, so one stream serves one quantity: ``child`` names the next.
+
+    >>> rng = Stream(0, "example")
+    >>> rng.child("signs").signs((2, 3)).shape
+    (2, 3)
+    >>> bool((rng.words(5)[:3] == rng.words(3)).all())
+    True
+    """
+
+    def __init__(self, seed: int, *path: str | int):
+        self.seed = seed
+        self.path = path
+
+    def child(self, *names: str | int) -> Stream:
+        """The independent stream that is filed under these names."""
+        return Stream(self.seed, *self.path, *names)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """The first ``count`` raw words."""
+        # The type stands in the address so that child(1) and child("1") differ; the separator cannot occur in a repr.
+        address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
+        key = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=16).digest(), "little")
+        return np.random.Philox(key=key).random_raw(count)
+
+    def _bits(self, count: int) -> NDArray[np.uint8]:
+        octets = self.words(-(-count // 64)).astype("<u8", copy=False).view(np.uint8)
+        return np.unpackbits(octets, count=count, bitorder="little")
+
+    def signs(self, shape: tuple[int, ...]) -> NDArray[np.int8]:
+        """Independent fair signs, +1 or -1."""
+        bits = self._bits(int(np.prod(shape)))
+        return (1 - 2 * bits.view(np.int8)).reshape(shape)
+
+    def quarter_turns(self, shape: tuple[int, ...]) -> NDArray[np.int8]:
+        """Independent fair complex signs 1, i, -1, -i, as the exponents 0, 1, 2, 3 of i."""
+        bits = self._bits(2 * int(np.prod(shape))).view(np.int8)
+        return (bits[0::2] + 2 * bits[1::2]).reshape(shape)
+
+    def buckets(self, count: int, shape: tuple[int, ...]) -> NDArray[np.int32]:
+        """Independent uniform integers in [0, count), count < 2**31."""
+        words = self.words(int(np.prod(shape)))
+        size = np.uint64(count)
+        half = np.uint64(32)
+        low = (words & np.uint64(0xFFFFFFFF)) * size
+        # The high word of the 96-bit product: uniform up to count / 2**64, without a rejection loop.
+        high = ((words >> half) * size + (low >> half)) >> half
+        return high.astype(np.int32).reshape(shape)
+
+    def hashes(self, bits: int, shape: tuple[int, ...]) -> NDArray[np.int32]:
+        """Independent uniform integers of so many bits; fewer bits are the low bits of more."""
+        words = self.words(int(np.prod(shape)))
+        return (words & np.uint64((1 << bits) - 1)).astype(np.int32).reshape(shape)
+
+    def permutation(self, count: int) -> NDArray[np.int32]:
+        """A uniformly random order of 0 .. count-1."""
+        return np.argsort(self.words(count), kind="stable").astype(np.int32)
+
+    def uniforms(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Independent uniforms inside (0, 1), never 0 nor 1."""
+        words = self.words(int(np.prod(shape))) >> np.uint64(12)
+        return ((words.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
+
+    def normals(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Independent standard normals."""
+        return ndtri(self.uniforms(shape))
+
+    def categories(self, probabilities: NDArray[np.float64], count: int) -> NDArray[np.int32]:
+        """Independent indices, index i with its probability."""
+        edges = np.cumsum(probabilities)
+        # Rounding may leave the last edge below 1; a draw beyond it must fall on an index of positive probability.
+        last = int(np.flatnonzero(probabilities)[-1])
+        found = np.searchsorted(edges / edges[-1], self.uniforms((count,)), side="right")
+        return np.minimum(found, last).astype(np.int32)

@@ -1,0 +1,33 @@
+"""Exact kernels and their algebra: what a feature map approximates."""
+
+from ._base import Kernel
+from .algebra import Composition, Product, Scaled, Sum
+from .cauchy import Cauchy
+from .exponential import Exponential
+from .gaussian import Gaussian
+from .laplacian import Laplacian
+from .maclaurin import Maclaurin
+from .matern import Matern
+from .parse import KernelSyntaxError, parse
+from .polynomial import Linear, Polynomial
+from .vovk import VovkInfinite, VovkReal
+
+__all__ = [
+    "Cauchy",
+    "Composition",
+    "Exponential",
+    "Gaussian",
+    "Kernel",
+    "KernelSyntaxError",
+    "Laplacian",
+    "Linear",
+    "Maclaurin",
+    "Matern",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "Sum",
+    "VovkInfinite",
+    "VovkReal",
+    "parse",
+]

@@ -1,0 +1,81 @@
+"""Bandwidths learned from rows: ``"scale"`` and ``"median"``."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._families import manhattan_distances, squared_distances
+
+RULES = ("scale", "median")
+MEDIAN_ROWS = 1000
+
+
+def check_bandwidth(name: str, value: Any) -> None:
+    """A bandwidth is a positive number or the name of a rule."""
+    if isinstance(value, str) and value in RULES:
+        return
+    check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}")
+
+
+def check_positive(name: str, value: Any, alternatives: str = "") -> None:
+    """A positive finite number."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be a positive finite number{alternatives}, found {value!r}")
+
+
+def check_degree(name: str, value: Any) -> None:
+    """A whole number, at least 1."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
+
+
+def total_variance(rows: Any) -> float:
+    """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
+    count, mean, deviation = 0, 0.0, 0.0
+    for block in rows.blocks():
+        size = block.shape[0] * block.shape[1]
+        block = block.astype(np.float64)
+        here = float(block.sum()) / size
+        # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between blocks.
+        deviation += _squared_deviation(block, here) + (here - mean) ** 2 * count * size / (count + size)
+        mean += (here - mean) * size / (count + size)
+        count += size
+    variance = deviation / count
+    if not variance > 1e-28 * mean**2:
+        raise ValueError("'scale' needs rows that vary: every entry of X is (nearly) the same; give a number instead")
+    return rows.n_features * variance
+
+
+def _squared_deviation(block: Any, mean: float) -> float:
+    """The sum of (entry - mean)^2 over all entries."""
+    if not sp.issparse(block):
+        return float(((block - mean) ** 2).sum())
+    block.sum_duplicates()
+    return float(((block.data - mean) ** 2).sum()) + (block.shape[0] * block.shape[1] - block.nnz) * mean**2
+
+
+def _median(distances: Callable[[Any, Any], Any], rows: Any) -> float:
+    sample = rows.sample(MEDIAN_ROWS).astype(np.float64)
+    matrix = distances(sample, sample)
+    pairs = matrix[np.triu_indices_from(matrix, k=1)]
+    positive = pairs[pairs > 0]
+    if positive.size == 0:
+        raise ValueError("'median' needs rows that differ: all sampled rows are equal; give a number instead")
+    median = float(np.median(pairs))
+    return median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
+
+
+def median_squared_distance(rows: Any) -> float:
+    """The median squared Euclidean distance between seeded sample rows."""
+    return _median(squared_distances, rows)
+
+
+def median_manhattan_distance(rows: Any) -> float:
+    """The median 1-norm distance between seeded sample rows."""
+    return _median(manhattan_distances, rows)

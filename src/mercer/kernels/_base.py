@@ -1,0 +1,224 @@
+"""What every kernel can do: evaluate itself exactly, combine with others, and be a parameter of an estimator."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from ..data import as_rows, is_rows
+
+if TYPE_CHECKING:
+    from .._random import Stream
+    from .algebra import Composition, Product, Scaled, Sum
+
+BLOCK_ELEMENTS = 1 << 21
+
+
+def check_matrix(X: Any, name: str = "X") -> Any:
+    """X as float32 or float64, dense or CSR, finite."""
+    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+
+
+def format_value(value: Any) -> str:
+    """A field's value in the form that :func:`mercer.kernels.parse` reads."""
+    if isinstance(value, numbers.Integral):
+        return repr(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(format_value, value)) + ("," if len(value) == 1 else "") + ")"
+    return repr(value)
+
+
+class Kernel(ABC):
+    """A positive definite function of two rows: frozen, hashable, without data or randomness.
+
+    Subclasses are frozen dataclasses that give ``_block`` and ``_diagonal``; what maps need of a kernel (a Maclaurin
+    series, a spectral law) they give where they have it.
+    """
+
+    __array_ufunc__ = None  # so that a NumPy scalar times a kernel arrives at __rmul__
+
+    # -- exact values --------------------------------------------------------------------------------------------------
+
+    def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """The exact Gram matrix of the rows of X against those of Y (X itself when None).
+
+        Computed in float64 block by block, returned in the precision of X.
+        """
+        self.check_resolved()
+        X = check_matrix(X)
+        Y = X if Y is None else check_matrix(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}")
+        self.check_rows(X)
+        self.check_rows(Y)
+        gram = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
+        right = Y.astype(np.float64)
+        step = max(1, BLOCK_ELEMENTS // Y.shape[0])
+        for start in range(0, X.shape[0], step):
+            stop = min(start + step, X.shape[0])
+            with np.errstate(over="ignore", invalid="ignore"):
+                gram[start:stop] = self._block(X[start:stop].astype(np.float64), right)
+            self._check_finite(gram[start:stop], start)
+        return gram
+
+    def diag(self, X: Any) -> NDArray[Any]:
+        """The values k(x, x), without the rest of the Gram matrix."""
+        self.check_resolved()
+        X = check_matrix(X)
+        self.check_rows(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._diagonal(X.astype(np.float64)).astype(X.dtype)
+        self._check_finite(values)
+        return values
+
+    @abstractmethod
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """k of the rows of two float64 matrices."""
+
+    @abstractmethod
+    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+        """k(x, x) of the rows of a float64 matrix."""
+
+    def check_rows(self, X: Any) -> None:  # noqa: B027 - most kernels are defined everywhere
+        """Raise a ValueError that names the first row outside the kernel's domain."""
+
+    def _check_finite(self, values: NDArray[Any], first_row: int = 0) -> None:
+        finite = np.isfinite(values)
+        if not finite.all():
+            row, *column = np.unravel_index(np.argmin(finite), finite.shape)
+            place = f"row {first_row + row} of X" + "".join(f" and row {other} of Y" for other in column)
+            raise ValueError(f"{self!r} overflows {values.dtype} at {place}: scale the rows down or lower the degree")
+
+    # -- algebra -------------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Sum:
+        from .algebra import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> Product | Scaled:
+        from .algebra import Product
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return self.__rmul__(other)
+
+    def __rmul__(self, other: Any) -> Scaled:
+        from .algebra import Scaled
+
+        return Scaled(other, self) if isinstance(other, numbers.Real) else NotImplemented  # type: ignore[arg-type]
+
+    def of(self, inner: Kernel) -> Composition:
+        """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel."""
+        from .algebra import Composition
+
+        return Composition(self, inner)  # type: ignore[arg-type]  # which checks it
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={format_value(value)}" for name, value in self._fields().items())
+        return f"{type(self).__name__}({fields})"
+
+    # -- as a parameter ------------------------------------------------------------------------------------------------
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The fields by name and, where ``deep``, those of inner kernels as ``left__gamma``."""
+        params = self._fields()
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Kernel):
+                    params |= {f"{name}__{inner}": field for inner, field in value.get_params().items()}
+        return params
+
+    def replace(self, **params: Any) -> Self:
+        """A copy with other fields; ``left__gamma`` reaches into inner kernels.
+
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian(0.5) + Linear()).replace(left__gamma=2.0)
+        Gaussian(gamma=2.0) + Linear()
+        """
+        fields = self._fields()
+        nested: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            head, _, tail = name.partition("__")
+            if head not in fields or (tail and not isinstance(fields[head], Kernel)):
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {sorted(self.get_params())}")
+            if tail:
+                nested.setdefault(head, {})[tail] = value
+            else:
+                fields[head] = value
+        for head, inner in nested.items():
+            fields[head] = fields[head].replace(**inner)
+        return type(self)(**fields)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # frozen: a copy could not differ
+
+    def resolve(self, X: Any, rng: Any = None) -> Self:
+        """A copy in which ``"scale"`` and ``"median"`` have become numbers learned from X.
+
+        ``rng`` seeds the sample behind ``"median"``: an int, a Generator, a RandomState or None.
+        """
+        return self._resolved(X if is_rows(X) else as_rows(check_matrix(X), rng))
+
+    def _resolved(self, rows: Any) -> Self:
+        fields = self._fields().items()
+        resolved = {name: value._resolved(rows) if isinstance(value, Kernel) else value for name, value in fields}
+        return type(self)(**resolved)._learned(rows)
+
+    def _learns(self) -> str | None:
+        """The name of the field that is still to be learned from data."""
+        return None
+
+    def _learned(self, rows: Any) -> Self:
+        """A copy with that field learned."""
+        return self
+
+    def check_resolved(self) -> None:
+        """Raise where a field is still to be learned."""
+        field = self._learns()
+        if field is not None:
+            raise ValueError(
+                f"{field}={getattr(self, field)!r} of {self!r} is not a number yet: "
+                "call kernel.resolve(X, rng) first, or let a map's fit do it"
+            )
+        for value in self._fields().values():
+            if isinstance(value, Kernel):
+                value.check_resolved()
+
+    # -- what maps ask for ---------------------------------------------------------------------------------------------
+
+    is_dot_product = False
+    """Whether k(x, y) = sum a_n <x, y>^n, so that ``series`` gives the a_n."""
+
+    is_shift_invariant = False
+    """Whether k depends on x - y alone, so that ``amplitude`` and ``frequencies`` give its spectral law."""
+
+    max_degree: int | None = None
+    """The last degree of a dot-product kernel's series; None where it does not end."""
+
+    radius = np.inf
+    """Where a dot-product kernel's series diverges."""
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        """The first ``count`` Maclaurin coefficients a_0, a_1, ... of a dot-product kernel."""
+        raise ValueError(f"{self!r} is not a dot-product kernel: it has no Maclaurin series")
+
+    @property
+    def amplitude(self) -> float:
+        """k(x, x) of a shift-invariant kernel."""
+        raise ValueError(f"{self!r} is not shift-invariant")
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        """Independent draws from the spectral law of a shift-invariant kernel, one a row."""
+        raise ValueError(f"{self!r} is not shift-invariant: it has no spectral law")

@@ -1,0 +1,42 @@
+"""The Laplacian kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import Stream
+from ._bandwidth import check_bandwidth, median_manhattan_distance, total_variance
+from ._families import ShiftInvariant, _Bandwidth, manhattan_distances
+
+
+@dataclass(frozen=True, repr=False)
+class Laplacian(_Bandwidth, ShiftInvariant):
+    """k(x, y) = exp(-gamma sum |x_i - y_i|).
+
+    ``gamma="scale"`` is 1 / (width x variance) as in scikit-learn, ``gamma="median"`` 1 / median 1-norm distance.
+    """
+
+    gamma: float | str = 1.0
+
+    _bandwidth = "gamma"
+
+    def __post_init__(self) -> None:
+        check_bandwidth("gamma", self.gamma)
+
+    def _scale(self, rows: Any) -> float:
+        return 1.0 / total_variance(rows)
+
+    def _median(self, rows: Any) -> float:
+        return 1.0 / median_manhattan_distance(rows)
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return np.exp(-float(self.gamma) * manhattan_distances(X, Y))
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        self.check_resolved()
+        # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).
+        return float(self.gamma) * np.tan(np.pi * (rng.uniforms((count, n_features)) - 0.5))

@@ -1,0 +1,101 @@
+"""Any dot-product kernel, given by the coefficients of its series."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._bandwidth import check_positive
+from ._families import DotProduct
+
+LONGEST_SERIES = 10_000
+QUIET_TERMS = 8
+
+
+@dataclass(frozen=True, repr=False)
+class Maclaurin(DotProduct):
+    """k(x, y) = sum a_n <x, y>^n with a_n >= 0.
+
+    Parameters
+    ----------
+    coefficients : sequence of numbers, or callable
+        a_0, a_1, ..., or a function of n.
+    tol : float
+        A callable's sum ends once eight terms in a row are smaller than this fraction of it.
+    radius : float
+        Where a callable's series diverges, if it does: squared norms must stay below.
+
+    Examples
+    --------
+    >>> float(Maclaurin((1.0, 0.0, 2.0))([[3.0]])[0, 0])
+    163.0
+    """
+
+    coefficients: tuple[float, ...] | Callable[[int], float]
+    _: KW_ONLY
+    tol: float = 1e-15
+    radius: float = np.inf
+
+    def __post_init__(self) -> None:
+        check_positive("tol", self.tol)
+        if not self.radius > 0:
+            raise ValueError(f"radius must be positive, found {self.radius!r}")
+        if callable(self.coefficients):
+            return
+        given = self.coefficients
+        coefficients = (
+            given if isinstance(given, tuple) else tuple(np.atleast_1d(np.asarray(given, dtype=float)).tolist())
+        )
+        if not coefficients:
+            raise ValueError("coefficients must not be empty")
+        for n, a in enumerate(coefficients):
+            self._check_coefficient(n, a)
+        object.__setattr__(self, "coefficients", coefficients)  # a list is not hashable
+
+    @staticmethod
+    def _check_coefficient(n: int, a: Any) -> float:
+        if not isinstance(a, numbers.Real) or not np.isfinite(float(a)):
+            raise ValueError(f"Maclaurin coefficient a_{n} must be a finite number, found {a!r}")
+        if float(a) < 0:
+            raise ValueError(
+                f"Maclaurin coefficient a_{n} = {a!r} is negative: "
+                "the kernel is not positive definite in every dimension"
+            )
+        return float(a)
+
+    def _coefficient(self, n: int) -> float:
+        if callable(self.coefficients):
+            return self._check_coefficient(n, self.coefficients(n))
+        return float(self.coefficients[n])
+
+    @property
+    def max_degree(self) -> int | None:  # type: ignore[override]
+        return None if callable(self.coefficients) else len(self.coefficients) - 1
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        if not callable(self.coefficients):
+            return np.asarray(np.polynomial.polynomial.polyval(t, self.coefficients), dtype=np.float64)
+        total, power, quiet, begun = np.zeros_like(t), np.ones_like(t), 0, False
+        for n in range(LONGEST_SERIES):
+            coefficient = self._coefficient(n)
+            begun = begun or coefficient > 0  # zeros before the first term say nothing about the rest
+            term = coefficient * power
+            total = total + term
+            power = power * t
+            quiet = quiet + 1 if begun and np.all(np.abs(term) <= self.tol * np.abs(total)) else 0
+            if quiet == QUIET_TERMS:
+                return total
+        raise ValueError(
+            f"the series of {self!r} has not settled after {LONGEST_SERIES} terms: lower the norm of the rows"
+        )
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        length = count if self.max_degree is None else min(count, self.max_degree + 1)
+        coefficients = np.zeros(count)
+        coefficients[:length] = [self._coefficient(n) for n in range(length)]
+        return coefficients

@@ -1,0 +1,80 @@
+"""The Matern kernels."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv, gammaln, kve
+
+from .._random import Stream
+from ._bandwidth import check_bandwidth, check_positive, median_squared_distance, total_variance
+from ._families import ShiftInvariant, _Bandwidth, squared_distances
+
+LARGE_NU = 50.0
+
+
+def _by_bessel(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Logarithms: z^nu and K_nu leave the range of float64 long before their product does. Beyond 2000 the product has
+    # left it too, for any nu below LARGE_NU, and K_nu is not computed any more; where K_nu overflows the limit is 1.
+    safe = np.where(z > 0, np.minimum(z, 2000.0), 1.0)
+    with np.errstate(over="ignore"):
+        bessel = kve(nu, safe)
+    logarithm = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(safe) + np.log(bessel) - safe
+    return np.where(z > 0, np.exp(np.minimum(logarithm, 0.0)), 1.0)
+
+
+def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Debye's expansion of K_nu, uniform in z, divided by its value at 0: within 1e-10, and no term leaves float64.
+    def correction(p: Any) -> Any:
+        u1 = (3 * p - 5 * p**3) / 24
+        u2 = (81 * p**2 - 462 * p**4 + 385 * p**6) / 1152
+        u3 = (30375 * p**3 - 369603 * p**5 + 765765 * p**7 - 425425 * p**9) / 414720
+        u4 = p**4 * (4465125 - 94121676 * p**2 + 349922430 * p**4 - 446185740 * p**6 + 185910725 * p**8) / 39813120
+        return 1 - u1 / nu + u2 / nu**2 - u3 / nu**3 + u4 / nu**4
+
+    root = np.hypot(1.0, z / nu)
+    excess = (z / nu) ** 2 / (1.0 + root)  # root - 1
+    leading = np.exp(-nu * (excess - np.log1p(excess / 2.0))) / np.sqrt(root)
+    return leading * correction(1.0 / root) / correction(1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Matern(_Bandwidth, ShiftInvariant):
+    """k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = sqrt(2 nu) ||x - y|| / length_scale.
+
+    ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance.
+    """
+
+    nu: float = 1.5
+    _: KW_ONLY
+    length_scale: float | str = 1.0
+
+    _bandwidth = "length_scale"
+
+    def __post_init__(self) -> None:
+        check_positive("nu", self.nu)
+        check_bandwidth("length_scale", self.length_scale)
+
+    def _scale(self, rows: Any) -> float:
+        return float(np.sqrt(total_variance(rows)))
+
+    def _median(self, rows: Any) -> float:
+        return float(np.sqrt(median_squared_distance(rows)))
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        # The bound changes nothing, every kernel is 0 there, but keeps the terms below from infinity times 0.
+        z = np.minimum(np.sqrt(2.0 * self.nu * squared_distances(X, Y)) / float(self.length_scale), 1e100)
+        closed = {0.5: lambda: 1.0, 1.5: lambda: 1.0 + z, 2.5: lambda: 1.0 + z + z**2 / 3.0}
+        if self.nu in closed:
+            return closed[self.nu]() * np.exp(-z)
+        return _by_bessel(self.nu, z) if self.nu < LARGE_NU else _by_expansion(self.nu, z)
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        self.check_resolved()
+        # A multivariate t law: normals over the root of one chi-squared draw shared by the coordinates of a frequency.
+        chi2 = 2.0 * gammaincinv(float(self.nu), rng.child("chi2").uniforms((count, 1)))
+        normals = rng.child("normals").normals((count, n_features))
+        return normals / float(self.length_scale) * np.sqrt(2.0 * self.nu / chi2)

@@ -1,0 +1,249 @@
+"""Kernels written as text, for configuration files and command lines."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import operator
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from . import algebra
+from ._base import Kernel
+
+MAX_LENGTH = 100_000
+MAX_DEPTH = 50
+MAX_OPERATIONS = 100  # a chain of sums is a tree as deep as the chain is long, and every method descends it
+SHOWN = 60
+
+_TOKEN = re.compile(
+    r"""(?P<number> -? (?: (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? | (?i: inf\b ) ) )
+      | (?P<name> [A-Za-z_][A-Za-z0-9_]* )
+      | (?P<string> '[^']*' | "[^"]*" )
+      | (?P<symbol> [+*.,=()\[\]] )
+      | (?P<stray> \S )""",
+    re.VERBOSE,
+)
+
+
+class KernelSyntaxError(ValueError):
+    """Text that is not a kernel; the message points at the mistake."""
+
+
+class _Part(NamedTuple):
+    """A part of the text and what it says: itself where it is a token, a kernel or a number once it is understood."""
+
+    value: Any
+    start: int
+    stop: int
+    kind: str = ""
+
+
+def parse(text: str) -> Kernel:
+    """The kernel that ``text`` describes: the inverse of ``repr``, without evaluating any Python.
+
+    Operators and ``.of(...)`` bind as in Python, arguments are those of the constructors, and names of kernels may be
+    in lower case and have underscores.  Safe for text of unknown origin: its length and nesting are bounded and nothing
+    but kernels is made of it.  What is not a kernel raises a ``KernelSyntaxError``.
+
+    >>> parse("0.7*gaussian(0.5) + polynomial(2, coef0=1).of(vovk_real(3))")
+    0.7 * Gaussian(gamma=0.5) + Polynomial(degree=2, gamma=1.0, coef0=1).of(VovkReal(degree=3))
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a kernel is read from a string, found {type(text).__name__}")
+    if len(text) > MAX_LENGTH:
+        raise _error(text, _Part("", MAX_LENGTH, MAX_LENGTH), f"a kernel has at most {MAX_LENGTH} characters")
+    return _Parser(text).whole()
+
+
+def _error(text: str, part: _Part, reason: str) -> KernelSyntaxError:
+    """The error, with the text around the mistake on one line and carets below the mistake on the next."""
+    first, last = max(0, part.start - SHOWN), min(len(text), part.start + 2 * SHOWN)
+    before, after = "..." if first > 0 else "", "..." if last < len(text) else ""
+    shown = "".join(character if character.isprintable() else " " for character in text[first:last])
+    carets = " " * (len(before) + part.start - first) + "^" * max(1, min(part.stop, last) - part.start)
+    return KernelSyntaxError(f"{reason}\n  {before}{shown}{after}\n  {carets}")
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _leaves() -> dict[str, type[Kernel]]:
+    """What can be called by name: the kernels that the package exports, less those that are written as operators."""
+    package = sys.modules[__package__]
+    exported = [getattr(package, name) for name in package.__all__]
+    kernels = [cls for cls in exported if inspect.isclass(cls) and issubclass(cls, Kernel)]
+    leaves = [cls for cls in kernels if not inspect.isabstract(cls) and cls.__module__ != algebra.__name__]
+    return {_key(cls.__name__): cls for cls in leaves}
+
+
+class _Parser:
+    """Recursive descent: one method per rule, each of which takes the tokens it understands.
+
+    expression := term ("+" term)*
+    term       := factor ("*" factor)*
+    factor     := atom (".of(" expression ")")*
+    atom       := number | "(" expression ")" | name "(" arguments ")"
+    arguments  := value, ..., name "=" value, ...
+    value      := number | string | "(" number, ... ")" | "[" number, ... "]"
+    """
+
+    def __init__(self, text: str):
+        self._text = text
+        self._tokens = [_Part(match.group(), *match.span(), str(match.lastgroup)) for match in _TOKEN.finditer(text)]
+        self._tokens.append(_Part("", len(text.rstrip()), len(text.rstrip()), "end"))
+        self._place = self._depth = self._operations = 0
+        self._kernels = _leaves()
+
+    @property
+    def _next(self) -> _Part:
+        return self._tokens[self._place]
+
+    def _until_here(self, start: int, value: Any = None) -> _Part:
+        return _Part(value, start, self._tokens[self._place - 1].stop)
+
+    def _accept(self, text: str) -> bool:
+        found = self._next.value == text
+        self._place += found
+        return found
+
+    def _expect(self, text: str, expected: str) -> None:
+        self._accept(text) or self._fail(expected)
+
+    def _fail(self, expected: str) -> NoReturn:
+        found = repr(self._next.value[:SHOWN]) if self._next.value else "the end"
+        hints = {"<": "; a kernel made of a Python function cannot be read back, give its coefficients as a tuple"}
+        hints |= dict.fromkeys("'\"", ", a string without its closing quote")
+        raise _error(self._text, self._next, f"expected {expected}, found {found}{hints.get(self._next.value, '')}")
+
+    def _unknown(self, name: _Part, what: str, known: list[str]) -> NoReturn:
+        near = difflib.get_close_matches(_key(name.value), [_key(candidate) for candidate in known], n=1)
+        hints = [f"did you mean {candidate!r}?" for candidate in known if _key(candidate) in near]
+        hints.append(f"expected one of {', '.join(known)}" if known else "it takes none")
+        raise _error(self._text, name, f"{what} {name.value[:SHOWN]!r}; {hints[0]}")
+
+    def _make(self, part: _Part, make: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> _Part:
+        """What this part of the text makes; where that is refused, the error points there."""
+        try:
+            return part._replace(value=make(*arguments, **keywords))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise _error(self._text, part, str(error)) from error
+
+    def _kernel(self, piece: _Part) -> Kernel:
+        if isinstance(piece.value, Kernel):
+            return piece.value
+        raise _error(self._text, piece, "expected a kernel, found a number")
+
+    def _operation(self, text: str) -> bool:
+        """Take this operator if it comes next."""
+        self._operations += self._next.value == text
+        if self._operations > MAX_OPERATIONS:
+            raise _error(self._text, self._next, f"a kernel is made with at most {MAX_OPERATIONS} operations")
+        return self._accept(text)
+
+    def whole(self) -> Kernel:
+        piece = self._expression()
+        if self._next.kind != "end":
+            self._fail("'+', '*' or the end")
+        return self._kernel(piece)
+
+    def _expression(self) -> _Part:
+        left = self._term()
+        while self._operation("+"):
+            right = self._term()
+            left = self._until_here(left.start, self._kernel(left) + self._kernel(right))
+        return left
+
+    def _term(self) -> _Part:
+        left = self._factor()
+        while self._operation("*"):
+            right = self._factor()
+            number = left if isinstance(right.value, Kernel) else right  # what is at fault in a multiple
+            left = self._until_here(left.start, self._make(number, operator.mul, left.value, right.value).value)
+        return left
+
+    def _factor(self) -> _Part:
+        piece = self._atom()
+        while self._operation("."):
+            outer = self._kernel(piece)
+            self._expect("of", "'of(kernel)' after '.'")
+            self._expect("(", "'(' after 'of'")
+            inner = self._kernel(self._nested())
+            piece = self._make(self._until_here(piece.start), outer.of, inner)
+        return piece
+
+    def _nested(self) -> _Part:
+        """An expression and the parenthesis that closes it."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise _error(self._text, self._tokens[self._place - 1], f"kernels are nested at most {MAX_DEPTH} deep")
+        inner = self._expression()
+        self._expect(")", "'+', '*' or ')'")
+        self._depth -= 1
+        return inner
+
+    def _atom(self) -> _Part:
+        token = self._next
+        if self._accept("("):
+            return self._until_here(token.start, self._nested().value)
+        if token.kind == "number":
+            return self._number()
+        return self._call() if token.kind == "name" else self._fail("a kernel, a number or '('")
+
+    def _call(self) -> _Part:
+        name = self._next
+        cls = self._kernels.get(_key(name.value))
+        if cls is None:
+            self._unknown(name, "unknown kernel", [kernel.__name__ for kernel in self._kernels.values()])
+        self._place += 1
+        self._expect("(", f"'(' after {name.value!r}")
+        signature, positional, keywords = inspect.signature(cls), list[Any](), dict[str, Any]()
+        self._items(")", lambda: self._argument(cls.__name__, list(signature.parameters), positional, keywords))
+        call = self._until_here(name.start)
+        self._make(call, signature.bind, *positional, **keywords)  # says what is missing or too many better than cls
+        return self._make(call, cls, *positional, **keywords)
+
+    def _items(self, closing: str, read: Callable[[], None]) -> bool:
+        """Read what stands between commas up to the closing bracket; whether there was a comma."""
+        start = self._place
+        while not self._accept(closing):
+            read()
+            if self._next.value != closing:
+                self._expect(",", f"',' or '{closing}'")
+        return any(token.value == "," for token in self._tokens[start : self._place])
+
+    def _argument(self, owner: str, known: list[str], positional: list[Any], keywords: dict[str, Any]) -> None:
+        name = self._next
+        if name.kind == "name" and self._tokens[self._place + 1].value == "=":
+            if name.value not in known:
+                self._unknown(name, f"{owner} has no parameter", known)
+            if name.value in keywords:
+                raise _error(self._text, name, f"{name.value} is given twice")
+            self._place += 2
+            keywords[name.value] = self._value()
+        elif keywords:
+            self._fail("name=value, since positional arguments come first")
+        else:
+            positional.append(self._value())
+
+    def _value(self) -> Any:
+        token = self._next
+        if token.kind == "string":
+            self._place += 1
+            return token.value[1:-1]
+        if self._accept("(") or self._accept("["):
+            values: list[int | float] = []
+            comma = self._items(")" if token.value == "(" else "]", lambda: values.append(self._number().value))
+            # Without its comma a single number in parentheses is just that, as in Python.
+            return values[0] if token.value == "(" and values and not comma else tuple(values)
+        return self._number("a number, a string or a tuple of numbers").value
+
+    def _number(self, expected: str = "a number") -> _Part:
+        token = self._next
+        if token.kind != "number":
+            self._fail(expected)
+        self._place += 1
+        return self._make(token, int if token.value.lstrip("-").isdecimal() else float, token.value)

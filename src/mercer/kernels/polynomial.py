@@ -1,0 +1,74 @@
+"""The linear and the polynomial kernel."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb
+
+from ._bandwidth import check_bandwidth, check_degree, median_squared_distance, total_variance
+from ._families import DotProduct, _Bandwidth
+
+
+@dataclass(frozen=True, repr=False)
+class Linear(DotProduct):
+    """k(x, y) = <x, y>."""
+
+    max_degree = 1
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return t
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        return (np.arange(count) == 1).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Polynomial(_Bandwidth, DotProduct):
+    """k(x, y) = (gamma <x, y> + coef0)^degree.
+
+    A negative ``coef0`` is evaluated exactly but has no feature map: the kernel is then not positive definite.
+
+    >>> float(Polynomial(2, coef0=1.0)([[1.0, 2.0]], [[3.0, 0.0]])[0, 0])
+    16.0
+    """
+
+    degree: int = 2
+    _: KW_ONLY
+    gamma: float | str = 1.0
+    coef0: float = 0.0
+
+    _bandwidth = "gamma"
+
+    def __post_init__(self) -> None:
+        check_degree("degree", self.degree)
+        check_bandwidth("gamma", self.gamma)
+        if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
+            raise ValueError(f"coef0 must be a finite number, found {self.coef0!r}")
+
+    def _scale(self, rows: Any) -> float:
+        return 1.0 / total_variance(rows)
+
+    def _median(self, rows: Any) -> float:
+        return 1.0 / median_squared_distance(rows)
+
+    @property
+    def max_degree(self) -> int | None:  # type: ignore[override]
+        return self.degree
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (self.gamma * t + self.coef0) ** self.degree  # type: ignore[operator]
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        self.check_resolved()
+        if self.coef0 < 0:
+            raise ValueError(f"coef0 must not be negative for a feature map, found {self.coef0!r}")
+        n = np.arange(min(count, self.degree + 1))
+        coefficients = np.zeros(count)
+        powers = float(self.gamma) ** n * float(self.coef0) ** (self.degree - n)
+        coefficients[: len(n)] = comb(self.degree, n) * powers
+        return coefficients

@@ -1,0 +1,48 @@
+"""Vovk's real and infinite polynomial kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._bandwidth import check_degree
+from ._families import DotProduct
+
+
+@dataclass(frozen=True, repr=False)
+class VovkReal(DotProduct):
+    """k(x, y) = 1 + t + ... + t^(degree-1), t = <x, y>."""
+
+    degree: int
+
+    def __post_init__(self) -> None:
+        check_degree("degree", self.degree)
+
+    @property
+    def max_degree(self) -> int | None:  # type: ignore[override]
+        return self.degree - 1
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The sum itself: the closed quotient is 0 / 0 at t = 1.
+        total = np.ones_like(t)
+        for _ in range(self.degree - 1):
+            total = total * t + 1.0
+        return total
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        return (np.arange(count) < self.degree).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class VovkInfinite(DotProduct):
+    """k(x, y) = 1 / (1 - <x, y>), for rows of norm below 1."""
+
+    radius = 1.0
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1.0 / (1.0 - t)
+
+    def series(self, count: int) -> NDArray[np.float64]:
+        return np.ones(count)
