@@ -1,0 +1,56 @@
+"""Mercer: kernel machines at linear cost, through explicit feature maps."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import bounds, data, kernels, maps
+    from ._error import KernelError, kernel_error
+    from ._versions import show_versions
+    from .maps import (
+        ComplexSketch,
+        Compressed,
+        FeatureMap,
+        HadamardSketch,
+        RandomMaclaurin,
+        TaylorSketch,
+        TensorSketch,
+        TreeSketch,
+    )
+
+__version__ = "0.1.0.dev0"
+__all__ = [
+    "ComplexSketch",
+    "Compressed",
+    "FeatureMap",
+    "HadamardSketch",
+    "KernelError",
+    "RandomMaclaurin",
+    "TaylorSketch",
+    "TensorSketch",
+    "TreeSketch",
+    "bounds",
+    "data",
+    "kernel_error",
+    "kernels",
+    "maps",
+    "show_versions",
+]
+
+_MODULES = ("bounds", "data", "kernels", "maps")
+_HOMES = {"KernelError": "._error", "kernel_error": "._error", "show_versions": "._versions"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use, so that ``import mercer`` itself costs nothing."""
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, ".maps"), __name__), name)
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,49 @@
+"""How far a map's estimates are from the kernel, on rows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+BLOCK_ELEMENTS = 1 << 22
+
+
+class KernelError(NamedTuple):
+    """``relative``: ||Z Z' - K|| / ||K|| in the Frobenius norm; ``maximum``: the largest absolute entry of Z Z' - K."""
+
+    relative: float
+    maximum: float
+
+
+def kernel_error(map: Any, X: Any) -> KernelError:
+    """Compare the Gram matrix of a fitted map's features with the exact one on the rows of X.
+
+    Only blocks of the n x n matrices are held. Rows that the map was not fitted on give the honest figure.
+
+    Parameters
+    ----------
+    map : a fitted FeatureMap
+    X : dense or CSR matrix
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.eye(4)
+    >>> sketch = mercer.TensorSketch(n_components=64, random_state=0).fit(X)
+    >>> bool(mercer.kernel_error(sketch, X).relative < 0.5)
+    True
+    """
+    Z = map.transform(X).astype(np.float64)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    n = Z.shape[0]
+    step = max(1, BLOCK_ELEMENTS // n)
+    squared_error = squared_kernel = maximum = 0.0
+    for start in range(0, n, step):
+        exact = map.kernel_(X[start : start + step], X).astype(np.float64)
+        error = Z[start : start + step] @ Z.T - exact
+        squared_error += float(np.vdot(error, error))
+        squared_kernel += float(np.vdot(exact, exact))
+        maximum = max(maximum, float(np.abs(error).max()))
+    return KernelError(float(np.sqrt(squared_error / squared_kernel)), maximum)

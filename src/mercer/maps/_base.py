@@ -1,0 +1,200 @@
+"""The scikit-learn contract of every feature map, and no mathematics.
+
+A map gives ``_draw`` (parameters, once, in ``fit``) and ``_apply`` (a pure function of parameters and one tile of
+rows). Validation, tiles, threads, precision and devices are here.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import Array, check_foreign, is_foreign, namespace, send, to_numpy
+from .._random import Stream, as_seed
+from .._tiles import run_tiles, tile_rows, tiles
+from ..data import ArrayRows
+from ..kernels import Kernel
+
+
+class KernelParameters(BaseEstimator):
+    """An estimator whose kernel parameters answer to ``set_params(kernel__gamma=...)`` although kernels are frozen."""
+
+    def set_params(self, **params: Any) -> Self:
+        current = self.get_params(deep=False)
+        inner: dict[str, dict[str, Any]] = {}
+        own: dict[str, Any] = {}
+        for name, value in params.items():
+            head, _, tail = name.partition("__")
+            if tail and isinstance(params.get(head, current.get(head)), Kernel):
+                inner.setdefault(head, {})[tail] = value
+            else:
+                own[name] = value
+        swapped = {head: params.get(head, current[head]).replace(**fields) for head, fields in inner.items()}
+        super().set_params(**(own | swapped))
+        return self
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):
+    """A map Z of rows whose inner products <Z(x), Z(y)> estimate a kernel.
+
+    Attributes set by ``fit``
+    -------------------------
+    kernel_ : the kernel with every field a number
+    n_components_ : the width of the output
+    parameters_ : a NamedTuple of NumPy arrays
+    seed_ : the integer that draws these parameters again
+    """
+
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    """Arguments that take one of a few values."""
+
+    def __init__(self, kernel: Kernel, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- what a map gives ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _draw(self, rng: Stream, rows: Any) -> Any:
+        """The parameters: a NamedTuple of arrays."""
+
+    @abstractmethod
+    def _apply(self, params: Any, X: Array) -> Array:
+        """The features of one tile of rows."""
+
+    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        raise NotImplementedError(
+            f"no exact variance is known for {type(self).__name__}; mercer.kernel_error over several seeds measures it"
+        )
+
+    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.kernel_(X, Y)
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        """Raise a ValueError for a kernel that this map cannot serve."""
+
+    def _scratch(self, n_features: int) -> int:
+        """About how many floats one row needs while it is mapped."""
+        return 4 * (n_features + self.n_components_)
+
+    # -- scikit-learn --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Resolve the kernel on X and draw the parameters.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix of shape (n_rows, n_features)
+        y : ignored
+        """
+        X = self._validated(X, reset=True)
+        self.seed_ = as_seed(self.random_state)
+        rng = Stream(self.seed_, type(self).__name__)
+        rows = ArrayRows(X, rng.child("rows"))
+        self._specify(rows)
+        self.kernel_.check_rows(X)
+        self.parameters_ = self._draw(rng, rows)
+        self._n_features_out = self.n_components_
+        return self
+
+    def _specify(self, rows: Any) -> None:
+        """Turn the arguments into ``kernel_`` and ``n_components_``; parameters come after."""
+        self._check_choices()
+        self.n_components_ = self._checked_components()
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}")
+        self.kernel_: Any = self.kernel.resolve(rows)
+        self._check_kernel(self.kernel_)
+
+    def _check_choices(self) -> None:
+        for name, choices in self._choices.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, found {getattr(self, name)!r}")
+
+    def _checked_components(self) -> int:
+        count = self.n_components
+        if not isinstance(count, numbers.Integral) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"n_components must be a whole number of at least 1, found {count!r}")
+        return int(count)
+
+    def transform(self, X: Any) -> Any:
+        """Map rows to features.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features)
+
+        Returns
+        -------
+        Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        self.kernel_.check_rows(X)
+        params = send(self.parameters_, X)
+        rows = tile_rows(self._scratch(self.n_features_in_))
+        if is_foreign(X):
+            parts = [self._tile(params, X, tile) for tile in tiles(X.shape[0], rows)]
+            return namespace(X).concat(parts, axis=0)
+        Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+
+        def fill(tile: slice) -> None:
+            Z[tile] = self._tile(params, X, tile)
+
+        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        return Z
+
+    def _tile(self, params: Any, X: Array, tile: slice) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = self._apply(params, X[tile])
+        finite = namespace(Z).isfinite(Z)
+        if not bool(finite.all()):
+            row = tile.start + int(np.argmin(to_numpy(finite).all(axis=1)))
+            raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
+        return Z
+
+    def mean(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased."""
+        X, Y = self._pair(X, Y)
+        return self._mean(self.parameters_, X, Y)
+
+    def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """The exact variance, over seeds, of the estimate <Z(x), Z(y)> for every row x of X and y of Y.
+
+        Y defaults to X. What the map learned from data (not from the seed) is held fixed.
+        """
+        X, Y = self._pair(X, Y)
+        return self._variance(self.parameters_, X, Y)
+
+    def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        pair = [to_numpy(self._validated(M, reset=False)).astype(np.float64) for M in (X, X if Y is None else Y)]
+        for M in pair:
+            self.kernel_.check_rows(M)
+        return pair[0], pair[1]
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        if not is_foreign(X):
+            return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        X = check_foreign(X)
+        if reset:
+            self.n_features_in_ = int(X.shape[1])
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features"
+            )
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,49 @@
+"""Complex signs and products, as pairs of real arrays.
+
+The maps that use them take a product of p complex projections z and give out its real and imaginary parts in turn,
+scaled by sqrt(2 / D): E[z(x) conj z(y)] = <x, y>^p, and the variance grows like 2^p where that of real signs grows like
+3^p.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, interleave, namespace
+from ._moments import PairMoments
+
+Pair = tuple[Array, Array]
+
+
+def parts(turns: Array, dtype: Any) -> Pair:
+    """The real and imaginary parts of i**turns: 1, 0, -1, 0 and 0, 1, 0, -1."""
+    xp = namespace(turns)
+    odd = turns % 2
+    return xp.astype((1 - turns) * (1 - odd), dtype), xp.astype((2 - turns) * odd, dtype)
+
+
+def multiply(left: Pair | None, right: Pair) -> Pair:
+    """The product of two complex arrays; None is 1."""
+    if left is None:
+        return right
+    (a, b), (c, d) = left, right
+    return a * c - b * d, a * d + b * c
+
+
+def to_real(product: Pair, width: int) -> Array:
+    """Features Re z_1, Im z_1, Re z_2, ... of this width, scaled."""
+    return interleave(*product, width) * math.sqrt(2.0 / width)
+
+
+def independent_variance(moments: PairMoments, degree: int, width: int) -> NDArray[np.float64]:
+    """Variance of the estimate from uncorrelated complex features, the last one cut to its real part where odd."""
+    p, D = degree, width
+    t2p, whole = moments.t ** (2 * p), moments.A**p + moments.B**p
+    if D % 2 == 0:
+        return (whole - 2.0 * t2p) / D
+    half = moments.A**p + (moments.B**p + moments.c**p) / 2.0 - t2p
+    return ((D - 1) * (whole - 2.0 * t2p) + half) / D**2

@@ -1,0 +1,92 @@
+"""Sketches of (gamma <x, y> + coef0)^p: one place turns them into sketches of <x, y>^p."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, affine
+from .._random import Stream
+from ..kernels import Kernel, Linear, Polynomial, Scaled
+from ._base import FeatureMap
+from ._moments import PairMoments, pair_moments
+
+
+class HomogeneousForm(NamedTuple):
+    """weight <x', y'>^degree with x' = (scale x, constant)."""
+
+    weight: float
+    degree: int
+    scale: float
+    constant: float
+
+    def lift(self, X: Array) -> Array:
+        """The rows x'."""
+        return affine(X, self.scale, self.constant)
+
+    def width(self, n_features: int) -> int:
+        """The width of x'."""
+        return n_features + (self.constant != 0.0)
+
+
+def homogeneous_form(kernel: Kernel) -> HomogeneousForm | None:
+    """The form of a linear or polynomial kernel or a multiple of one; None for any other."""
+    if isinstance(kernel, Scaled):
+        inner = homogeneous_form(kernel.kernel)
+        return inner and inner._replace(weight=inner.weight * float(kernel.weight))
+    if isinstance(kernel, Linear):
+        return HomogeneousForm(1.0, 1, 1.0, 0.0)
+    if isinstance(kernel, Polynomial):
+        if kernel.coef0 < 0:
+            raise ValueError(f"coef0 must not be negative for a feature map, found {kernel.coef0!r}")
+        roots = math.sqrt(float(kernel.gamma)), math.sqrt(kernel.coef0)
+        return HomogeneousForm(1.0, int(kernel.degree), *roots)
+    return None
+
+
+class PolynomialMap(FeatureMap):
+    """A map of polynomial kernels that only has to sketch <x, y>^p."""
+
+    @abstractmethod
+    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Any:
+        """The parameters of a sketch of <x, y>^degree for rows of this width."""
+
+    @abstractmethod
+    def _sketch(self, params: Any, X: Array) -> Array:
+        """The features of one tile."""
+
+    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        return super()._variance(None, None, None)
+
+    @property
+    def _form(self) -> HomogeneousForm:
+        form = homogeneous_form(self.kernel_)
+        assert form is not None
+        return form
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        if homogeneous_form(kernel) is None:
+            raise ValueError(
+                f"{type(self).__name__} needs a Linear or Polynomial kernel, found {kernel!r}; "
+                "RandomMaclaurin and TaylorSketch serve every dot-product kernel"
+            )
+
+    def _draw(self, rng: Stream, rows: Any) -> Any:
+        form = self._form
+        return self._draw_sketch(rng, form.degree, form.width(rows.n_features))
+
+    def _apply(self, params: Any, X: Array) -> Array:
+        form = self._form
+        Z = self._sketch(params, form.lift(X))
+        return Z if form.weight == 1.0 else Z * math.sqrt(form.weight)
+
+    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        form = self._form
+        moments = pair_moments(form.lift(X), form.lift(Y))
+        variance = self._sketch_variance(moments, form.degree, form.width(X.shape[1]))
+        # What the formulas leave of two equal numbers may be a negative rounding error.
+        return form.weight**2 * np.maximum(variance, 0.0)

@@ -1,0 +1,125 @@
+"""Random products: features that estimate a series sum a_n k^n by the product of N scalar features of k."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, namespace, ones, product, send, to_numpy
+from .._random import Stream
+from ..kernels import Composition, Kernel
+from ._moments import pair_moments
+
+Series = NDArray[np.float64]
+
+LONGEST_SERIES = 512
+RAREST_DEGREE = 60
+"""Degrees of an endless series whose probability is below 2**-60 are not drawn."""
+
+
+class RandomProducts(NamedTuple):
+    """Feature i is ``weights[i]`` times the product of the next ``degrees[i]`` factors.
+
+    The factors are <signs, x>, a row of signs each, or where an inner kernel is composed over, its own random products.
+    """
+
+    weights: NDArray[np.float64]
+    degrees: NDArray[np.int32]
+    factors: NDArray[np.int8] | RandomProducts
+
+
+def kernel_series(kernel: Kernel, base: float) -> Series:
+    """The coefficients a_n of f, for f(<x, y>) or f(inner), as far as they can be drawn."""
+    outer = kernel.outer if isinstance(kernel, Composition) else kernel
+    if outer.max_degree is not None:
+        return outer.series(outer.max_degree + 1)
+    return outer.series(min(LONGEST_SERIES, 1 + math.ceil(RAREST_DEGREE / math.log2(base))))
+
+
+def argument(kernel: Kernel) -> Kernel | None:
+    """What the series is a series of: an inner kernel, or None for <x, y>."""
+    return kernel.inner if isinstance(kernel, Composition) else None
+
+
+def degree_law(series: Series, base: float) -> Series:
+    """P[n] proportional to base^-n over the degrees of the series."""
+    law = np.where(series > 0, float(base) ** -np.arange(len(series)), 0.0)
+    return law / law.sum() if law.any() else law
+
+
+def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
+    """So many features a degree: one each, most probable first, the rest in proportion to the law."""
+    counts = np.zeros(len(law), dtype=np.int64)
+    kept = np.flatnonzero(law)[:count]
+    counts[kept] = 1
+    exact = law[kept] / law[kept].sum() * (count - len(kept))
+    counts[kept] += np.floor(exact).astype(np.int64)
+    rest = count - int(counts.sum())
+    counts[kept[np.argsort(np.floor(exact) - exact, kind="stable")[:rest]]] += 1
+    return counts
+
+
+def draw_products(
+    rng: Stream, series: Series, inner: Kernel | None, base: float, count: int, n_features: int, fixed: bool = False
+) -> RandomProducts:
+    """``count`` independent scalar features of the series, or with ``fixed`` counts a degree one map of unit scale."""
+    law = degree_law(series, base)
+    if not law.any():
+        degrees, weights = np.zeros(count, dtype=np.int32), np.zeros(count)
+    elif fixed:
+        counts = fixed_counts(law, count)
+        degrees = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        weights = np.sqrt(series[degrees] / counts[degrees])
+    else:
+        degrees = rng.child("degrees").categories(law, count)
+        weights = np.sqrt(series[degrees] / law[degrees])
+    total = int(degrees.sum())
+    if inner is None:
+        return RandomProducts(weights, degrees, rng.child("signs").signs((total, n_features)))
+    nested = draw_products(rng.child("inner"), kernel_series(inner, base), argument(inner), base, total, n_features)
+    return RandomProducts(weights, degrees, nested)
+
+
+def random_products(params: RandomProducts, X: Array) -> Array:
+    """The features of one tile."""
+    xp = namespace(X)
+    degrees = to_numpy(params.degrees)
+    starts = np.cumsum(degrees) - degrees
+    inner = random_products(params.factors, X) if isinstance(params.factors, RandomProducts) else None
+
+    def factor(numbers: NDArray[Any]) -> Array:
+        chosen = send(numbers, X)
+        if inner is not None:
+            return xp.take(inner, chosen, axis=1)
+        return product(X, xp.astype(xp.take(params.factors, chosen, axis=0), X.dtype).T)
+
+    groups, order = [ones(X, 0)], [np.zeros(0, dtype=np.int64)]
+    for degree in np.unique(degrees).tolist():
+        owners = np.flatnonzero(degrees == degree)
+        group = ones(X, len(owners))
+        for place in range(degree):
+            group = group * factor(starts[owners] + place)
+        groups.append(group)
+        order.append(owners)
+    places = np.argsort(np.concatenate(order))
+    return xp.take(xp.concat(groups, axis=1), send(places, X), axis=1) * params.weights
+
+
+def second_moment(kernel: Kernel, base: float, X: Any, Y: Any, series: Series | None = None) -> Series:
+    """E[W(x)^2 W(y)^2] of one scalar feature W of the kernel, infinite where its series diverges.
+
+    ``series`` stands in for the kernel's own where only some of its degrees are drawn.
+    """
+    inner = argument(kernel)
+    factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
+    series = kernel_series(kernel, base) if series is None else series
+    law = degree_law(series, base)
+    weights = np.divide(series**2, law, out=np.zeros_like(series), where=law > 0)
+    with np.errstate(over="ignore"):
+        moment = np.polynomial.polynomial.polyval(factor, weights)
+    outer = kernel.outer if isinstance(kernel, Composition) else kernel
+    endless = outer.max_degree is None
+    return np.where(endless & (base * factor >= outer.radius**2), np.inf, moment)

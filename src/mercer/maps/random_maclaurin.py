@@ -1,0 +1,195 @@
+"""RandomMaclaurin: any dot-product kernel by random products, and compositions."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, dense, namespace, ones
+from .._random import Stream
+from ..kernels import Composition, Kernel, Maclaurin, Polynomial
+from ._base import FeatureMap
+from ._fourier import Frequencies, draw_frequencies, paired_features, paired_variance
+from ._moments import pair_moments
+from ._products import RandomProducts, argument, draw_products, kernel_series, random_products, second_moment
+
+
+class MaclaurinParameters(NamedTuple):
+    """The degrees that are exact, and the random features for the rest."""
+
+    exact: NDArray[np.int64]
+    random: RandomProducts | Frequencies
+
+
+class RandomMaclaurin(FeatureMap):
+    r"""Any dot-product kernel :math:`f(\langle x, y\rangle) = \sum a_n \langle x, y\rangle^n`, by random degrees.
+
+    Kar and Karnick's map: it serves every kernel with a non-negative series, and compositions f(k) over any
+    shift-invariant or dot-product kernel k. For accuracy prefer :class:`TaylorSketch`, whose error at equal width is
+    often half or less.
+
+    Each feature draws a degree N with probability P[N] proportional to :math:`base^{-N}` over the degrees that the
+    series has, and gives out :math:`\sqrt{a_N / P[N]} \prod_{j \le N} \langle\omega_j, x\rangle / \sqrt D` with sign
+    vectors :math:`\omega_j` (the paper's P is normalised at base 2 only). Exactly, :math:`D\,\mathrm{Var} = \sum a_n^2
+    R^n / P[n] - f(t)^2` in the notation of :class:`TensorSketch`. For f(k) with a shift-invariant k the features are
+    Fourier features whose frequencies are sums of N frequencies of k.
+
+    Parameters
+    ----------
+    kernel : a dot-product kernel (sums, products and multiples too), or ``f.of(k)``
+    n_components : the width of the output
+    base : how fast the probability of a degree falls; above 1
+    exact_terms : the paper's H0/1. Degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only
+    while
+        a random feature remains; ``exact_degrees_`` tells which
+    max_degree : cut the series there and give every kept degree a fixed number of features; ``mean`` gives the cut
+    series
+    random_state, n_jobs : as everywhere
+
+    References
+    ----------
+    Kar and Karnick, Random feature maps for dot product kernels, AISTATS 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import RandomMaclaurin
+    >>> from mercer.kernels import Exponential
+    >>> X = np.random.default_rng(0).normal(size=(10, 4)) / 4
+    >>> sketch = RandomMaclaurin(Exponential(), n_components=100, exact_terms=True, random_state=0).fit(X)
+    >>> sketch.exact_degrees_
+    (0, 1)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel = Polynomial(2),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        base: float = 2.0,
+        exact_terms: bool = False,
+        max_degree: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.base = base
+        self.exact_terms = exact_terms
+        self.max_degree = max_degree
+
+    def _specify(self, rows: Any) -> None:
+        if not isinstance(self.base, numbers.Real) or not 1.0 < float(self.base) < math.inf:
+            raise ValueError(f"base must be a finite number above 1, found {self.base!r}")
+        if self.max_degree is not None and (not isinstance(self.max_degree, numbers.Integral) or self.max_degree < 0):
+            raise ValueError(f"max_degree must be a whole number of at least 0 or None, found {self.max_degree!r}")
+        super()._specify(rows)
+        self.exact_degrees_: tuple[int, ...] = self._exact_degrees(rows.n_features)
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        inner = kernel
+        while isinstance(inner, Composition) and not inner.is_shift_invariant:
+            inner = inner.inner
+        if not (inner.is_dot_product or (inner is kernel and isinstance(kernel, Composition))):
+            raise ValueError(
+                "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
+                f"kernel, found {kernel!r}"
+            )
+        if not self._series().any():
+            raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
+
+    def _series(self) -> NDArray[np.float64]:
+        """a_n, cut at ``max_degree``."""
+        series = kernel_series(self.kernel_, float(self.base))
+        return series if self.max_degree is None else series[: self.max_degree + 1]
+
+    def _exact_degrees(self, n_features: int) -> tuple[int, ...]:
+        series, left = self._series(), self.n_components_
+        kept: list[int] = []
+        # The row itself can only be a feature where the series is one of <x, y>.
+        costs = {1: n_features, 0: 1} if self.kernel_.is_dot_product else {0: 1}
+        for degree, cost in costs.items() if self.exact_terms else ():
+            others = np.delete(series, [degree, *kept]).any() if degree < len(series) else True
+            if degree < len(series) and series[degree] > 0 and left - cost >= int(others):
+                kept.append(degree)
+                left -= cost
+        return tuple(sorted(kept))
+
+    def _random_series(self) -> NDArray[np.float64]:
+        """a_n of the degrees that are drawn at random."""
+        series = self._series().copy()
+        series[list(self.exact_degrees_)] = 0.0
+        return series
+
+    def _random_width(self, n_features: int) -> int:
+        return self.n_components_ - sum(n_features if degree else 1 for degree in self.exact_degrees_)
+
+    def _fourier_kernel(self) -> Composition | None:
+        """The random part where it is shift-invariant and frequencies add up."""
+        series = self._random_series()
+        if not self.kernel_.is_shift_invariant or not series.any():
+            return None
+        return Maclaurin(tuple(series.tolist())).of(self.kernel_.inner)
+
+    def _draw(self, rng: Stream, rows: Any) -> MaclaurinParameters:
+        series, width = self._random_series(), self._random_width(rows.n_features)
+        fourier = self._fourier_kernel()
+        random: RandomProducts | Frequencies
+        if fourier is not None:
+            random = draw_frequencies(fourier, rng, width, rows.n_features)
+        else:
+            inner, fixed = argument(self.kernel_), self.max_degree is not None
+            random = draw_products(rng, series, inner, float(self.base), width, rows.n_features, fixed)
+            random = random._replace(weights=random.weights / (1.0 if fixed else math.sqrt(max(width, 1))))
+        return MaclaurinParameters(np.array(self.exact_degrees_, dtype=np.int64), random)
+
+    def _apply(self, params: MaclaurinParameters, X: Array) -> Array:
+        series = self._series()
+        features = [
+            (ones(X, 1) if degree == 0 else dense(X)) * math.sqrt(series[degree]) for degree in params.exact.tolist()
+        ]
+        if isinstance(params.random, RandomProducts):
+            features.append(random_products(params.random, X))
+        else:
+            scale = math.sqrt(self._fourier_kernel().amplitude)  # type: ignore[union-attr]
+            features.append(paired_features(params.random, X, self._random_width(X.shape[1])) * scale)
+        return namespace(X).concat(features, axis=1)
+
+    def _kept(self, random: RandomProducts | Frequencies) -> dict[int, int]:
+        """The degrees of a cut series that have features, with their number."""
+        if not isinstance(random, RandomProducts):
+            return dict.fromkeys(np.flatnonzero(self._random_series()).tolist(), self.n_components_)
+        degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
+        return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
+
+    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        if self.max_degree is None:
+            return super()._mean(params, X, Y)
+        series = np.zeros(len(self._series()))
+        kept = [*self.exact_degrees_, *self._kept(params.random)]
+        series[kept] = self._series()[kept]
+        cut, inner = Maclaurin(tuple(series.tolist())), argument(self.kernel_)
+        return (cut if inner is None else cut.of(inner))(X, Y)
+
+    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        width, fourier = self._random_width(X.shape[1]), self._fourier_kernel()
+        if fourier is not None:
+            value, doubled = (fourier(c * X, c * Y) / fourier.amplitude for c in (1.0, 2.0))
+            return fourier.amplitude**2 * paired_variance(value, doubled, width)
+        series, base, inner = self._random_series(), float(self.base), argument(self.kernel_)
+        t = pair_moments(X, Y).t if inner is None else inner(X, Y)
+        if self.max_degree is None:
+            moment = second_moment(self.kernel_, base, X, Y, series)
+            return np.maximum(moment - np.polynomial.polynomial.polyval(t, series) ** 2, 0.0) / max(width, 1)
+        factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
+        variance = np.zeros_like(t)
+        for n, count in self._kept(params.random).items():
+            variance += series[n] ** 2 * np.maximum(factor**n - t ** (2 * n), 0.0) / count
+        return variance
+
+    def _scratch(self, n_features: int) -> int:
+        scalar_features = 8 if isinstance(self.kernel_, Composition) else 0
+        return n_features + (4 + scalar_features) * self.n_components_

@@ -1,0 +1,122 @@
+"""TreeSketch: high degrees by pairwise sketches in a tree."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NamedTuple
+
+from .._array import Array, count_sketch, rfft
+from .._random import Stream
+from ..kernels import Kernel, Polynomial
+from ._polynomial import PolynomialMap
+from .tensor_sketch import Hashes, half_spectrum
+
+
+class Tree(NamedTuple):
+    """The count sketches of each node's two children, node by node from the leaves to the root."""
+
+    nodes: tuple[Hashes, ...]
+
+
+class TreeSketch(PolynomialMap):
+    r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.
+
+    The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4 the
+    tree is no better than :class:`ComplexSketch`. On rows with a mean, :class:`TaylorSketch` may beat both.
+
+    The p copies of a row are combined in pairs by degree-2 :class:`TensorSketch` nodes with fresh buckets and signs,
+    their results in pairs again, and an odd one moves up; inner nodes are ``factor`` times as wide as the output. Every
+    node is an unbiased sketch of the product of its children, hence so is the root. Nodes stay in the frequency domain.
+
+    Parameters
+    ----------
+    kernel : Linear, Polynomial, or a multiple of one
+    n_components : the width of the output
+    factor : the width of inner nodes over that of the output; a larger one costs time and lowers the error
+    random_state, n_jobs : as everywhere
+
+    References
+    ----------
+    Ahle, Kapralov, Knudsen, Pagh, Velingker, Woodruff and Zandieh, Oblivious sketching of high-degree polynomial
+    kernels, SODA 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import TreeSketch
+    >>> from mercer.kernels import Polynomial
+    >>> X = np.eye(3)
+    >>> TreeSketch(Polynomial(7), n_components=32, random_state=0).fit_transform(X).shape
+    (3, 32)
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel = Polynomial(4),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        factor: int = 4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.factor = factor
+
+    def _specify(self, rows: Any) -> None:
+        if not isinstance(self.factor, numbers.Integral) or self.factor < 1:
+            raise ValueError(f"factor must be a whole number of at least 1, found {self.factor!r}")
+        super()._specify(rows)
+
+    def _node_width(self, node: int, degree: int) -> int:
+        """The root, the last of the degree - 1 nodes, is as wide as the output."""
+        return self.n_components_ * (1 if node == degree - 2 else int(self.factor))
+
+    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
+        if degree == 1:
+            return Tree((self._hashes(rng.child("leaf"), n_features, n_features, self.n_components_),))
+        nodes: list[Hashes] = []
+
+        def join(left: int, right: int) -> int:
+            width = self._node_width(len(nodes), degree)
+            nodes.append(self._hashes(rng.child("node", len(nodes)), left, right, width))
+            return width
+
+        _climb([n_features] * degree, join)
+        return Tree(tuple(nodes))
+
+    @staticmethod
+    def _hashes(rng: Stream, left: int, right: int, width: int) -> Hashes:
+        # The two children's hashes lie in one row each, padded to the wider child; what pads is never read.
+        shape = (2, max(left, right))
+        return Hashes(rng.child("buckets").buckets(width, shape), rng.child("signs").signs(shape))
+
+    def _sketch(self, params: Tree, X: Array) -> Array:
+        degree = self._form.degree
+        if degree == 1:
+            (leaf,) = params.nodes
+            return count_sketch(X, leaf.buckets[0], leaf.signs[0], self.n_components_)
+        pending = iter(enumerate(params.nodes))
+
+        def join(left: Array, right: Array) -> Array:
+            node, hashes = next(pending)
+            width = self._node_width(node, degree)
+            spectrum = 1.0
+            for child, buckets, signs in zip((left, right), hashes.buckets, hashes.signs, strict=True):
+                used = child.shape[1]
+                spectrum = spectrum * rfft(count_sketch(child, buckets[:used], signs[:used], width))
+            return half_spectrum(spectrum, width)
+
+        return _climb([X] * degree, join)
+
+    def _scratch(self, n_features: int) -> int:
+        # Half of the leaves' parents are alive at once, at most.
+        alive = 4 + max(self._form.degree // 2, 1)
+        return n_features + alive * int(self.factor) * self.n_components_
+
+
+def _climb(level: list[Any], join: Any) -> Any:
+    """Join neighbours level by level up to the root."""
+    while len(level) > 1:
+        pairs = [join(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
+        level = pairs + level[2 * len(pairs) :]
+    return level[0]
