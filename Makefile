@@ -10,8 +10,8 @@ LOWEST_VENV := .venv-lowest
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
 LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*'
 
-# A module's tests stay on one worker, so that what its fixtures draw is drawn once.
-PYTEST := -m pytest -n $(JOBS) --dist loadscope
+# Tests of one row of tests/tables.py stay on one worker, so that what it draws is drawn once.
+PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1

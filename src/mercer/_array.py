@@ -97,12 +97,13 @@ def ones(X: Array, width: int) -> Array:
 
 
 def pad(X: Array, width: int) -> Array:
-    """Dense X with zero columns up to ``width``."""
-    X = dense(X)
-    missing = width - X.shape[1]
+    """Dense X with zeros up to ``width`` along its last axis."""
+    missing = width - X.shape[-1]
     if missing == 0:
         return X
-    return namespace(X).concat([X, 0.0 * ones(X, missing)], axis=1)
+    xp = namespace(X)
+    zeros = xp.zeros((*X.shape[:-1], missing), dtype=X.dtype, device=device_of(X))
+    return xp.concat([X, zeros], axis=-1)
 
 
 def count_sketch(X: Array, buckets: Array, signs: Array, width: int) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, hadamard, namespace, pad, product
+from .._array import Array, dense, hadamard, namespace, pad, product, send
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._complex import Pair, independent_variance, multiply, parts, to_real
@@ -45,25 +45,19 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
     """The real features of this width that estimate <x, y>^degree."""
     xp = namespace(X)
-    size = padded_width(X.shape[1])
-    X = pad(X, X.shape[1])
-    done = []
-    for block, block_turns in enumerate(params.turns):
-        z: Pair | None = None
-        for turns, outputs in zip(block_turns, params.outputs, strict=True):
-            here = outputs[block * size : (block + 1) * size]
-            real, imaginary = parts(turns, X.dtype)
-            z = multiply(
-                z,
-                (
-                    xp.take(hadamard(pad(X * real, size)), here, axis=1),
-                    xp.take(hadamard(pad(X * imaginary, size)), here, axis=1),
-                ),
-            )
-        assert z is not None
-        done.append(z)
-    real, imaginary = (xp.concat(part, axis=1) for part in zip(*done, strict=True))
-    return to_real((real, imaginary), width)
+    blocks, degree, n_features = params.turns.shape
+    size = padded_width(n_features)
+    X = dense(X)[:, None, :]
+    # Output j of a feature's block, with the outputs of all blocks side by side.
+    first = send(np.arange(params.outputs.shape[1], dtype=np.int32) // size * size, X)
+    z: Pair | None = None
+    for s in range(degree):
+        signs = parts(params.turns[:, s, :], X.dtype)
+        turned = (xp.reshape(hadamard(pad(X * sign, size)), (X.shape[0], blocks * size)) for sign in signs)
+        real, imaginary = (xp.take(part, first + params.outputs[s], axis=1) for part in turned)
+        z = multiply(z, (real, imaginary))
+    assert z is not None
+    return to_real(z, width)
 
 
 def srht_pairs(n_features: int, width: int) -> int:

@@ -68,7 +68,7 @@ class TaylorSketch(FeatureMap):
     ----------
     degrees_ : dict of the kept degrees and their widths
     exact_degrees_ : those of them that are not sketched
-    split_ : what was done: "mean", "centre" or None
+    split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
     expected_error_ : root of the expected squared error on sample pairs, relative to that of the kernel
 
     Examples
@@ -109,30 +109,36 @@ class TaylorSketch(FeatureMap):
         assert split is not None
         return split
 
-    def _draw(self, rng: Stream, rows: Any) -> TaylorParameters:
+    def _specify(self, rows: Any) -> None:
+        super()._specify(rows)
         split = self._split
         sample = rows.sample(max(32, min(SAMPLE_ROWS, SAMPLE_ELEMENTS // rows.n_features))).astype(np.float64)
+        self.kernel_.check_rows(sample)
         neutral = split.neutral(rows.n_features)
-        vectors = [neutral] if self.split in (None, "auto") or split.learns is None else []
+        vectors: dict[str | None, Matrix] = {None: neutral}
         if self.split is not None and split.learns is not None:
             learned = split.learn(rows)
             if not np.array_equal(learned, neutral):
-                vectors.insert(0, learned)
-            vectors = vectors or [neutral]
-        plans = [(_plan(split, self.kernel_, vector, sample, self.n_components_), vector) for vector in vectors]
-        plan, vector = min(plans, key=lambda pair: pair[0].error)
-        self.split_ = split.learns if vector is not neutral else None
-        self.degrees_ = dict(sorted(plan.widths.items()))
-        self.exact_degrees_ = plan.exact
-        self.expected_error_ = plan.error
-        sketched = [degree for degree in self.degrees_ if degree not in plan.exact]
-        widths = [self.degrees_[degree] for degree in sketched]
-        sketches = tuple(
-            draw_srht(rng.child("degree", n), n, split.width(rows.n_features), width)
-            for n, width in zip(sketched, widths, strict=True)
+                vectors = {split.learns: learned, **(vectors if self.split == "auto" else {})}
+        plans = {
+            name: _plan(split, self.kernel_, vector, sample, self.n_components_) for name, vector in vectors.items()
+        }
+        self.split_ = min(plans, key=lambda name: plans[name].error)
+        self.vector_ = vectors[self.split_]
+        self.degrees_ = dict(sorted(plans[self.split_].widths.items()))
+        self.exact_degrees_ = plans[self.split_].exact
+        self.expected_error_ = plans[self.split_].error
+
+    def _draw(self, rng: Stream, rows: Any) -> TaylorParameters:
+        width = self._split.width(rows.n_features)
+        sketched = {n: count for n, count in self.degrees_.items() if n not in self.exact_degrees_}
+        return TaylorParameters(
+            self.vector_,
+            np.array(self.exact_degrees_, dtype=np.int64),
+            np.array([*sketched], dtype=np.int64),
+            np.array([*sketched.values()], dtype=np.int64),
+            tuple(draw_srht(rng.child("degree", n), n, width, count) for n, count in sketched.items()),
         )
-        exact, degrees, dealt = (np.array(values, dtype=np.int64) for values in (plan.exact, sketched, widths))
-        return TaylorParameters(vector, exact, degrees, dealt, sketches)
 
     def _apply(self, params: TaylorParameters, X: Array) -> Array:
         split = self._split
@@ -199,12 +205,16 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
     terms: list[Term] = []
     rest = exact.copy()
     for n in np.flatnonzero(pairs.series).tolist():
-        value = pairs.value(n)[off]
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = pairs.value(n)[off]
+            term = _term(pairs, n, off, energy)
+        if not np.isfinite(value).all():
+            break  # far too long rows: no power of them can be of use
         if value.any() or n == last:
             values[n] = value
-            terms.append(_term(pairs, n, off, energy))
+            terms.append(term)
             rest -= value
-        if np.mean(rest**2) < NEGLIGIBLE * energy:
+        if terms and np.mean(rest**2) < NEGLIGIBLE * energy:
             break
 
     @cache
@@ -225,6 +235,8 @@ def _term(pairs: _Terms, degree: int, off: NDArray[np.bool_], energy: float) -> 
     shared = float(np.mean(weight * srht_correction(moments, degree, pairs.width)))
 
     def error(widths: NDArray[np.int64]) -> Matrix:
+        if not np.isfinite([even, single, shared]).all():
+            return np.full(len(widths), np.inf)
         odd = widths % 2
         sharing = np.array([srht_pairs(pairs.width, int(width)) for width in widths])
         return np.maximum(((widths - odd) * even + odd * single + sharing * shared) / widths**2, 0.0)

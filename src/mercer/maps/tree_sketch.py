@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import Any, NamedTuple
 
-from .._array import Array, count_sketch, rfft
+from .._array import Array, count_sketch, irfft, rfft
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._polynomial import PolynomialMap
@@ -26,7 +26,7 @@ class TreeSketch(PolynomialMap):
 
     The p copies of a row are combined in pairs by degree-2 :class:`TensorSketch` nodes with fresh buckets and signs,
     their results in pairs again, and an odd one moves up; inner nodes are ``factor`` times as wide as the output. Every
-    node is an unbiased sketch of the product of its children, hence so is the root. Nodes stay in the frequency domain.
+    node is an unbiased sketch of the product of its children, hence so is the root.
 
     Parameters
     ----------
@@ -104,7 +104,8 @@ class TreeSketch(PolynomialMap):
             for child, buckets, signs in zip((left, right), hashes.buckets, hashes.signs, strict=True):
                 used = child.shape[1]
                 spectrum = spectrum * rfft(count_sketch(child, buckets[:used], signs[:used], width))
-            return half_spectrum(spectrum, width)
+            # A sparse node has a lower variance than its flat spectrum, so only the root stays in the frequency domain.
+            return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
 
         return _climb([X] * degree, join)
 

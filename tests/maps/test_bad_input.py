@@ -1,0 +1,168 @@
+"""Each wrong input gets one clear error that names what was expected and what was found."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
+from mercer.kernels import (
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Maclaurin,
+    Polynomial,
+    VovkInfinite,
+    VovkReal,
+)
+
+from ..tables import obeying, sample_rows
+
+PRODUCT_SKETCHES = [TensorSketch, HadamardSketch, ComplexSketch, TreeSketch]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", obeying())
+def test_nan_and_infinity(row, bad):
+    X = sample_rows()
+    sketch = row(8, random_state=0).fit(X)
+    X[3, 2] = bad
+    for act in (sketch.transform, row(8).fit, sketch.variance, sketch.mean):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            act(X)
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_another_width(row):
+    X = sample_rows()
+    sketch = row(8, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"X has 4 features, but \w+ is expecting 5 features"):
+        sketch.transform(X[:, :4])
+
+
+@pytest.mark.parametrize("n_components", [0, -3, 2.5, True, "8", None])
+@pytest.mark.parametrize("row", obeying())
+def test_number_of_components(row, n_components):
+    with pytest.raises(ValueError, match="n_components must be a whole number of at least 1, found"):
+        row(n_components).fit(sample_rows())
+
+
+@pytest.mark.parametrize("make", PRODUCT_SKETCHES)
+def test_overflow_names_the_row(make):
+    X = np.ones((3, 4))
+    X[1] = 1e200
+    with pytest.raises(ValueError, match="the features of row 1 overflow float64"):
+        make(Polynomial(3), n_components=8, random_state=0).fit(X).transform(X)
+    X[1] = 1e30
+    with pytest.raises(ValueError, match="the features of row 1 overflow float32"):
+        make(Polynomial(3), n_components=8, random_state=0).fit(X).transform(X.astype(np.float32))
+
+
+@pytest.mark.parametrize("make", [*PRODUCT_SKETCHES, TaylorSketch])
+def test_negative_coef0(make):
+    with pytest.raises(ValueError, match=r"coef0 must not be negative for a feature map, found -1\.0"):
+        make(Polynomial(2, coef0=-1.0)).fit(sample_rows())
+
+
+def test_negative_coef0_of_random_maclaurin():
+    with pytest.raises(ValueError, match="coef0 must not be negative"):
+        RandomMaclaurin(Polynomial(2, coef0=-1.0)).fit(sample_rows())
+
+
+@pytest.mark.parametrize("make", PRODUCT_SKETCHES)
+@pytest.mark.parametrize("kernel", [Gaussian(), Exponential(), VovkReal(3), Linear() + Linear()])
+def test_product_sketches_serve_polynomials_only(make, kernel):
+    with pytest.raises(ValueError, match=f"{make.__name__} needs a Linear or Polynomial kernel, found"):
+        make(kernel).fit(sample_rows())
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(), Laplacian(), Gaussian() + Linear(), Polynomial(2).of(Gaussian() * Linear())]
+)
+def test_random_maclaurin_needs_a_series(kernel):
+    with pytest.raises(ValueError, match="RandomMaclaurin needs a dot-product kernel"):
+        RandomMaclaurin(kernel).fit(sample_rows())
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(), Gaussian() + Linear(), Polynomial(2).of(Gaussian())])
+def test_taylor_sketch_needs_a_series(kernel):
+    with pytest.raises(ValueError, match="TaylorSketch needs a dot-product kernel or a Gaussian"):
+        TaylorSketch(kernel).fit(sample_rows())
+
+
+@pytest.mark.parametrize(
+    ("split", "kernel"),
+    [("mean", Gaussian()), ("centre", Polynomial(2)), ("mean", VovkReal(3)), ("centre", VovkReal(3))],
+)
+def test_splits_that_do_not_fit(split, kernel):
+    with pytest.raises(ValueError, match=f"split='{split}' is for"):
+        TaylorSketch(kernel, split=split).fit(sample_rows())
+
+
+@pytest.mark.parametrize("make", [RandomMaclaurin, TaylorSketch])
+def test_rows_outside_the_radius(make):
+    X = sample_rows()
+    X[2] = 1.0
+    with pytest.raises(ValueError, match=r"VovkInfinite.* below 1.*row 2 has 5"):
+        make(VovkInfinite()).fit(X)
+    sketch = make(VovkInfinite(), random_state=0).fit(sample_rows())
+    with pytest.raises(ValueError, match=r"VovkInfinite.* below 1.*row 2 has 5"):
+        sketch.transform(X)
+
+
+def test_negative_coefficients():
+    with pytest.raises(ValueError, match=r"coefficient a_1 = -0\.5 is negative"):
+        Maclaurin((1.0, -0.5))
+    with pytest.raises(ValueError, match=r"coefficient a_2 = -1\.0 is negative"):
+        RandomMaclaurin(Maclaurin(lambda n: 1.0 if n < 2 else -1.0)).fit(sample_rows())
+
+
+@pytest.mark.parametrize(
+    ("sketch", "message"),
+    [
+        (TensorSketch(output="both"), r"output must be one of \('spectrum', 'time'\), found 'both'"),
+        (ComplexSketch(projection="x"), "projection must be one of"),
+        (TaylorSketch(split="left"), "split must be one of"),
+        (Compressed(TensorSketch(), method="x"), "method must be one of"),
+        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1, found 0"),
+        (TreeSketch(factor=1.5), r"factor must be a whole number of at least 1, found 1\.5"),
+        (RandomMaclaurin(base=1.0), r"base must be a finite number above 1, found 1\.0"),
+        (RandomMaclaurin(max_degree=-1), "max_degree must be a whole number of at least 0 or None, found -1"),
+        (RandomMaclaurin(Polynomial(3), max_degree=2), "has no positive coefficient up to max_degree=2"),
+        (TensorSketch(random_state="seed"), "random_state must be an int"),
+        (TensorSketch(random_state=-1), "random_state must be an integer in"),
+    ],
+)
+def test_arguments(sketch, message):
+    with pytest.raises(ValueError, match=message):
+        sketch.fit(sample_rows())
+
+
+def test_things_that_are_no_kernels_and_no_maps():
+    with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, found 'poly'"):
+        TensorSketch("poly").fit(sample_rows())
+    with pytest.raises(TypeError, match="map must be a feature map, found 3"):
+        Compressed(3).fit(sample_rows())
+
+
+def test_no_jobs():
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        TensorSketch(n_jobs=0).fit(sample_rows()).transform(sample_rows())
+
+
+def test_unknown_variances_say_so():
+    for sketch in (TreeSketch(random_state=0), Compressed(TensorSketch(), random_state=0)):
+        with pytest.raises(NotImplementedError, match=f"no exact variance is known for {type(sketch).__name__}"):
+            sketch.fit(sample_rows()).variance(sample_rows())
+
+
+def test_gamma_that_cannot_be_learned():
+    with pytest.raises(ValueError, match="'scale' needs rows that vary"):
+        TensorSketch(Polynomial(2, gamma="scale")).fit(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="'median' needs rows that differ"):
+        TaylorSketch(Gaussian("median")).fit(np.ones((4, 3)))
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'TensorSketsh'"):
+        mercer.TensorSketsh  # noqa: B018

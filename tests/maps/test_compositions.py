@@ -1,0 +1,101 @@
+"""Maps of kernel algebra, and what TaylorSketch decides."""
+
+import numpy as np
+import pytest
+
+from mercer import RandomMaclaurin, TaylorSketch, kernel_error
+from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite
+
+from ..tables import sample_rows
+
+
+def cloud(n=400, d=6, mean=1.0, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) * 0.3 + mean
+
+
+@pytest.mark.parametrize(
+    "kernel", [Gaussian("median"), Exponential("median"), Polynomial(3, gamma="median", coef0=0.5)]
+)
+def test_the_expected_error_is_what_held_out_rows_see(kernel):
+    errors = []
+    for seed in range(20):
+        sketch = TaylorSketch(kernel, n_components=96, random_state=seed).fit(cloud())
+        X = cloud(150, seed=100 + seed)
+        Z = sketch.transform(X)
+        off = ~np.eye(len(X), dtype=bool)
+        errors.append(np.linalg.norm((Z @ Z.T - sketch.kernel_(X))[off]) / np.linalg.norm(sketch.kernel_(X)[off]))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(sketch.expected_error_, rel=0.25)
+
+
+def test_auto_splits_where_that_helps_only():
+    assert TaylorSketch(Polynomial(3), random_state=0).fit(cloud()).split_ == "mean"
+    assert TaylorSketch(Gaussian(0.3), random_state=0).fit(cloud()).split_ == "centre"
+    centred = np.concatenate([cloud(200, mean=0.0), -cloud(200, mean=0.0)])
+    assert TaylorSketch(Polynomial(3), random_state=0).fit(centred).split_ is None
+    assert TaylorSketch(Polynomial(3), split="mean", random_state=0).fit(np.zeros((4, 3))).split_ is None
+
+
+def test_the_split_lowers_the_error_of_homogeneous_polynomials():
+    X, held_out = cloud(), cloud(200, seed=1)
+    plain, split = (
+        TaylorSketch(Polynomial(3), n_components=128, split=choice, random_state=0).fit(X) for choice in (None, "mean")
+    )
+    assert kernel_error(split, held_out).relative < 0.5 * kernel_error(plain, held_out).relative
+
+
+def test_degrees_add_up_to_the_width():
+    sketch = TaylorSketch(Gaussian("median"), n_components=777, random_state=0).fit(cloud(d=40))
+    assert sum(sketch.degrees_.values()) == 777
+    assert set(sketch.exact_degrees_) <= set(sketch.degrees_)
+    assert sketch.exact_degrees_[0] == 0
+
+
+def test_the_shift_of_the_data_does_not_matter_to_a_centred_gaussian():
+    # Multiples of 1/8 and a power of two, so that the shift itself does not round.
+    X = np.round(cloud() * 8) / 8
+    near, far = (
+        TaylorSketch(Gaussian(0.3), n_components=64, random_state=0).fit_transform(X + c) for c in (0.0, 1024.0)
+    )
+    np.testing.assert_allclose(near, far, rtol=1e-8, atol=1e-10)
+
+
+def test_a_composition_over_a_dot_product_kernel_has_the_mean_of_the_composed_series():
+    X = sample_rows()
+    composed = Polynomial(2, coef0=0.5).of(Polynomial(2))
+    series = Maclaurin((0.25, 0.0, 1.0, 0.0, 1.0))
+    np.testing.assert_allclose(composed(X), series(X), rtol=1e-12)
+    sketch = RandomMaclaurin(composed, n_components=20_000, random_state=0).fit(X)
+    assert kernel_error(sketch, X).relative < 0.05
+
+
+def test_compositions_nest():
+    X = sample_rows()
+    for kernel in (
+        Polynomial(2, coef0=1.0).of(Polynomial(2, coef0=0.1).of(Gaussian())),
+        Polynomial(2, coef0=1.0).of(Polynomial(2, coef0=0.1).of(Linear())),
+    ):
+        sketch = RandomMaclaurin(kernel, n_components=20_000, random_state=0).fit(X)
+        assert kernel_error(sketch, X).relative < 0.05
+
+
+def test_exact_terms_of_a_composition_keep_the_constant():
+    X = sample_rows()
+    sketch = RandomMaclaurin(Polynomial(2, coef0=1.0).of(Gaussian()), exact_terms=True, random_state=0).fit(X)
+    assert sketch.exact_degrees_ == (0,)
+    np.testing.assert_allclose(sketch.transform(X)[:, 0], 1.0)
+    only = RandomMaclaurin(
+        Polynomial(2, coef0=1.0).of(Gaussian()), exact_terms=True, max_degree=0, n_components=3, random_state=0
+    ).fit(X)
+    np.testing.assert_allclose(only.transform(X) @ only.transform(X).T, 1.0)
+
+
+def test_a_series_that_diverges_at_the_inner_kernel_is_refused():
+    with pytest.raises(ValueError, match=r"VovkInfinite.*below 1"):
+        RandomMaclaurin(VovkInfinite().of(Gaussian())).fit(sample_rows())
+
+
+def test_the_variance_is_infinite_beyond_the_radius():
+    X = np.array([[0.9, 0.0], [0.1, 0.0]])
+    variance = RandomMaclaurin(VovkInfinite(), n_components=4).fit(X).variance(X)
+    assert np.isinf(variance[0, 0])
+    assert np.isfinite(variance[1, 1])

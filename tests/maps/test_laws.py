@@ -1,0 +1,82 @@
+"""Mean, variance and rate of every map over 1,000 seeds."""
+
+import numpy as np
+import pytest
+
+from ..tables import ROWS, SEEDS, estimates, obeying, sample_rows, threshold
+
+WIDTHS = (8, 64)
+
+
+def fitted(row, n_components):
+    return row(n_components, random_state=0).fit(sample_rows())
+
+
+@pytest.mark.parametrize("n_components", WIDTHS)
+@pytest.mark.parametrize("row", obeying())
+def test_the_mean_is_the_declared_one(row, n_components):
+    # At D = 8 buckets collide all the time, so a bias that collisions cause would show.
+    X = sample_rows()
+    grams = estimates(row, n_components)
+    sketch = fitted(row, n_components)
+    variance = sketch.variance(X) if row.variance is True else grams.var(axis=0, ddof=1)
+    error = np.abs(grams.mean(axis=0) - sketch.mean(X))
+    upper = np.triu_indices(len(X))
+    # Where a pair has no variance the estimate is exact, and rounding is all that may be left.
+    scale = np.sqrt(np.outer(row.kernel.diag(X), row.kernel.diag(X)))
+    allowed = threshold(len(upper[0])) * np.sqrt(variance / SEEDS) + 1e-12 * scale
+    assert (error <= allowed)[upper].all(), (error / allowed)[upper].max()
+
+
+@pytest.mark.parametrize("row", obeying("unbiased"))
+def test_an_unbiased_map_declares_the_kernel_as_its_mean(row):
+    X = sample_rows()
+    np.testing.assert_allclose(fitted(row, 16).mean(X), row.kernel(X), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_components", WIDTHS)
+@pytest.mark.parametrize("row", obeying("variance"))
+def test_the_variance_is_the_formula(row, n_components):
+    X = sample_rows()
+    grams = estimates(row, n_components)
+    variance = fitted(row, n_components).variance(X)
+    deviation = grams - grams.mean(axis=0)
+    # Averaged over pairs, a variance's own standard error comes from the fourth powers, seed by seed.
+    squares = (deviation**2).mean(axis=(1, 2))
+    error = squares.mean() - variance.mean()
+    assert abs(error) <= threshold(1) * squares.std() / np.sqrt(SEEDS) + 1e-20
+
+
+@pytest.mark.parametrize("row", obeying("constant"))
+def test_the_error_falls_with_the_root_of_the_width(row):
+    X = sample_rows()
+    widths = np.array([8, 64, 256])
+    exact = fitted(row, 8).mean(X)
+    errors = [np.sqrt(np.mean((estimates(row, width, SEEDS if width < 256 else 200) - exact) ** 2)) for width in widths]
+    slope = np.polyfit(np.log(widths), np.log(errors), 1)[0]
+    assert abs(slope + 0.5) < 0.05
+
+
+@pytest.mark.parametrize("row", obeying("constant"))
+def test_the_formula_falls_with_the_width(row):
+    X = sample_rows()
+    # H0/1 apart, D Var is the same number for every even D.
+    np.testing.assert_allclose(8 * fitted(row, 8).variance(X), 64 * fitted(row, 64).variance(X), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("row", obeying("variance"))
+def test_the_variance_is_the_formula_over_20000_seeds(row):
+    X = sample_rows()
+    grams = estimates(row, 64, seeds=20_000, first=10_000)
+    measured = ((grams - grams.mean(axis=0)) ** 2).mean(axis=(1, 2))
+    formula = fitted(row, 64).variance(X).mean()
+    error = 3 * measured.std() / np.sqrt(len(measured))
+    assert abs(measured.mean() - formula) <= max(0.05 * formula, error) + 1e-20
+
+
+def test_the_fixture_draws_what_fit_draws():
+    X = sample_rows()
+    for row in ROWS:
+        Z = row(16, random_state=3).fit(X).transform(X)
+        np.testing.assert_allclose(estimates(row, 16, seeds=1, first=3)[0], Z @ Z.T, rtol=1e-12, atol=1e-14)

@@ -1,0 +1,127 @@
+"""float32, torch, and results that do not depend on how the rows were cut."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import TaylorSketch, TensorSketch, TreeSketch
+from mercer._array import hadamard, hadamard_reference
+from mercer._tiles import TILE
+from mercer.kernels import Gaussian, Polynomial, VovkInfinite
+
+from ..tables import obeying, sample_rows
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_float32_stays_and_is_close_to_float64(row):
+    X = sample_rows(40)
+    sketch = row(32, random_state=0).fit(X)
+    exact = sketch.transform(X.astype(np.float32).astype(np.float64))
+    single = sketch.transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert exact.dtype == np.float64
+    np.testing.assert_allclose(single, exact, rtol=1e-3, atol=2e-5 * np.abs(exact).max())
+    assert row(32, random_state=0).fit(X.astype(np.float32)).transform(X.astype(np.float32)).dtype == np.float32
+
+
+@needs_torch
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("row", obeying())
+def test_torch_gives_what_numpy_gives(row, dtype):
+    X = sample_rows(300).astype(dtype)
+    sketch = row(32, random_state=0).fit(X)
+    expected = sketch.transform(X)
+    Z = sketch.transform(torch.from_numpy(X))
+    assert isinstance(Z, torch.Tensor)
+    assert Z.dtype == getattr(torch, dtype)
+    tolerance = 1e-11 if dtype == "float64" else 2e-5
+    np.testing.assert_allclose(Z.numpy(), expected, rtol=100 * tolerance, atol=tolerance * np.abs(expected).max())
+
+
+@needs_torch
+def test_a_map_can_be_fitted_on_torch():
+    X = sample_rows(300)
+    for sketch in (TensorSketch(random_state=0), TaylorSketch(Gaussian("median"), random_state=0)):
+        expected = sketch.fit(X).parameters_
+        fitted = sketch.fit(torch.from_numpy(X))
+        assert isinstance(fitted.transform(torch.from_numpy(X)), torch.Tensor)
+        for left, right in zip(expected[:1], fitted.parameters_[:1], strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+@needs_torch
+def test_torch_input_is_checked():
+    sketch = TensorSketch().fit(sample_rows())
+    with pytest.raises(ValueError, match="X has 3 features, but TensorSketch is expecting 5"):
+        sketch.transform(torch.zeros((2, 3)))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        sketch.transform(torch.full((2, 5), float("nan")))
+    with pytest.raises(ValueError, match="2-dimensional"):
+        sketch.transform(torch.zeros(5))
+    with pytest.raises(ValueError, match=r"float32 or float64, found torch\.int64"):
+        sketch.transform(torch.zeros((2, 5), dtype=torch.int64))
+    with pytest.raises(ValueError, match="row 1 has 5"):
+        TaylorSketch(VovkInfinite()).fit(sample_rows()).transform(torch.tensor([[0.0] * 5, [1.0] * 5]))
+
+
+MATRIX_FREE = (mercer.TensorSketch, mercer.HadamardSketch, mercer.TreeSketch)
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_threads_and_aligned_chunks_give_the_same_bits(row):
+    X = sample_rows(3 * TILE + 50)
+    sketch = row(32, random_state=0, n_jobs=1).fit(X)
+    whole = sketch.transform(X)
+    np.testing.assert_array_equal(sketch.set_params(n_jobs=3).transform(X), whole)
+    for cut in (TILE, 2 * TILE):
+        parts = [sketch.transform(X[:cut]), sketch.transform(X[cut:])]
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_any_other_chunks_agree_to_a_few_ulp(row):
+    X = sample_rows(TILE + 30)
+    sketch = row(32, random_state=0).fit(X)
+    whole = sketch.transform(X)
+    for cut in (1, 7, 100):
+        parts = np.concatenate([sketch.transform(X[:cut]), sketch.transform(X[cut:])])
+        if isinstance(sketch, MATRIX_FREE):
+            np.testing.assert_array_equal(parts, whole)
+        ulp = np.spacing(np.abs(whole).max(axis=1, keepdims=True))
+        assert (np.abs(parts - whole) <= 8 * ulp).all()
+
+
+@pytest.mark.parametrize("row", obeying("nested"))
+def test_a_larger_map_starts_with_the_smaller_one(row):
+    X = sample_rows()
+    large = row(96, random_state=4).fit_transform(X)
+    for width in (2, 8, 32, 64):
+        small = row(width, random_state=4).fit_transform(X)
+        np.testing.assert_allclose(np.sqrt(width) * small, np.sqrt(96) * large[:, :width], rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(3, 1), (5, 8), (2, 3, 64)])
+def test_the_reference_transform_is_the_compiled_one(shape, dtype):
+    X = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    before = X.copy()
+    np.testing.assert_allclose(
+        hadamard(X), hadamard_reference(X), rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-5
+    )
+    assert hadamard(X).dtype == dtype
+    np.testing.assert_array_equal(X, before)
+
+
+def test_wide_rows_take_smaller_tiles():
+    from mercer._tiles import SMALLEST_TILE, tile_rows
+
+    assert tile_rows(1) == TILE
+    assert tile_rows(10**9) == SMALLEST_TILE
+    assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows())._scratch(5) > 0

@@ -1,0 +1,185 @@
+"""Every (map, kernel) pair once, with the laws that it obeys; the common tests run over this table.
+
+A law that does not hold carries the reason in place of True, and the tests then leave it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from mercer import (
+    ComplexSketch,
+    Compressed,
+    FeatureMap,
+    HadamardSketch,
+    RandomMaclaurin,
+    TaylorSketch,
+    TensorSketch,
+    TreeSketch,
+)
+from mercer._random import Stream
+from mercer.data import ArrayRows
+from mercer.kernels import (
+    Exponential,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Maclaurin,
+    Matern,
+    Polynomial,
+    VovkInfinite,
+    VovkReal,
+)
+
+SEEDS = 1_000
+FALSE_ALARM = 1e-6
+"""Probability that one check fails although its law holds, were the seeds drawn anew."""
+
+Law = bool | str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One map with one kernel."""
+
+    make: Callable[..., FeatureMap]
+    kernel: Kernel
+    options: dict[str, Any] = field(default_factory=dict)
+    unbiased: Law = True
+    "mean(X, Y) is the kernel"
+    variance: Law = True
+    "variance(X, Y) is known"
+    constant: Law = True
+    "D Var does not depend on (even) D, so errors fall with slope -1/2"
+    nested: Law = True
+    "a larger map starts with the smaller one, up to scale"
+    one_hot: Law = True
+    "<Z(x), Z(x)> is exact for one-hot rows at even D"
+    everywhere: Law = True
+    "defined on all of R^d, as scikit-learn's checks need"
+
+    def __call__(self, n_components: int = 64, **arguments: Any) -> FeatureMap:
+        return self.make(self.kernel, n_components=n_components, **self.options, **arguments)
+
+    @property
+    def id(self) -> str:
+        kernel = repr(self.kernel).replace(" ", "") if "lambda" not in repr(self.kernel) else "Maclaurin(callable)"
+        options = "".join(f",{name}={value}" for name, value in self.options.items())
+        return f"{self.make.__name__}({kernel}{options})"
+
+
+def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
+    """A maker of Compressed over this map."""
+
+    def make(kernel: Kernel, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return Compressed(inner(kernel), n_components=n_components, **arguments)
+
+    make.__name__ = f"Compressed-{inner.__name__}"
+    return make
+
+
+SEVERAL_DEGREES = "several degrees: a one-hot row is exact only where the degree is fixed"
+HASHED = "hashes modulo D differ for every D"
+HALF_PAIR = "up to O(1/D)"
+AUGMENTED = "the constant is a second entry of the row: it is not one-hot"
+NO_FORMULA = "no exact formula is known"
+LEARNED = "the allotment of features to degrees changes with D"
+KEPT = "unbiased for the degrees that are kept"
+CUT = "estimates the cut series"
+FIXED = "every degree has its own number of features, which rounds"
+PROJECTED = "the projection mixes all columns"
+
+CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
+TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
+SEVERAL = {"one_hot": SEVERAL_DEGREES}
+TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": SEVERAL_DEGREES}
+TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
+SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
+ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+SRHT = {"constant": "at multiples of 2 d' only"}
+
+ROWS = [
+    Row(TensorSketch, Polynomial(2), **TENSOR),
+    Row(TensorSketch, Polynomial(3), {"output": "time"}, **TENSOR),
+    Row(TensorSketch, Polynomial(2, gamma=0.7, coef0=0.4), one_hot=AUGMENTED, **TENSOR),
+    Row(TensorSketch, 0.5 * Linear(), **TENSOR),
+    Row(HadamardSketch, Polynomial(2)),
+    Row(HadamardSketch, Polynomial(4)),
+    Row(HadamardSketch, Polynomial(3, gamma=0.7, coef0=0.4), one_hot=AUGMENTED),
+    Row(ComplexSketch, Polynomial(2), **SRHT),
+    Row(ComplexSketch, Polynomial(4), **SRHT),
+    Row(ComplexSketch, Polynomial(3, gamma=0.7, coef0=0.4), one_hot=AUGMENTED, **SRHT),
+    Row(ComplexSketch, Polynomial(3), {"projection": "rademacher"}),
+    Row(RandomMaclaurin, Polynomial(3)),
+    Row(RandomMaclaurin, Polynomial(2, coef0=1.0), **SEVERAL),
+    Row(RandomMaclaurin, Exponential(0.8), {"base": 3.0}, **SEVERAL),
+    Row(RandomMaclaurin, VovkReal(4), **SEVERAL),
+    Row(RandomMaclaurin, VovkInfinite(), {"base": 1.2}, everywhere="norms below 1", **ENDLESS),
+    Row(RandomMaclaurin, Maclaurin((0.5, 0.0, 0.3, 0.2)), **SEVERAL),
+    Row(RandomMaclaurin, CALLABLE, {"base": 1.5}, everywhere="squared norms below 2", **SEVERAL),
+    Row(RandomMaclaurin, Linear() + 0.5 * Polynomial(2), **SEVERAL),
+    Row(RandomMaclaurin, Linear() * Polynomial(2), one_hot=True),
+    Row(RandomMaclaurin, Exponential(), {"exact_terms": True}, constant="in D_r", nested="in D_r", **SEVERAL),
+    Row(RandomMaclaurin, Exponential(), {"max_degree": 3}, unbiased=CUT, constant=FIXED, nested=FIXED, **SEVERAL),
+    Row(RandomMaclaurin, Polynomial(2, coef0=1.0).of(Gaussian(0.5)), **SEVERAL),
+    Row(RandomMaclaurin, Exponential(0.5).of(Matern(1.5)), {"exact_terms": True}, constant="in D_r", **SEVERAL),
+    Row(RandomMaclaurin, Polynomial(2).of(0.5 * Laplacian(0.3)), **SEVERAL),
+    Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2)), **SEVERAL),
+    Row(TaylorSketch, Gaussian(0.5), **TAYLOR),
+    Row(TaylorSketch, Exponential(0.8), **TAYLOR),
+    Row(TaylorSketch, Exponential(0.8), {"split": None}, **TAYLOR),
+    Row(TaylorSketch, 2.0 * Polynomial(3), {"split": "mean"}, **TAYLOR),
+    Row(TaylorSketch, Polynomial(3, gamma=0.7, coef0=0.4), **TAYLOR),
+    Row(TaylorSketch, Polynomial(3), {"split": None}, **(TAYLOR | {"one_hot": True, "unbiased": True})),
+    Row(TaylorSketch, VovkReal(4), **TAYLOR),
+    Row(TaylorSketch, VovkInfinite(), everywhere="norms below 1", **TAYLOR),
+    Row(TreeSketch, Linear(), **TREE),
+    Row(TreeSketch, Polynomial(4), {"factor": 2}, **TREE),
+    Row(TreeSketch, Polynomial(5, coef0=0.4), one_hot=AUGMENTED, **TREE),
+    Row(compressed(TensorSketch), Polynomial(4), **SQUEEZED),
+    Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
+    Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+]
+
+
+def obeying(law: str | None = None) -> list[Any]:
+    """The rows with this law, or all, as parameters; tests of a row share one worker and so its draws."""
+    kept = [row for row in ROWS if law is None or getattr(row, law) is True]
+    return [pytest.param(row, id=row.id, marks=pytest.mark.xdist_group(row.id)) for row in kept]
+
+
+def sample_rows(n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:
+    """Rows with a mean and norms in [0.3, 0.9], inside the domain of every kernel here."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 0.6
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.uniform(0.3, 0.9, size=(n, 1))
+
+
+def estimates(row: Row, n_components: int, seeds: int = SEEDS, first: int = 0) -> np.ndarray:
+    """<Z(x), Z(y)> for all pairs of sample rows under so many seeds."""
+    return _estimates(ROWS.index(row), n_components, seeds, first)
+
+
+@cache
+def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
+    X = sample_rows()
+    fitted = ROWS[index](n_components, random_state=0).fit(X)
+    rows = ArrayRows(X, Stream(0))
+    grams = np.empty((seeds, len(X), len(X)))
+    for place in range(seeds):
+        Z = fitted._apply(fitted._draw(Stream(first + place, type(fitted).__name__), rows), X)
+        grams[place] = Z @ Z.T
+    return grams
+
+
+def threshold(comparisons: int) -> float:
+    """The |z| that a two-sided check with so many comparisons exceeds with probability FALSE_ALARM."""
+    return float(norm.isf(FALSE_ALARM / comparisons / 2))

@@ -1,0 +1,106 @@
+"""The package as a whole: nothing forgotten, nothing slow, nothing large."""
+
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import Compressed, TensorSketch, kernel_error, maps
+from mercer._random import Stream
+from mercer.data import ArrayRows, is_rows
+from mercer.kernels import Polynomial
+
+from .tables import ROWS, obeying, sample_rows
+
+SOURCE = Path(mercer.maps.__file__).parent
+
+
+def test_every_map_has_a_file_a_name_and_a_row():
+    files = {path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("_")}
+    classes = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap"]
+    assert files == {cls.__module__.rpartition(".")[2] for cls in classes}
+    assert {type(row(4)) for row in ROWS} == set(classes)
+    assert set(maps.__all__) <= set(mercer.__all__)
+
+
+def test_every_public_name_can_be_had():
+    for name in mercer.__all__:
+        assert getattr(mercer, name) is not None
+    assert set(mercer.__all__) < set(dir(mercer))
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, mercer; sys.exit('numpy' in sys.modules or 'sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_show_versions(capsys):
+    mercer.show_versions()
+    printed = capsys.readouterr().out
+    assert f"mercer: {mercer.__version__}" in printed
+    assert "scikit-learn" in printed
+
+
+def test_files_stay_small():
+    root = SOURCE.parent
+    long = {path.name: n for path in root.rglob("*.py") if (n := len(path.read_text().splitlines())) > 400}
+    assert not long
+
+
+def test_kernel_error_is_its_definition():
+    X = sample_rows(30)
+    sketch = TensorSketch(Polynomial(2), n_components=16, random_state=0).fit(X)
+    Z, K = sketch.transform(X), Polynomial(2)(X)
+    error = kernel_error(sketch, X)
+    assert error.relative == pytest.approx(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(K))
+    assert error.maximum == pytest.approx(np.abs(Z @ Z.T - K).max())
+    assert kernel_error(sketch, sp.csr_array(X)).relative == pytest.approx(error.relative)
+    assert kernel_error(sketch, X.tolist()).relative == pytest.approx(error.relative)
+
+
+def test_kernel_error_holds_blocks_only(monkeypatch):
+    X = sample_rows(400)
+    sketch = TensorSketch(n_components=16, random_state=0).fit(X)
+    expected = kernel_error(sketch, X)
+    monkeypatch.setattr("mercer._error.BLOCK_ELEMENTS", 4000)
+    assert kernel_error(sketch, X).relative == pytest.approx(expected.relative)
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_extra_memory_is_bounded_by_the_tiles(row):
+    X = sample_rows(30_000, 8).astype(np.float32)
+    sketch = row(64, random_state=0, n_jobs=1).fit(X[:500])
+    sketch.transform(X[:1000])
+    tracemalloc.start()
+    Z = sketch.transform(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - Z.nbytes < 12e6
+
+
+def test_rows_offer_a_sample_that_does_not_depend_on_blocks():
+    X = np.arange(20_000.0).reshape(-1, 2)
+    rows = ArrayRows(X, Stream(0))
+    assert is_rows(rows)
+    assert not is_rows(X)
+    sample = rows.sample(100)
+    assert len(np.unique(sample[:, 0])) == 100
+    assert (np.diff(sample[:, 0]) > 0).all()
+    np.testing.assert_array_equal(rows.sample(100), sample)
+    assert set(rows.sample(50)[:, 0]) <= set(sample[:, 0])
+    np.testing.assert_array_equal(np.concatenate(list(rows.blocks())), X)
+    assert rows.sample(10**6).shape == X.shape
+
+
+def test_wrappers_use_the_seed_of_the_wrapper():
+    X = sample_rows()
+    first, second = (
+        Compressed(TensorSketch(random_state=inner), n_components=8, random_state=1).fit_transform(X)
+        for inner in (0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
