@@ -16,15 +16,15 @@ def cloud(n=400, d=6, mean=1.0, seed=0):
 @pytest.mark.parametrize(
     "kernel", [Gaussian("median"), Exponential("median"), Polynomial(3, gamma="median", coef0=0.5)]
 )
-def test_the_expected_error_is_what_held_out_rows_see(kernel):
+def test_the_expected_error_is_the_one_that_seeds_show(kernel):
+    X = cloud(150)
+    off = ~np.eye(len(X), dtype=bool)
     errors = []
-    for seed in range(20):
-        sketch = TaylorSketch(kernel, n_components=96, random_state=seed).fit(cloud())
-        X = cloud(150, seed=100 + seed)
-        Z = sketch.transform(X)
-        off = ~np.eye(len(X), dtype=bool)
-        errors.append(np.linalg.norm((Z @ Z.T - sketch.kernel_(X))[off]) / np.linalg.norm(sketch.kernel_(X)[off]))
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(sketch.expected_error_, rel=0.25)
+    for seed in range(30):
+        sketch = TaylorSketch(kernel, n_components=96, random_state=seed).fit(X)
+        Z, K = sketch.transform(X), sketch.kernel_(X)
+        errors.append(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(sketch.expected_error_, rel=0.15)
 
 
 def test_auto_splits_where_that_helps_only():

@@ -69,9 +69,12 @@ class Maclaurin(DotProduct):
         return float(a)
 
     def _coefficient(self, n: int) -> float:
-        if callable(self.coefficients):
+        if not callable(self.coefficients):
+            return float(self.coefficients[n])
+        try:
             return self._check_coefficient(n, self.coefficients(n))
-        return float(self.coefficients[n])
+        except OverflowError as error:  # 1 / math.factorial(171), say; 0 or infinity, we cannot tell
+            raise ValueError(f"Maclaurin coefficient a_{n} could not be computed: {error}; use floats") from error
 
     @property
     def max_degree(self) -> int | None:  # type: ignore[override]

@@ -172,7 +172,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Y defaults to X. What the map learned from data (not from the seed) is held fixed.
         """
         X, Y = self._pair(X, Y)
-        return self._variance(self.parameters_, X, Y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = self._variance(self.parameters_, X, Y)
+        return np.where(np.isnan(variance), np.inf, variance)  # inf - inf: beyond what float64 can tell
 
     def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
         check_is_fitted(self)

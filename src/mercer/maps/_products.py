@@ -77,7 +77,7 @@ def draw_products(
         degrees = rng.child("degrees").categories(law, count)
         weights = np.sqrt(series[degrees] / law[degrees])
     total = int(degrees.sum())
-    if inner is None:
+    if inner is None or total == 0:
         return RandomProducts(weights, degrees, rng.child("signs").signs((total, n_features)))
     nested = draw_products(rng.child("inner"), kernel_series(inner, base), argument(inner), base, total, n_features)
     return RandomProducts(weights, degrees, nested)

@@ -21,13 +21,18 @@ from ._polynomial import HomogeneousForm, homogeneous_form
 Vector = NDArray[np.float64]
 
 
-def mean_row(rows: Any) -> Vector:
-    """The mean of all rows."""
-    total, count = np.zeros(rows.n_features), 0
+NO_MEAN = 1e-10
+"""A mean that is this much shorter than the rows is rounding: its direction would differ from machine to machine."""
+
+
+def mean_row(rows: Any) -> tuple[Vector, float]:
+    """The mean of all rows, and the mean of their squared norms."""
+    total, energy, count = np.zeros(rows.n_features), 0.0, 0
     for block in rows.blocks():
         total += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+        energy += float(squares(block.astype(np.float64)).sum())
         count += block.shape[0]
-    return total / count
+    return total / count, energy / count
 
 
 class Split(ABC):
@@ -99,9 +104,11 @@ class DirectionSplit(Split):
         self.max_degree = form.degree
 
     def learn(self, rows: Any) -> Vector:
-        mean = self.form.lift(mean_row(rows)[None, :])[0]
-        norm = float(np.linalg.norm(mean))
-        return mean / norm if norm > 0 else self.neutral(rows.n_features)
+        mean, energy = mean_row(rows)
+        direction = self.form.lift(mean[None, :])[0]
+        norm = float(np.linalg.norm(direction))
+        lifted = float(np.sqrt(self.form.scale**2 * energy + self.form.constant**2))
+        return direction / norm if norm > NO_MEAN * lifted else self.neutral(rows.n_features)
 
     def neutral(self, n_features: int) -> Vector:
         vector = np.zeros(self.width(n_features))
@@ -137,7 +144,7 @@ class CentreSplit(Split):
         self.weight = weight
 
     def learn(self, rows: Any) -> Vector:
-        return mean_row(rows)
+        return mean_row(rows)[0]
 
     def neutral(self, n_features: int) -> Vector:
         return np.zeros(n_features)

@@ -166,11 +166,10 @@ class RandomMaclaurin(FeatureMap):
         return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        if self.max_degree is None:
-            return super()._mean(params, X, Y)
-        series = np.zeros(len(self._series()))
-        kept = [*self.exact_degrees_, *self._kept(params.random)]
-        series[kept] = self._series()[kept]
+        series = self._series().copy()
+        if self.max_degree is not None:
+            kept = [*self.exact_degrees_, *self._kept(params.random)]
+            series[np.setdiff1d(np.arange(len(series)), kept)] = 0.0
         cut, inner = Maclaurin(tuple(series.tolist())), argument(self.kernel_)
         return (cut if inner is None else cut.of(inner))(X, Y)
 

@@ -21,7 +21,7 @@ from .complex_sketch import Srht, apply_srht, draw_srht, padded_width, srht_corr
 
 Matrix = NDArray[np.float64]
 
-SAMPLE_ROWS = 256
+SAMPLE_ROWS = 192
 SAMPLE_ELEMENTS = 1 << 24
 LAST_DEGREE = 40
 """Where a series without end is cut; what lies beyond counts as omitted."""
@@ -174,21 +174,22 @@ class TaylorSketch(FeatureMap):
 
 
 class _Terms:
-    """The terms of a split series for pairs of rows."""
+    """The terms of a split series for pairs of rows: all of them, or ``distinct`` pairs of rows of X once each."""
 
-    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int):
+    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, distinct: bool = False):
         self.split, self.vector, self.X, self.Y = split, vector, X, Y
         self.series = split.series(count)
-        residuals = [split.residual(M, vector) for M in (X, Y)]
         self.width = split.width(X.shape[1])
-        self.moments: PairMoments = pair_moments(*residuals)
+        self.pairs: Any = np.triu_indices(X.shape[0], k=1) if distinct else ...
+        moments = pair_moments(*(split.residual(M, vector) for M in (X, Y)))
+        self.moments = PairMoments(*(part[self.pairs] for part in moments))
 
     def weight(self, degree: int) -> Matrix:
         """b_n s_n(x) s_n(y)."""
         left, right = (self.split.scale(M, self.vector, degree) for M in (self.X, self.Y))
         if left is None or right is None:
             return np.full(self.moments.t.shape, self.series[degree])
-        return self.series[degree] * np.outer(left, right)
+        return self.series[degree] * np.outer(left, right)[self.pairs]
 
     def value(self, degree: int) -> Matrix:
         return self.weight(degree) * self.moments.t**degree
@@ -197,17 +198,16 @@ class _Terms:
 def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int) -> Allotment:
     """The best allotment for a split vector, judged on pairs of different sample rows, its error relative to k."""
     last = split.max_degree if split.max_degree is not None else LAST_DEGREE
-    pairs = _Terms(split, vector, sample, sample, last + 1)
-    off = ~np.eye(sample.shape[0], dtype=bool) if sample.shape[0] > 1 else np.ones((1, 1), dtype=bool)
-    exact = kernel(sample)[off]
+    pairs = _Terms(split, vector, sample, sample, last + 1, distinct=sample.shape[0] > 1)
+    exact = kernel(sample)[pairs.pairs]
     energy = float(np.mean(exact**2)) or 1.0
     values: dict[int, Matrix] = {}
     terms: list[Term] = []
     rest = exact.copy()
     for n in np.flatnonzero(pairs.series).tolist():
         with np.errstate(over="ignore", invalid="ignore"):
-            value = pairs.value(n)[off]
-            term = _term(pairs, n, off, energy)
+            value = pairs.value(n)
+            term = _term(pairs, n, energy)
         if not np.isfinite(value).all():
             break  # far too long rows: no power of them can be of use
         if value.any() or n == last:
@@ -225,10 +225,9 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
     return plan._replace(error=math.sqrt(plan.error))
 
 
-def _term(pairs: _Terms, degree: int, off: NDArray[np.bool_], energy: float) -> Term:
+def _term(pairs: _Terms, degree: int, energy: float) -> Term:
     """A degree's mean variance as a function of its width."""
-    weight = pairs.weight(degree)[off] ** 2 / energy
-    moments = PairMoments(*(part[off] for part in pairs.moments))
+    weight, moments = pairs.weight(degree) ** 2 / energy, pairs.moments
     # Var is linear in two means for even widths, and odd widths differ by a third: the widths themselves cost nothing.
     even = float(np.mean(weight * independent_variance(moments, degree, 2))) * 2.0
     single = float(np.mean(weight * independent_variance(moments, degree, 1)))

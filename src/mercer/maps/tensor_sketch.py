@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +30,17 @@ def half_spectrum(spectrum: Array, width: int) -> Array:
     last = (width + 1) // 2
     middle = interleave(real[:, 1:last], imaginary[:, 1:last], width) * math.sqrt(2.0)
     return xp.concat([real[:, :1], middle, real[:, last : width // 2 + 1]], axis=1) / math.sqrt(width)
+
+
+def product_spectrum(sketches: Iterable[Array]) -> Array:
+    """The product of the half spectra of real rows: the spectrum of their convolution."""
+    spectrum = None
+    for sketch in sketches:
+        # Bound to a name: NumPy multiplies large temporaries in place, where complex numbers round differently, and a
+        # row's bits would depend on how many rows came with it.
+        transformed = rfft(sketch)
+        spectrum = transformed if spectrum is None else spectrum * transformed
+    return spectrum
 
 
 class TensorSketch(PolynomialMap):
@@ -89,9 +101,8 @@ class TensorSketch(PolynomialMap):
 
     def _sketch(self, params: Hashes, X: Array) -> Array:
         width = self.n_components_
-        spectrum = 1.0
-        for buckets, signs in zip(params.buckets, params.signs, strict=True):
-            spectrum = spectrum * rfft(count_sketch(X, buckets, signs, width))
+        hashes = zip(params.buckets, params.signs, strict=True)
+        spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
         return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numbers
 from typing import Any, NamedTuple
 
-from .._array import Array, count_sketch, irfft, rfft
+from .._array import Array, count_sketch, irfft
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._polynomial import PolynomialMap
-from .tensor_sketch import Hashes, half_spectrum
+from .tensor_sketch import Hashes, half_spectrum, product_spectrum
 
 
 class Tree(NamedTuple):
@@ -100,10 +100,11 @@ class TreeSketch(PolynomialMap):
         def join(left: Array, right: Array) -> Array:
             node, hashes = next(pending)
             width = self._node_width(node, degree)
-            spectrum = 1.0
-            for child, buckets, signs in zip((left, right), hashes.buckets, hashes.signs, strict=True):
-                used = child.shape[1]
-                spectrum = spectrum * rfft(count_sketch(child, buckets[:used], signs[:used], width))
+            children = zip((left, right), hashes.buckets, hashes.signs, strict=True)
+            spectrum = product_spectrum(
+                count_sketch(child, buckets[: child.shape[1]], signs[: child.shape[1]], width)
+                for child, buckets, signs in children
+            )
             # A sparse node has a lower variance than its flat spectrum, so only the root stays in the frequency domain.
             return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
 
