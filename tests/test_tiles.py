@@ -30,25 +30,25 @@ def test_none_means_what_blas_is_allowed():
 
 
 def test_blas_is_pinned_inside_and_restored_by_the_last_one_out():
-    before = blas_threads()
-    with single_threaded_blas():
+    with threadpool_limits(limits=2, user_api="blas"):
+        assert blas_threads() == {2}
         with single_threaded_blas():
+            with single_threaded_blas():
+                assert blas_threads() == {1}
             assert blas_threads() == {1}
-        assert blas_threads() == {1}
-    assert blas_threads() == before
+        assert blas_threads() == {2}
 
 
 def test_an_error_in_a_tile_is_raised_and_blas_restored():
-    before = blas_threads()
-
     def work(tile):
         if tile.start == 4:
             raise ZeroDivisionError
 
-    for threads in (1, 2):
-        with pytest.raises(ZeroDivisionError):
-            run_tiles(work, 100, 2, threads)
-    assert blas_threads() == before
+    with threadpool_limits(limits=2, user_api="blas"):
+        for threads in (1, 2):
+            with pytest.raises(ZeroDivisionError):
+                run_tiles(work, 100, 2, threads)
+        assert blas_threads() == {2}
 
 
 def test_maps_can_be_used_from_many_threads_at_once():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import RandomMaclaurin, TaylorSketch, kernel_error
-from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite
+from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite, VovkReal
 
 from ..tables import sample_rows
 
@@ -25,6 +25,17 @@ def test_the_expected_error_is_the_one_that_seeds_show(kernel):
         Z, K = sketch.transform(X), sketch.kernel_(X)
         errors.append(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(sketch.expected_error_, rel=0.15)
+
+
+@pytest.mark.parametrize("split", ["learned", None])
+@pytest.mark.parametrize(
+    "kernel",
+    [Gaussian(0.4), 2.0 * Exponential(0.3), 3.0 * Polynomial(4), Polynomial(3, gamma=0.5, coef0=0.7), VovkReal(5)],
+)
+def test_the_kept_series_converges_to_the_kernel(kernel, split):
+    X = cloud(60, d=4, mean=0.5)
+    sketch = TaylorSketch(kernel, n_components=20_000, split=None if split is None else "auto", random_state=0).fit(X)
+    np.testing.assert_allclose(sketch.mean(X), kernel(X), rtol=1e-2, atol=2e-3 * kernel.diag(X).max())
 
 
 def test_auto_splits_where_that_helps_only():
