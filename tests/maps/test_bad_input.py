@@ -163,6 +163,15 @@ def test_gamma_that_cannot_be_learned():
         TaylorSketch(Gaussian("median")).fit(np.ones((4, 3)))
 
 
+def test_more_memory_than_the_machine_has():
+    X = np.zeros((1_000_000, 1))
+    with pytest.raises(MemoryError, match=r"the Gram matrix of 1000000 x 1000000 needs 7450\.6 GiB; this machine has"):
+        Linear()(X)
+    sketch = TensorSketch(n_components=10**9, random_state=0).fit(X[:2])
+    with pytest.raises(MemoryError, match="the array of features of 1000000 x 1000000000 needs"):
+        sketch.transform(X)
+
+
 def test_names_that_do_not_exist():
     with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'TensorSketsh'"):
         mercer.TensorSketsh  # noqa: B018

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from .._memory import check_memory
 from ..data import as_rows, is_rows
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Kernel(ABC):
             raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}")
         self.check_rows(X)
         self.check_rows(Y)
+        check_memory((X.shape[0], Y.shape[0]), X.dtype.itemsize, "the Gram matrix")
         gram = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
         right = Y.astype(np.float64)
         step = max(1, BLOCK_ELEMENTS // Y.shape[0])

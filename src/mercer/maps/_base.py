@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import Array, check_foreign, is_foreign, namespace, send, to_numpy
+from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, tile_rows, tiles
 from ..data import ArrayRows
@@ -139,6 +140,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
+        check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         params = send(self.parameters_, X)
         rows = tile_rows(self._scratch(self.n_features_in_))
         if is_foreign(X):
