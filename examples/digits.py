@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ MAPS: dict[str, Callable[..., mercer.FeatureMap]] = {
     "TaylorSketch": mercer.TaylorSketch,
 }
 COLOURS = dict(zip(MAPS, ("#0072b2", "#d55e00", "#e69f00", "#009e73"), strict=True))
-EXACT, PLAIN = "exact SVM", "linear SVM, no map"
+EXACT, PLAIN, MAPPED = "exact SVM", "linear SVM, no map", "map + linear SVM"
 PICTURE = Path(__file__).resolve().parents[1] / "build" / "demo" / "digits.png"
 
 
@@ -77,9 +78,6 @@ def measure(machine: Any, split: Split) -> Measured:
     return Measured(accuracy, trained - start, time.perf_counter() - trained)
 
 
-# -- part one: 1,797 digits --------------------------------------------------------------------------------------------
-
-
 def compare(split: Split, width: int, seeds: Sequence[int]) -> dict[str, list[Measured]]:
     """Every machine once a seed; those without randomness are repeated for their times."""
     results: dict[str, list[Measured]] = {EXACT: [], PLAIN: []}
@@ -95,23 +93,17 @@ def compare(split: Split, width: int, seeds: Sequence[int]) -> dict[str, list[Me
 
 
 def errors(split: Split, widths: Sequence[int], seeds: Sequence[int]) -> dict[str, list[float]]:
-    """The root mean square kernel error over seeds, by map and width."""
+    """The mean kernel error over seeds, by map and width."""
 
     def one(name: str, width: int, seed: int) -> float:
         sketch = MAPS[name](KERNEL, n_components=width, random_state=seed).fit(split.X_train)
         return mercer.kernel_error(sketch, split.X_test).relative
 
-    return {
-        name: [float(np.sqrt(np.mean([one(name, width, seed) ** 2 for seed in seeds]))) for width in widths]
-        for name in MAPS
-    }
-
-
-# -- part two: more rows -----------------------------------------------------------------------------------------------
+    return {name: [float(np.mean([one(name, width, seed) for seed in seeds])) for width in widths] for name in MAPS}
 
 
 def enlarge(X: Any, y: Any, rows: int, seed: int, wrong: float) -> tuple[Any, Any]:
-    """So many noisy copies of digits, labelled odd or even, a share of the labels wrong."""
+    """So many noisy copies of digits, labelled odd or not, a share of the labels wrong."""
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(X), size=rows)
     copies = np.maximum(X[chosen] + 0.03 * rng.standard_normal((rows, X.shape[1])), 0.0)
@@ -123,55 +115,44 @@ def forecast(sizes: Sequence[int], seconds: Sequence[float], size: int) -> float
     """The seconds at another size, if they go on growing as they did between the last two."""
     if len(seconds) < 2:
         return 0.0
-    power = np.log(seconds[-1] / seconds[-2]) / np.log(sizes[len(seconds) - 1] / sizes[len(seconds) - 2])
-    return float(seconds[-1] * (size / sizes[len(seconds) - 1]) ** power)
+    before, last = sizes[len(seconds) - 2 : len(seconds)]
+    power = np.log(seconds[-1] / seconds[-2]) / np.log(last / before)
+    return float(seconds[-1] * (size / last) ** power)
 
 
 def grow(split: Split, sizes: Sequence[int], width: int, budget: float) -> tuple[list[Measured], list[Measured]]:
     """The exact machine and a map on growing data; beyond the budget the exact one's time is a forecast."""
     X_test, y_test = enlarge(split.X_test, split.y_test, 5000, seed=1, wrong=0.0)
-    exact: list[Measured] = []
-    mapped: list[Measured] = []
+    exact, mapped = list[Measured](), list[Measured]()
     for size in sizes:
-        larger = Split(*enlarge(split.X_train, split.y_train, size, seed=0, wrong=0.3), X_test, y_test)
+        larger = Split(*enlarge(split.X_train, split.y_train, size, seed=0, wrong=0.2), X_test, y_test)
         sketch = mercer.TensorSketch(KERNEL, n_components=width, random_state=0)
         # Wrong labels weigh more in the squared hinge of LinearSVC than in the hinge of SVC: hence a smaller C.
         mapped.append(measure(linear_machine(sketch, C=0.1), larger))
         done = [found.train for found in exact if not np.isnan(found.accuracy)]
-        expected = forecast(sizes, done, size)
-        too_long = expected > budget
-        exact.append(Measured(np.nan, expected, np.nan) if too_long else measure(exact_machine(), larger))
+        too_slow = Measured(np.nan, forecast(sizes, done, size), np.nan)
+        exact.append(too_slow if too_slow.train > budget else measure(exact_machine(), larger))
     return exact, mapped
-
-
-# -- what is shown -----------------------------------------------------------------------------------------------------
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns that line up, the first to the left and the others to the right."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    text = [
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
-        for line in lines
-    ]
+    cells = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    text = ["  ".join([line[0].ljust(widths[0]), *right[1:]]) for line, right in zip(lines, cells, strict=True)]
     return "\n".join([text[0], "-" * len(text[0]), *text[1:]])
 
 
-def spread(values: Sequence[float], scale: float, digits: int) -> str:
-    """Mean and standard deviation."""
-    mean, deviation = scale * np.mean(values), scale * np.std(values)
-    return "-" if np.isnan(mean) else f"{mean:.{digits}f} ± {deviation:.{digits}f}"
-
-
 def comparison_table(results: dict[str, list[Measured]]) -> str:
-    columns = {"accuracy": ("accuracy %", 100, 2), "train": ("train ms", 1000, 0)}
-    columns |= {"predict": ("predict ms", 1000, 1), "error": ("kernel error %", 100, 2)}
-    rows = [
-        [name, *(spread([getattr(one, field) for one in found], *form) for field, (_, *form) in columns.items())]
-        for name, found in results.items()
-    ]
-    return table(["machine", *(title for title, *_ in columns.values())], rows)
+    """Mean and standard deviation over seeds."""
+
+    def cells(found: list[Measured]) -> list[str]:
+        values = np.array(found) * (100, 1000, 1000, 100)
+        return [f"{mean:.1f} ± {spread:.1f}" for mean, spread in zip(values.mean(0), values.std(0), strict=True)]
+
+    rows = [[name, *(cell.replace("nan ± nan", "-") for cell in cells(found))] for name, found in results.items()]
+    return table(["machine", "accuracy %", "train ms", "predict ms", "kernel error %"], rows)
 
 
 def growth_table(sizes: Sequence[int], exact: Sequence[Measured], mapped: Sequence[Measured]) -> str:
@@ -185,7 +166,7 @@ def growth_table(sizes: Sequence[int], exact: Sequence[Measured], mapped: Sequen
     return table(["rows", *header], rows)
 
 
-def draw(path: Path, widths: Sequence[int], found: dict[str, list[float]], sizes: Sequence[int], *growth: Any) -> None:
+def draw(path: Path, widths: Sequence[int], found: dict[str, list[float]], sizes: Sequence[int], growth: Any) -> None:
     """Three panels: error against width, accuracy against training time, time against rows."""
     import matplotlib
 
@@ -193,12 +174,18 @@ def draw(path: Path, widths: Sequence[int], found: dict[str, list[float]], sizes
     from matplotlib import pyplot
 
     style = {"axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25}
-    style |= {"axes.titleweight": "bold", "axes.titlelocation": "left", "lines.markersize": 6, "lines.linewidth": 1.8}
+    style |= {"axes.titleweight": "bold", "axes.titlelocation": "left", "legend.frameon": False}
     with pyplot.rc_context(style):
         figure, panels = pyplot.subplots(1, 3, figsize=(16, 5), layout="constrained")
         draw_errors(panels[0], widths, found)
-        draw_accuracy(panels[1], sizes, *growth)
-        draw_times(panels[2], sizes, *growth)
+        for label, colour, machine in zip((EXACT, MAPPED), ("black", "#0072b2"), growth, strict=True):
+            draw_accuracy(panels[1], label, colour, sizes, machine)
+            draw_times(panels[2], label, colour, sizes, machine)
+        for panel, ticks in ((panels[0], widths), (panels[2], sizes)):
+            panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+            panel.minorticks_off()
+        for panel in panels:
+            panel.legend()
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=120)
         pyplot.close(figure)
@@ -208,74 +195,54 @@ def draw_errors(panel: Any, widths: Sequence[int], found: dict[str, list[float]]
     for name, values in found.items():
         panel.loglog(widths, [100 * value for value in values], "o-", color=COLOURS[name], label=name)
     line = [150 * found["RandomMaclaurin"][0] * np.sqrt(widths[0] / width) for width in widths]
-    panel.loglog(widths, line, "--", color="0.4", label=r"slope of $1/\sqrt{D}$")
-    panel.set(title="Kernel error falls like 1/√D", xlabel="features D", ylabel="relative kernel error on test rows, %")
-    panel.set_xticks(widths, [f"{width:,}" for width in widths])
-    panel.minorticks_off()
-    panel.legend(frameon=False)
+    panel.loglog(widths, line, "--", color="0.4", label=r"the slope of $1/\sqrt{D}$")
+    panel.set(title="Error of the kernel", xlabel="features D", ylabel="relative kernel error on test rows, %")
 
 
-def draw_accuracy(panel: Any, sizes: Sequence[int], exact: Sequence[Measured], mapped: Sequence[Measured]) -> None:
-    for label, colour, found, offset in (
-        (EXACT, "black", exact, (0, 9)),
-        ("map + linear SVM", "#0072b2", mapped, (0, -16)),
-    ):
-        run = [(n, one) for n, one in zip(sizes, found, strict=True) if not np.isnan(one.accuracy)]
-        panel.semilogx(
-            [one.train for _, one in run], [100 * one.accuracy for _, one in run], "o-", color=colour, label=label
-        )
-        for n, one in run:
-            place = (one.train, 100 * one.accuracy)
-            panel.annotate(
-                f"{n:,}", place, xytext=offset, textcoords="offset points", ha="center", color=colour, fontsize=9
-            )
+def draw_accuracy(panel: Any, label: str, colour: str, sizes: Sequence[int], found: Sequence[Measured]) -> None:
+    run = [(n, one.train, 100 * one.accuracy) for n, one in zip(sizes, found, strict=True) if one.accuracy > 0]
+    panel.semilogx([train for _, train, _ in run], [accuracy for *_, accuracy in run], "o-", color=colour, label=label)
+    above = {"xytext": (-6, 6), "ha": "right"} if label == EXACT else {"xytext": (6, -12), "ha": "left"}
+    for n, *place in run:
+        panel.annotate(f"{n:,}", place, textcoords="offset points", color=colour, fontsize=8, **above)
     panel.margins(0.12)
     panel.set(
-        title="Accuracy for the time (labels: rows)", xlabel="training time, s", ylabel="accuracy on test rows, %"
+        title="Accuracy for the time, by training rows", xlabel="training time, s", ylabel="accuracy on test rows, %"
     )
-    panel.legend(frameon=False, loc="lower right")
 
 
-def draw_times(panel: Any, sizes: Sequence[int], exact: Sequence[Measured], mapped: Sequence[Measured]) -> None:
-    for label, colour, found in ((EXACT, "black", exact), ("map + linear SVM", "#0072b2", mapped)):
-        run = sum(not np.isnan(one.accuracy) for one in found)
-        times = [one.train for one in found]
-        panel.loglog(sizes[:run], times[:run], "o-", color=colour, label=f"{label}, training")
-        panel.loglog(sizes, [one.predict for one in found], "s:", color=colour, label=f"{label}, predicting 5,000 rows")
-        if run < len(sizes):
-            panel.loglog(
-                sizes[run - 1 :], times[run - 1 :], "o--", color=colour, mfc="white", label="forecast, not run"
-            )
-    panel.set(title="Time as the data grows", xlabel="training rows", ylabel="seconds")
-    panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
-    panel.minorticks_off()
-    panel.legend(frameon=False, fontsize=9)
+def draw_times(panel: Any, label: str, colour: str, sizes: Sequence[int], found: Sequence[Measured]) -> None:
+    run = sum(one.accuracy > 0 for one in found)
+    train, predict = [one.train for one in found], [one.predict for one in found]
+    if run < len(sizes):
+        panel.loglog(sizes[run - 1 :], train[run - 1 :], "o--", color=colour, mfc="white", label="forecast, not run")
+    panel.loglog(sizes[:run], train[:run], "o-", color=colour, label=f"{label}: training")
+    panel.loglog(sizes, predict, "s:", color=colour, label=f"{label}: prediction")
+    panel.set(title="Time as the data grows", xlabel="training rows (5,000 to predict)", ylabel="seconds")
+
+
+def show(path: Path, split: Split, sizes: Sequence[int], growth: Any, widths: Sequence[int], n_seeds: int) -> None:
+    """Draw, or say what is missing for it."""
+    if find_spec("matplotlib") is None:
+        print("\nNo picture: matplotlib is not installed; pip install matplotlib brings it.")
+        return
+    draw(path, widths, errors(split, widths, range(n_seeds)), sizes, growth)
+    print(f"\nPicture: {path}")
 
 
 def main() -> None:
     split, width, seeds = digits(), 512, range(5)
-    rows = len(split.X_train)
-    print(f"{KERNEL} on {rows:,} training digits, {len(split.X_test)} to predict; maps of width {width}, a linear SVM")
-    print(f"after each; mean and standard deviation of {len(seeds)} seeds\n")
+    print(f"{KERNEL}, {len(split.X_train):,} training digits, {len(split.X_test)} to predict;")
+    print(f"maps of width {width}, each followed by a linear SVM; mean and spread over {len(seeds)} seeds\n")
     print(comparison_table(compare(split, width, seeds)), flush=True)
     sizes, width, budget = (2500, 5000, 10_000, 20_000, 40_000), 1024, 25.0
+    print("\nOdd or even: noisy copies, a fifth of the training labels wrong, 5,000 rows to predict;")
     print(
-        f"\nOdd or even, on more and more noisy copies, 30 % of the training labels wrong; map: TensorSketch, width {width};"
+        f"the map is TensorSketch of width {width}; the exact SVM is left out where it would take over {budget:.0f} s\n"
     )
-    print(f"5,000 rows to predict; the exact SVM is not run where it would train for more than {budget:.0f} s\n")
     growth = grow(split, sizes, width, budget)
     print(growth_table(sizes, *growth), flush=True)
-    show(PICTURE, split, sizes, *growth)
-
-
-def show(path: Path, split: Split, sizes: Sequence[int], *growth: Any) -> None:
-    """Draw, or say what is missing for it."""
-    widths = (128, 256, 512, 1024, 2048)
-    try:
-        draw(path, widths, errors(split, widths, range(6)), sizes, *growth)
-        print(f"\nPicture: {path}")
-    except ModuleNotFoundError as missing:
-        print(f"\nNo picture: {missing.name} is not installed; pip install 'mercer[plot]' brings it.")
+    show(PICTURE, split, sizes, growth, widths=(128, 256, 512, 1024, 2048), n_seeds=6)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+"""What the README and the demo show is true."""
+
+import doctest
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    spec = importlib.util.spec_from_file_location("digits_demo", ROOT / "examples" / "digits.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="module")
+def few(demo):
+    whole = demo.digits()
+    return demo.Split(whole.X_train[:300], whole.y_train[:300], whole.X_test[:100], whole.y_test[:100])
+
+
+@pytest.fixture(scope="module")
+def growth(demo, few):
+    # The first two sizes are always run; nothing is within a budget of no time.
+    return demo.grow(few, (60, 120, 240), width=32, budget=0.0)
+
+
+def test_the_readme_prints_what_it_says():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    assert blocks
+    assert all(">>>" in block[1] for block in blocks)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(verbose=False)
+    names: dict = {}
+    for block in blocks:
+        line = text.count("\n", 0, block.start(1))
+        test = parser.get_doctest(block[1], names, "README.md", "README.md", line)
+        runner.run(test, clear_globs=False)
+        names = test.globs
+    assert runner.tries > 20
+    assert runner.failures == 0, "the README shows other output, see above"
+
+
+def test_the_readme_begins_with_the_two_commands():
+    first = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:4]
+    assert [line.split("#")[0].strip() for line in first if line.startswith("    ")] == ["make demo", "make test"]
+
+
+def test_every_link_in_the_pages_leads_somewhere():
+    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text(encoding="utf-8")):
+            assert (ROOT / target).exists(), f"{page} points at {target}"
+
+
+def test_the_contributing_page_quotes_the_file_as_it_is():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    source = (ROOT / "src" / "mercer" / "maps" / "hadamard_sketch.py").read_text(encoding="utf-8")
+    quoted = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert quoted
+    lines = {line.strip() for line in source.splitlines()}
+    assert {line.strip() for block in quoted for line in block.splitlines()} - {"...", ""} <= lines
+
+
+def test_the_demo_compares_every_map(demo, few):
+    results = demo.compare(few, width=128, seeds=(0, 1))
+    assert set(results) == {demo.EXACT, demo.PLAIN, *demo.MAPS}
+    for name, found in results.items():
+        assert len(found) == 2
+        assert all(0.5 < one.accuracy <= 1 and one.train > 0 and one.predict > 0 for one in found), name
+    assert [one.error for one in results[demo.EXACT]] == [0, 0]
+    assert results["TaylorSketch"][0].error < results["RandomMaclaurin"][0].error
+    lines = demo.comparison_table(results).splitlines()
+    assert len(lines) == 2 + len(results)
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_the_demo_stops_the_exact_machine_in_time(demo, growth):
+    exact, mapped = growth
+    assert [np.isnan(one.accuracy) for one in exact] == [False, False, True]
+    assert exact[2].train == pytest.approx(exact[1].train ** 2 / exact[0].train)
+    assert not any(np.isnan(one.accuracy) for one in mapped)
+    printed = demo.growth_table((60, 120, 240), exact, mapped).splitlines()
+    assert "not run" in printed[-1]
+    assert len({len(line) for line in printed}) == 1
+
+
+def test_enlarged_digits_are_seeded_and_have_wrong_labels(demo, few):
+    X, odd = demo.enlarge(few.X_train, few.y_train, 2000, seed=0, wrong=0.0)
+    again, noisy = demo.enlarge(few.X_train, few.y_train, 2000, seed=0, wrong=0.2)
+    np.testing.assert_array_equal(X, again)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
+    assert np.mean(odd != noisy) == pytest.approx(0.2, abs=0.04)
+
+
+def test_the_demo_draws_a_picture(demo, few, growth, tmp_path, capsys):
+    path = tmp_path / "folder" / "digits.png"
+    demo.show(path, few, (60, 120, 240), growth, widths=(80, 160), n_seeds=1)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert str(path) in capsys.readouterr().out
+
+
+def test_the_demo_says_how_to_get_a_picture(demo, few, growth, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    demo.show(tmp_path / "digits.png", few, (60, 120, 240), growth, widths=(80,), n_seeds=1)
+    assert "pip install matplotlib" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_demo_does_not_import_matplotlib_to_compute():
+    code = "import sys, digits; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT / "examples", check=False).returncode == 0
+
+
+def test_the_picture_goes_where_git_does_not_look(demo):
+    folders = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    assert f"/{demo.PICTURE.relative_to(ROOT).parts[0]}/" in folders
