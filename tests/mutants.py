@@ -50,8 +50,8 @@ def copy_to(folder: Path) -> None:
             shutil.copy(library, folder / "mercer")
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether the tests still pass with the fault."""
+def passes(mutant: Mutant, broken: bool = True) -> bool:
+    """Whether the named tests pass, with the fault or without it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copy_to(folder)
@@ -59,7 +59,8 @@ def survives(mutant: Mutant) -> bool:
         source = path.read_text()
         if mutant.old not in source:
             raise SystemExit(f"mutant {mutant.name!r}: {mutant.old!r} is no longer in {mutant.file}")
-        path.write_text(source.replace(mutant.old, mutant.new))
+        if broken:
+            path.write_text(source.replace(mutant.old, mutant.new))
         # -S hides the editable install, which would come first; the dependencies are then found by path.
         paths = os.pathsep.join([name, sysconfig.get_path("purelib")])
         environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
@@ -75,7 +76,12 @@ def main() -> int:
     wanted = [mutant for mutant in load() if all(word in mutant.name for word in sys.argv[1:])]
     print(f"{len(wanted)} mutants", flush=True)
     with ThreadPoolExecutor(2) as pool:
-        outcomes = pool.map(survives, wanted)
+        # A test that fails by itself would catch anything.
+        distinct = list({(mutant.tests, mutant.chosen): mutant for mutant in wanted}.values())
+        for mutant, sound in zip(distinct, pool.map(lambda one: passes(one, broken=False), distinct), strict=True):
+            if not sound:
+                raise SystemExit(f"{mutant.tests} -k {mutant.chosen!r} fails without any fault")
+        outcomes = pool.map(passes, wanted)
         survivors = []
         for mutant, alive in zip(wanted, outcomes, strict=True):
             print(f"{'SURVIVED' if alive else 'caught':8}  {mutant.name}", flush=True)

@@ -27,6 +27,7 @@ from mercer import (
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
+    Cauchy,
     Exponential,
     Gaussian,
     Kernel,
@@ -140,6 +141,9 @@ ROWS = [
         **SEVERAL,
     ),
     Row(RandomMaclaurin, Polynomial(2).of(0.5 * Laplacian(0.3)), **SEVERAL),
+    Row(RandomMaclaurin, Exponential(6.0).of(Gaussian(0.5)), {"base": 1e9}, **SEVERAL),
+    Row(RandomMaclaurin, 0.5 * Polynomial(3, coef0=0.5).of(Cauchy(0.4)), {"max_degree": 2}, unbiased=CUT, **SEVERAL),
+    Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2).of(Linear())), **SEVERAL),
     Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2)), **SEVERAL),
     Row(TaylorSketch, Gaussian(0.5), **TAYLOR),
     Row(TaylorSketch, Exponential(0.8), everywhere=LONG, **TAYLOR),
@@ -155,6 +159,7 @@ ROWS = [
     Row(TreeSketch, Polynomial(5, coef0=0.4), one_hot=AUGMENTED, **TREE),
     Row(compressed(TensorSketch), Polynomial(4), **SQUEEZED),
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
+    Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
 ]
 

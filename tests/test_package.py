@@ -63,6 +63,15 @@ def test_kernel_error_is_its_definition():
     assert kernel_error(sketch, X.tolist()).relative == pytest.approx(error.relative)
 
 
+def test_kernel_error_of_zeros_and_of_frames():
+    X = sample_rows(20)
+    sketch = TensorSketch(Polynomial(2), n_components=16, random_state=0).fit(X)
+    assert kernel_error(sketch, np.zeros((3, 5))) == (0.0, 0.0)
+    expected = kernel_error(sketch, X)
+    sketch.set_output(transform="pandas")
+    assert kernel_error(sketch, X) == expected
+
+
 def test_kernel_error_holds_blocks_only(monkeypatch):
     X = sample_rows(400)
     sketch = TensorSketch(n_components=16, random_state=0).fit(X)

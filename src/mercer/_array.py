@@ -18,6 +18,8 @@ from . import _core
 
 Array = Any
 
+SIGN_ELEMENTS = 1 << 20
+
 
 def is_foreign(X: Any) -> bool:
     """Whether X lives in torch or CuPy, where scikit-learn's validation must not touch it."""
@@ -52,12 +54,14 @@ def send(parameters: Any, like: Array) -> Any:
 def check_foreign(X: Array) -> Array:
     """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one."""
     xp = namespace(X)
-    if X.ndim != 2:
-        raise ValueError(f"expected a 2-dimensional array of rows, found {X.ndim} dimension(s)")
+    if X.ndim != 2 or X.shape[0] == 0:
+        raise ValueError(f"expected a 2-dimensional array of at least one row, found shape {tuple(X.shape)}")
     if X.dtype not in (xp.float32, xp.float64):
         raise ValueError(f"expected float32 or float64, found {X.dtype}")
-    if not bool(xp.all(xp.isfinite(X))):
-        raise ValueError("Input X contains NaN or infinity.")
+    finite = xp.isfinite(X)
+    if not bool(xp.all(finite)):
+        row, column = np.argwhere(~to_numpy(finite))[0]
+        raise ValueError(f"Input X contains NaN or infinity.\nThe first is in row {row}, column {column}.")
     return X
 
 
@@ -69,6 +73,14 @@ def dense(X: Array) -> Array:
 def product(X: Array, matrix: Array) -> Array:
     """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
     return X @ matrix
+
+
+def sign_product(X: Array, signs: Array) -> Array:
+    """``X @ signs.T`` for rows of small integers, turned into floats a block of them at a time."""
+    xp = namespace(X)
+    step = max(16, SIGN_ELEMENTS // X.shape[1])
+    blocks = [signs[start : start + step] for start in range(0, signs.shape[0], step)]
+    return xp.concat([product(X, xp.astype(block, X.dtype).T) for block in blocks], axis=1)
 
 
 def squares(X: Array) -> Array:

@@ -46,8 +46,6 @@ def n_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         pools = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
         return max([1, *pools])
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use None, a positive number or -1 for all cores")
     return int(joblib.effective_n_jobs(n_jobs))
 
 

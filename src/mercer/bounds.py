@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._checks import check_positive, check_whole
 from .kernels import Kernel, Polynomial
-from .kernels._bandwidth import check_degree, check_positive
 from .kernels._base import check_matrix
 from .maps import FeatureMap, TensorSketch
 from .maps._moments import pair_moments
@@ -108,8 +108,8 @@ def pham_pagh_variance(X: Any, Y: Any, degree: int, n_components: int) -> Matrix
     >>> [round(D * tensor_sketch_variance(row, row, p, D).item(), 2) for p in (1, 2, 3, 4)]
     [1.97, 5.89, 13.72, 29.38]
     """
-    check_degree("degree", degree)
-    check_degree("n_components", n_components)
+    check_whole("degree", degree)
+    check_whole("n_components", n_components)
     left = check_matrix(X).astype(np.float64)
     moments = pair_moments(left, left if Y is None else check_matrix(Y, "Y").astype(np.float64))
     return (moments.t ** (2 * degree) + moments.N**degree) / n_components
@@ -152,7 +152,7 @@ def sketch_range(degree: int, radius: float) -> float:
     >>> sketch_range(2, 1.5)
     5.0625
     """
-    check_degree("degree", degree)
+    check_whole("degree", degree)
     check_positive("radius", radius)
     if 2 * degree * math.log(radius) > LARGEST_LOG:
         raise ValueError(f"radius^(2 degree) overflows at radius={radius!r}, degree={degree!r}: scale the rows down")
@@ -224,7 +224,7 @@ def maclaurin_lipschitz(kernel: Kernel, radius: float, n_features: int, *, base:
     >>> round(maclaurin_lipschitz(k, r, n_features=1), 9)  # 16 for the kernel, 128 for the features
     144.0
     """
-    check_degree("n_features", n_features)
+    check_whole("n_features", n_features)
     t = _argument(kernel, radius, base)
     features = base**2 / (base - 1.0) * math.sqrt(n_features) * _slope(kernel, t)
     return _finite(radius * (_slope(kernel, t / base) + features), kernel)
@@ -288,7 +288,7 @@ def _log_pairs(kernel: Kernel, radius: float, n_features: int, epsilon: float, b
 
 def _tail(count: int, largest: float, epsilon: float, log_events: float = 0.0) -> float:
     """min(1, 2 events exp(-count epsilon^2 / (2 largest^2))), in logarithms so that nothing overflows."""
-    check_degree("the number of features or sketches", count)
+    check_whole("the number of features or sketches", count)
     check_positive("the largest estimate", largest)
     check_positive("epsilon", epsilon)
     log_exponent = math.log(count) - math.log(2.0) + 2.0 * (math.log(epsilon) - math.log(largest))

@@ -92,7 +92,7 @@ def test_constructors_check_their_kernels():
         Linear().of(2.0)
 
 
-@pytest.mark.parametrize("outer", [Gaussian(1.0), Linear() + Linear(), 2 * Linear(), Matern()], ids=label)
+@pytest.mark.parametrize("outer", [Gaussian(1.0), Linear() + Gaussian(1.0), 2 * Gaussian(1.0), Matern()], ids=label)
 def test_only_dot_product_kernels_compose(outer):
     with pytest.raises(TypeError, match="only a dot-product kernel can be composed"):
         outer.of(Gaussian(1.0))

@@ -28,7 +28,7 @@ def test_nan_and_infinity(row, bad):
     sketch = row(8, random_state=0).fit(X)
     X[3, 2] = bad
     for act in (sketch.transform, row(8).fit, sketch.variance, sketch.mean):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
+        with pytest.raises(ValueError, match=r"(?s)(NaN|infinity).*The first is in row 3, column 2"):
             act(X)
 
 
@@ -125,6 +125,8 @@ def test_negative_coefficients():
         (TaylorSketch(split="left"), "split must be one of"),
         (Compressed(TensorSketch(), method="x"), "method must be one of"),
         (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1, found 0"),
+        (TreeSketch(factor=True), "factor must be a whole number of at least 1, found True"),
+        (RandomMaclaurin(exact_terms="no"), r"exact_terms must be one of \(True, False\), found 'no'"),
         (TreeSketch(factor=1.5), r"factor must be a whole number of at least 1, found 1\.5"),
         (RandomMaclaurin(base=1.0), r"base must be a finite number above 1, found 1\.0"),
         (RandomMaclaurin(max_degree=-1), "max_degree must be a whole number of at least 0 or None, found -1"),
@@ -141,13 +143,16 @@ def test_arguments(sketch, message):
 def test_things_that_are_no_kernels_and_no_maps():
     with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, found 'poly'"):
         TensorSketch("poly").fit(sample_rows())
+    with pytest.raises(TypeError, match=r"found <class .*Polynomial'>; write Polynomial\(\)"):
+        TensorSketch(Polynomial).fit(sample_rows())
     with pytest.raises(TypeError, match="map must be a feature map, found 3"):
         Compressed(3).fit(sample_rows())
 
 
-def test_no_jobs():
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        TensorSketch(n_jobs=0).fit(sample_rows()).transform(sample_rows())
+@pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
+def test_number_of_jobs(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None or a whole number other than 0, found"):
+        TensorSketch(n_jobs=n_jobs).fit(sample_rows())
 
 
 def test_unknown_variances_say_so():

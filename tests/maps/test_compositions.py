@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from mercer import RandomMaclaurin, TaylorSketch, kernel_error
-from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite, VovkReal
+from mercer import Compressed, RandomMaclaurin, TaylorSketch, kernel_error
+from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite, VovkReal, parse
 
 from ..tables import sample_rows
 
@@ -18,13 +19,94 @@ def cloud(n=400, d=6, mean=1.0, seed=0):
 )
 def test_the_expected_error_is_the_one_that_seeds_show(kernel):
     X = cloud(150)
-    off = ~np.eye(len(X), dtype=bool)
+    diagonal = np.eye(len(X), dtype=bool)
+    shares = np.where(diagonal, (4 / 96) / 150, (1 - 4 / 96) / (150 * 149))
     errors = []
     for seed in range(30):
         sketch = TaylorSketch(kernel, n_components=96, random_state=seed).fit(X)
         Z, K = sketch.transform(X), sketch.kernel_(X)
-        errors.append(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(sketch.expected_error_, rel=0.15)
+        errors.append((shares * (Z @ Z.T - K) ** 2).sum() / (shares * K**2).sum())
+    assert np.sqrt(np.mean(errors)) == pytest.approx(sketch.expected_error_, rel=0.15)
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2), Polynomial(3), Polynomial(3, coef0=1.0), Gaussian("median")])
+@pytest.mark.parametrize("n_components", [32, 256, 1024])
+def test_rows_stay_similar_to_themselves(kernel, n_components):
+    # Rows around the origin: between different rows the kernel is small, so leaving a degree out looks cheap there.
+    X = np.random.default_rng(0).normal(size=(500, 40)) / np.sqrt(40)
+    sketch = TaylorSketch(kernel, n_components=n_components, random_state=0).fit(X)
+    assert sketch.mean(X).trace() > 0.7 * sketch.kernel_.diag(X).sum()
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine])
+def test_a_kernel_too_narrow_for_the_rows_is_said(load):
+    X = load().data
+    with pytest.warns(UserWarning, match=r"TaylorSketch expects a relative error of .*: 64 features cannot follow"):
+        sketch = TaylorSketch(Gaussian(10.0), n_components=64, random_state=0).fit(X)
+    assert sketch.transform(X).shape == (len(X), 64)
+
+
+def test_degrees_that_carry_nothing_get_nothing():
+    X = cloud(100, d=4, mean=0.0)
+    for width in (1, 2, 4):
+        sketch = TaylorSketch(Maclaurin((0.0, 1e-9, 1.0)), n_components=width, random_state=0).fit(X)
+        assert sketch.degrees_ == {2: width}
+    sketch = TaylorSketch(Maclaurin((1e-3,) * 9 + (1.0,)), n_components=8, random_state=0).fit(3.0 * X)
+    assert sketch.degrees_[9] >= 6
+
+
+def test_the_last_digits_of_the_rows_do_not_decide_the_allotment():
+    rng = np.random.default_rng(0)
+    for trial in range(40):
+        X = rng.normal(size=(6, 4)) + 0.5
+        other = 0.3 * X + 0.7 * X
+        for kernel in (Gaussian(0.3), Polynomial(3)):
+            plans = [TaylorSketch(kernel, n_components=16, random_state=0).fit(rows) for rows in (X, other)]
+            assert plans[0].degrees_ == plans[1].degrees_, trial
+            assert plans[0].exact_degrees_ == plans[1].exact_degrees_, trial
+
+
+def test_every_map_of_a_seed_learns_the_same_bandwidth():
+    X = cloud(3000)
+    kernel = Gaussian("median").resolve(X, 7)
+    for sketch in (TaylorSketch(Gaussian("median")), Compressed(TaylorSketch(Gaussian("median")))):
+        assert sketch.set_params(random_state=7).fit(X).kernel_ == kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel", "base"),
+    [
+        (Exponential(60.0).of(Gaussian()), 2.0),
+        (VovkInfinite().of(0.99 * Gaussian()), 2.0),
+        (Exponential(5.0).of(Gaussian()), 1e10),
+    ],
+)
+def test_frequencies_of_a_composition_do_not_depend_on_the_base(kernel, base):
+    X = sample_rows()
+    sketch = RandomMaclaurin(kernel, base=base, n_components=4000, random_state=0).fit(X)
+    np.testing.assert_allclose(sketch.mean(X), kernel(X), rtol=1e-6)
+    assert kernel_error(sketch, X).relative < 0.1
+
+
+@pytest.mark.parametrize(("kernel", "base"), [(Polynomial(20), 1e20), (Polynomial(1100), 2.0)])
+def test_degrees_of_tiny_probability_are_drawn_all_the_same(kernel, base):
+    X = np.eye(3)
+    Z = RandomMaclaurin(kernel, base=base, n_components=8, random_state=0).fit_transform(X)
+    np.testing.assert_allclose((Z * Z).sum(axis=1), 1.0)
+
+
+def test_weights_in_front_of_and_inside_a_composition():
+    X = sample_rows()
+    kernels = [
+        0.5 * Polynomial(2, coef0=1.0).of(Gaussian()),
+        (0.5 * Polynomial(2, coef0=1.0)).of(Gaussian()),
+        2.0 * (Linear() + Polynomial(2)).of(Polynomial(2)),
+    ]
+    for kernel in kernels:
+        assert parse(repr(kernel)) == kernel
+        sketch = RandomMaclaurin(kernel, n_components=20_000, random_state=0).fit(X)
+        np.testing.assert_allclose(sketch.mean(X), kernel(X), rtol=1e-10)
+        assert kernel_error(sketch, X).relative < 0.05
 
 
 SPLITS = [

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
 from mercer._random import Stream
@@ -57,10 +58,14 @@ def rademacher_draws(D):
         yield Rademacher(turns.astype(np.int8))
 
 
+def maclaurin_parameters(random):
+    return MaclaurinParameters(np.zeros(0, dtype=np.int64), np.zeros(0), random, np.ones(1))
+
+
 def maclaurin_draws(D):
     for signs in all_arrays((-1, 1), (2 * D, 2)):
         random = RandomProducts(np.full(D, D**-0.5), np.full(D, 2, dtype=np.int32), signs.astype(np.int8))
-        yield MaclaurinParameters(np.zeros(0, dtype=np.int64), random)
+        yield maclaurin_parameters(random)
 
 
 ENUMERATED = [
@@ -94,7 +99,7 @@ def test_the_variance_equals_the_enumeration_over_degrees_and_signs(D):
         weight = law[degrees].prod() / len(signs)
         for draw in signs:
             random = RandomProducts(np.sqrt(series[degrees] / law[degrees] / D), degrees, draw.astype(np.int8))
-            Z = fitted._apply(MaclaurinParameters(np.zeros(0, dtype=np.int64), random), PAIR)
+            Z = fitted._apply(maclaurin_parameters(random), PAIR)
             first, second = first + weight * Z @ Z.T, second + weight * (Z @ Z.T) ** 2
     np.testing.assert_allclose(first, fitted.kernel_(PAIR), rtol=1e-12)
     np.testing.assert_allclose(second - first**2, fitted.variance(PAIR), rtol=1e-11, atol=1e-12)
@@ -174,11 +179,16 @@ def test_compression_to_the_full_width_keeps_every_inner_product():
 def test_fold_moves_a_linear_model_to_the_wide_features():
     X = sample_rows()
     narrow = Compressed(TensorSketch(Polynomial(3)), n_components=12, factor=3, random_state=0).fit(X)
-    inner = narrow.map_._apply(narrow.parameters_.map, X)
+    inner = narrow.map_.transform(X)
     coef = np.random.default_rng(0).normal(size=(2, 12))
     np.testing.assert_allclose(inner @ narrow.fold(coef).T, narrow.transform(X) @ coef.T, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(inner @ narrow.fold(coef[0]), narrow.transform(X) @ coef[0], rtol=1e-10, atol=1e-12)
     assert narrow.fold(coef.astype(np.float32)).dtype == np.float32
+    for wrong in (np.ones((12, 1)), np.ones(11), np.float64(1.0)):
+        with pytest.raises(ValueError, match="coef must end in an axis of 12 coefficients, found shape"):
+            narrow.fold(wrong)
+    with pytest.raises(NotFittedError):
+        Compressed(TensorSketch()).fold(coef)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from ..tables import ROWS, SEEDS, estimates, obeying, sample_rows, threshold
 
-WIDTHS = (8, 64)
+WIDTHS = (8, 13, 64)
 
 
 def fitted(row, n_components):

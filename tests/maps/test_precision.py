@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer
 from mercer import TaylorSketch, TensorSketch, TreeSketch
@@ -58,14 +59,23 @@ def test_a_map_can_be_fitted_on_torch():
 
 
 @needs_torch
+def test_kernel_error_takes_torch():
+    X = sample_rows(50)
+    sketch = TensorSketch(random_state=0).fit(X)
+    error = mercer.kernel_error(sketch, torch.from_numpy(X))
+    assert error.relative == pytest.approx(mercer.kernel_error(sketch, X).relative)
+
+
+@needs_torch
 def test_torch_input_is_checked():
     sketch = TensorSketch().fit(sample_rows())
     with pytest.raises(ValueError, match="X has 3 features, but TensorSketch is expecting 5"):
         sketch.transform(torch.zeros((2, 3)))
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match=r"(?s)NaN or infinity.*row 0, column 0"):
         sketch.transform(torch.full((2, 5), float("nan")))
-    with pytest.raises(ValueError, match="2-dimensional"):
-        sketch.transform(torch.zeros(5))
+    for wrong in (torch.zeros(5), torch.zeros((0, 5))):
+        with pytest.raises(ValueError, match="2-dimensional array of at least one row, found shape"):
+            sketch.transform(wrong)
     with pytest.raises(ValueError, match=r"float32 or float64, found torch\.int64"):
         sketch.transform(torch.zeros((2, 5), dtype=torch.int64))
     with pytest.raises(ValueError, match="row 1 has 5"):
@@ -75,9 +85,11 @@ def test_torch_input_is_checked():
 MATRIX_FREE = (mercer.TensorSketch, mercer.HadamardSketch, mercer.TreeSketch)
 
 
+@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
 @pytest.mark.parametrize("row", obeying())
-def test_threads_and_aligned_chunks_give_the_same_bits(row):
+def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
     X = sample_rows(3 * TILE + 50)
+    X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
     sketch = row(32, random_state=0, n_jobs=1).fit(X)
     whole = sketch.transform(X)
     np.testing.assert_array_equal(sketch.set_params(n_jobs=3).transform(X), whole)

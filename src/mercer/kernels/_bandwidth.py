@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import check_positive
 from ._families import manhattan_distances, squared_distances
 
 RULES = ("scale", "median")
@@ -20,19 +20,6 @@ def check_bandwidth(name: str, value: Any) -> None:
     if isinstance(value, str) and value in RULES:
         return
     check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}")
-
-
-def check_positive(name: str, value: Any, alternatives: str = "") -> None:
-    """A positive finite number."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a positive finite number{alternatives}, found {value!r}")
-
-
-def check_degree(name: str, value: Any) -> None:
-    """A whole number, at least 1."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
 
 
 def total_variance(rows: Any) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,9 +23,24 @@ if TYPE_CHECKING:
 BLOCK_ELEMENTS = 1 << 21
 
 
+@contextmanager
+def located(X: Any) -> Iterator[None]:
+    """Let an error about NaN or infinity say where the first one is."""
+    try:
+        yield
+    except ValueError as error:
+        values = X if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f" else np.zeros((0, 0))
+        wrong = np.argwhere(~np.isfinite(values))
+        if len(wrong) == 0:
+            raise
+        row, column = wrong[0]
+        raise ValueError(f"{error}\nThe first is in row {row}, column {column}: {values[row, column]}.") from error
+
+
 def check_matrix(X: Any, name: str = "X") -> Any:
     """X as float32 or float64, dense or CSR, finite."""
-    return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+    with located(X):
+        return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
 
 
 def format_value(value: Any) -> str:
@@ -60,8 +77,9 @@ class Kernel(ABC):
             raise ValueError(f"X has {X.shape[1]} columns but Y has {Y.shape[1]}")
         self.check_rows(X)
         self.check_rows(Y)
-        check_memory((X.shape[0], Y.shape[0]), X.dtype.itemsize, "the Gram matrix")
-        gram = np.empty((X.shape[0], Y.shape[0]), dtype=np.result_type(X.dtype, Y.dtype))
+        dtype = np.result_type(X.dtype, Y.dtype)
+        check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
+        gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
         right = Y.astype(np.float64)
         step = max(1, BLOCK_ELEMENTS // Y.shape[0])
         for start in range(0, X.shape[0], step):
@@ -122,7 +140,7 @@ class Kernel(ABC):
         """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel."""
         from .algebra import Composition
 
-        return Composition(self, inner)  # type: ignore[arg-type]  # which checks it
+        return Composition(self, inner)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={format_value(value)}" for name, value in self._fields().items())
@@ -215,6 +233,19 @@ class Kernel(ABC):
     def series(self, count: int) -> NDArray[np.float64]:
         """The first ``count`` Maclaurin coefficients a_0, a_1, ... of a dot-product kernel."""
         raise ValueError(f"{self!r} is not a dot-product kernel: it has no Maclaurin series")
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """f(t) of a dot-product kernel f(<x, y>)."""
+        raise ValueError(f"{self!r} is not a dot-product kernel: it is no function of <x, y>")
+
+    def check_arguments(self, t: NDArray[Any], what: str) -> None:
+        """Raise where the series diverges at one of these values, k(x, x) of an inner kernel or a squared norm."""
+        outside = t >= self.radius
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise ValueError(
+                f"{self!r} is defined for rows of {what} below {self.radius:g}; row {row} has {float(t[row]):g}"
+            )
 
     @property
     def amplitude(self) -> float:

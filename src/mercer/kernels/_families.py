@@ -65,15 +65,6 @@ class DotProduct(Kernel):
             with np.errstate(over="ignore"):
                 self.check_arguments(squares(to_numpy(X).astype(np.float64)), "squared norm")
 
-    def check_arguments(self, t: NDArray[Any], what: str) -> None:
-        """Raise where the series diverges at one of these values, k(x, x) of an inner kernel or a squared norm."""
-        outside = t >= self.radius
-        if outside.any():
-            row = int(np.argmax(outside))
-            raise ValueError(
-                f"{self!r} is defined for rows of {what} below {self.radius:g}; row {row} has {float(t[row]):g}"
-            )
-
 
 class ShiftInvariant(Kernel):
     """k(x, y) = g(x - y) with g(0) = 1: the characteristic function of its spectral law."""

@@ -10,10 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import to_numpy
+from .._checks import check_positive
 from .._random import Stream
-from ._bandwidth import check_positive
 from ._base import Kernel, format_value
-from ._families import DotProduct
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
@@ -71,6 +70,9 @@ class Sum(_Pair):
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.left._diagonal(X) + self.right._diagonal(X)
 
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.value(t) + self.right.value(t)
+
     @property
     def max_degree(self) -> int | None:  # type: ignore[override]
         degrees = (self.left.max_degree, self.right.max_degree)
@@ -103,6 +105,9 @@ class Product(_Pair):
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.left._diagonal(X) * self.right._diagonal(X)
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.value(t) * self.right.value(t)
 
     @property
     def max_degree(self) -> int | None:  # type: ignore[override]
@@ -141,6 +146,9 @@ class Scaled(Kernel):
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.weight * self.kernel._diagonal(X)
+
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.weight * self.kernel.value(t)
 
     def check_rows(self, X: Any) -> None:
         self.kernel.check_rows(X)
@@ -181,20 +189,22 @@ class Composition(Kernel):
     Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
     """
 
-    outer: DotProduct
+    outer: Kernel
     inner: Kernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.outer, DotProduct):
+        if not isinstance(self.outer, Kernel) or not self.outer.is_dot_product:
             raise TypeError(f"only a dot-product kernel can be composed over another, found {self.outer!r}")
         _check_kernel("inner", self.inner)
-        if self.outer._learns() is not None:
-            raise ValueError(
-                f"{self.outer!r} of a composition sees kernel values, not rows: give its gamma as a number"
-            )
+        try:
+            self.outer.check_resolved()
+        except ValueError as error:
+            message = f"{self.outer!r} of a composition sees kernel values, not rows: give its gamma as a number"
+            raise ValueError(message) from error
 
     def __repr__(self) -> str:
-        return f"{self.outer!r}.of({self.inner!r})"
+        outer = f"({self.outer!r})" if isinstance(self.outer, Sum | Product | Scaled) else repr(self.outer)
+        return f"{outer}.of({self.inner!r})"
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.outer.value(self.inner._block(X, Y))
@@ -229,6 +239,10 @@ class Composition(Kernel):
             if np.isclose(weights.sum(), self.amplitude, rtol=1e-6, atol=0.0):
                 return weights
         raise ValueError(f"the terms of {self!r} do not add up to its value at 0: scale the inner kernel down")
+
+    def series_length(self) -> int:
+        """How many degrees of the outer series make up the amplitude."""
+        return len(self._weights())
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         """A frequency of f(k) is the sum of N frequencies of k, N drawn with the weight of its degree."""

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bandwidth import check_positive
+from .._checks import check_positive
 from ._families import DotProduct
 
 LONGEST_SERIES = 10_000
 QUIET_TERMS = 8
+LONGEST_GAP = 256
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +27,7 @@ class Maclaurin(DotProduct):
     coefficients : sequence of numbers, or callable
         a_0, a_1, ..., or a function of n.
     tol : float
-        A callable's sum ends once eight terms in a row are smaller than this fraction of it.
+        A callable's sum ends once eight terms are smaller than this fraction of it, or after 256 zeros in a row.
     radius : float
         Where a callable's series diverges, if it does: squared norms must stay below.
 
@@ -83,16 +84,18 @@ class Maclaurin(DotProduct):
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         if not callable(self.coefficients):
             return np.asarray(np.polynomial.polynomial.polyval(t, self.coefficients), dtype=np.float64)
-        total, power, quiet, begun = np.zeros_like(t), np.ones_like(t), 0, False
+        total, power, quiet, gap = np.zeros_like(t), np.ones_like(t), 0, 0
         for n in range(LONGEST_SERIES):
             coefficient = self._coefficient(n)
-            begun = begun or coefficient > 0  # zeros before the first term say nothing about the rest
-            term = coefficient * power
-            total = total + term
-            power = power * t
-            quiet = quiet + 1 if begun and np.all(np.abs(term) <= self.tol * np.abs(total)) else 0
-            if quiet == QUIET_TERMS:
+            # A zero says nothing about what comes after it, unless there are very many.
+            gap = gap + 1 if coefficient == 0 else 0
+            if coefficient > 0:
+                term = coefficient * power
+                total = total + term
+                quiet = quiet + 1 if np.all(np.abs(term) <= self.tol * np.abs(total)) else 0
+            if quiet == QUIET_TERMS or (gap == LONGEST_GAP and gap <= n):
                 return total
+            power = power * t
         raise ValueError(
             f"the series of {self!r} has not settled after {LONGEST_SERIES} terms: lower the norm of the rows"
         )

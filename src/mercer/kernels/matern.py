@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, gammaln, kve
 
+from .._checks import check_positive
 from .._random import Stream
-from ._bandwidth import check_bandwidth, check_positive, median_squared_distance, total_variance
+from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
 from ._families import ShiftInvariant, _Bandwidth, squared_distances
 
 LARGE_NU = 50.0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import comb
+from scipy.special import gammaln, xlogy
 
-from ._bandwidth import check_bandwidth, check_degree, median_squared_distance, total_variance
+from .._checks import check_whole
+from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
 from ._families import DotProduct, _Bandwidth
 
 
@@ -45,7 +47,7 @@ class Polynomial(_Bandwidth, DotProduct):
     _bandwidth = "gamma"
 
     def __post_init__(self) -> None:
-        check_degree("degree", self.degree)
+        check_whole("degree", self.degree)
         check_bandwidth("gamma", self.gamma)
         if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"coef0 must be a finite number, found {self.coef0!r}")
@@ -69,6 +71,8 @@ class Polynomial(_Bandwidth, DotProduct):
             raise ValueError(f"coef0 must not be negative for a feature map, found {self.coef0!r}")
         n = np.arange(min(count, self.degree + 1))
         coefficients = np.zeros(count)
-        powers = float(self.gamma) ** n * float(self.coef0) ** (self.degree - n)
-        coefficients[: len(n)] = comb(self.degree, n) * powers
+        # In logarithms: a binomial coefficient of a high degree overflows long before its term does.
+        binomial = gammaln(self.degree + 1.0) - gammaln(n + 1.0) - gammaln(self.degree - n + 1.0)
+        powers = n * math.log(self.gamma) + xlogy(self.degree - n, self.coef0)  # type: ignore[arg-type]
+        coefficients[: len(n)] = np.exp(binomial + powers)
         return coefficients

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bandwidth import check_degree
+from .._checks import check_whole
 from ._families import DotProduct
 
 
@@ -18,7 +18,7 @@ class VovkReal(DotProduct):
     degree: int
 
     def __post_init__(self) -> None:
-        check_degree("degree", self.degree)
+        check_whole("degree", self.degree)
 
     @property
     def max_degree(self) -> int | None:  # type: ignore[override]

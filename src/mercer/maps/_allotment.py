@@ -13,11 +13,15 @@ Vector = NDArray[np.float64]
 MOST_UNITS = 256
 """The width is dealt out in at most so many units; finer would not be felt and the search is quadratic in them."""
 
+TIE = 1e-6
+"""Errors that differ by less are equal, so that the last digits of a sum cannot decide between two maps."""
+
 
 class Term(NamedTuple):
-    """One degree: its expected squared error as a function of its width, or the width at which it is exact."""
+    """One degree: the squared error of leaving it out and, by width, of sketching it; the width that makes it exact."""
 
     degree: int
+    omission: float
     error: Callable[[NDArray[np.int64]], Vector]
     exact_width: int | None
 
@@ -30,33 +34,51 @@ class Allotment(NamedTuple):
     error: float
 
 
-def _deal(terms: list[Term], budget: int, omitted: Callable[[int], float], least: int) -> tuple[dict[int, int], float]:
-    """The best widths for the first terms, at least so many, by dynamic programming over units of width."""
+def rounded(values: Vector) -> Vector:
+    """Six digits of each number: what differs beyond them differs from machine to machine."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**20) / 2.0**20, exponent)
+
+
+def _deal(
+    terms: list[Term], budget: int, omitted: Callable[[tuple[int, ...]], float], needed: set[int], skipping: bool
+) -> tuple[dict[int, int], float]:
+    """The best widths, the degrees ``needed`` among them, by dynamic programming over units of width.
+
+    With ``skipping``, degrees may be left out before the last one that is kept.
+    """
     unit = -(-budget // MOST_UNITS) if budget > 0 else 1
     unit += unit % 2 if unit > 1 else 0  # an odd width costs a little accuracy
     units = budget // unit
+    before = np.arange(units + 1)[:, None] - np.arange(units + 1)[None, :]
     best = np.zeros(units + 1)
-    choices: list[NDArray[np.int64]] = []
-    found: tuple[float, int] = (omitted(0) if least == 0 else np.inf, 0)
-    for count, term in enumerate(terms, start=1):
-        if count > units:
-            break
-        price = np.full(units + 1, np.inf)
-        price[1:] = term.error(unit * np.arange(1, units + 1))
-        before = np.arange(units + 1)[:, None] - np.arange(units + 1)[None, :]
-        total = np.where(before >= 0, best[np.maximum(before, 0)], np.inf) + price[None, :]
+    prices: list[Vector] = []
+    choices: list[NDArray[np.intp]] = []
+    found: tuple[dict[int, int], float] = ({}, np.inf if needed else omitted(()))
+    for term in terms:
+        omission = term.omission if skipping and term.degree not in needed else np.inf
+        prices.append(np.array([omission, *term.error(unit * np.arange(1, units + 1))]))
+        total = np.where(before >= 0, best[np.maximum(before, 0)], np.inf) + prices[-1][None, :]
         choices.append(np.argmin(total, axis=1))
         best = total.min(axis=1)
-        error = float(best[units]) + omitted(count)
-        if count >= least and error < found[0]:
-            found = (error, count)
-    widths: dict[int, int] = {}
-    left = units
-    for index in range(found[1] - 1, -1, -1):
-        taken = int(choices[index][left])
-        widths[terms[index].degree] = taken * unit
-        left -= taken
-    return widths, found[0]
+        taken = _taken(choices, units)
+        widths = {terms[place].degree: count * unit for place, count in taken.items()}
+        # Omitted degrees may add up: what the search assumed of them one by one gives way to what they cost together.
+        error = omitted(tuple(widths)) + sum(float(prices[place][count]) for place, count in taken.items())
+        if needed <= widths.keys() and error < found[1] * (1.0 - TIE):
+            found = widths, error
+    return found
+
+
+def _taken(choices: list[NDArray[np.intp]], units: int) -> dict[int, int]:
+    """The units that each term took, where any, followed back from the last choice."""
+    taken: dict[int, int] = {}
+    for place in range(len(choices) - 1, -1, -1):
+        count = int(choices[place][units])
+        units -= count
+        if count > 0:
+            taken[place] = count
+    return dict(sorted(taken.items()))
 
 
 def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
@@ -66,8 +88,8 @@ def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
         return
 
     def gain(term: Term) -> float:
-        now = widths[term.degree]
-        return float(term.error(np.array([now]))[0] - term.error(np.array([now + rest]))[0])
+        now, then = term.error(widths[term.degree] + np.array([0, rest]))
+        return float(now - then)
 
     widths[max(kept, key=gain).degree] += rest
 
@@ -83,21 +105,22 @@ def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], fl
     """
     constant = [term for term in terms if term.degree == 0]
     linear = [term for term in terms if term.degree == 1 and term.exact_width is not None]
-    options = [constant, constant + linear] if linear else [constant]
+    # A map of zeros may well have the least squared error; nobody wants it.
+    heaviest = {max(terms, key=lambda term: term.omission).degree}
     found = Allotment({}, (), np.inf)
-    for exact in options:
+    for exact in (constant + linear, constant) if linear else (constant,):
         costs = {term.degree: int(term.exact_width or 1) for term in exact}
         budget = width - sum(costs.values())
         if budget < 0:
             continue
         rest = [term for term in terms if term.degree not in costs]
 
-        def left_out(count: int, kept: list[int] = [*costs], rest: list[Term] = rest) -> float:  # noqa: B006
-            return omitted((*kept, *(term.degree for term in rest[:count])))
+        def left_out(kept: tuple[int, ...], costs: dict[int, int] = costs) -> float:
+            return omitted(tuple(sorted((*costs, *kept))))
 
-        # A map of zeros may well have the least squared error; nobody wants it.
-        widths, error = _deal(rest, budget, left_out, least=0 if costs else 1)
-        if error < found.error:
-            _spend(rest, widths, budget - sum(widths.values()))
-            found = Allotment(costs | widths, tuple(costs), error)
+        for skipping in (False, True):
+            widths, error = _deal(rest, budget, left_out, set() if costs else heaviest, skipping)
+            if error < found.error * (1.0 - TIE):
+                _spend(rest, widths, budget - sum(widths.values()))
+                found = Allotment(costs | widths, tuple(costs), error)
     return found

@@ -6,7 +6,6 @@ rows). Validation, tiles, threads, precision and devices are here.
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
@@ -16,11 +15,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import Array, check_foreign, is_foreign, namespace, send, to_numpy
+from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, tile_rows, tiles
-from ..data import ArrayRows
+from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
+from ..data import as_rows
 from ..kernels import Kernel
+from ..kernels._base import located
 
 
 class KernelParameters(BaseEstimator):
@@ -44,8 +45,18 @@ class KernelParameters(BaseEstimator):
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):
     """A map Z of rows whose inner products <Z(x), Z(y)> estimate a kernel.
 
-    Attributes set by ``fit``
-    -------------------------
+    Parameters
+    ----------
+    kernel : a kernel of :mod:`mercer.kernels`
+    n_components : the width of the output
+    random_state : int, numpy Generator or RandomState, or None
+        An int names the map: it draws the same parameters on every machine. Anything else yields a fresh one at
+        ``fit``, kept as ``seed_``.
+    n_jobs : int or None
+        Threads that map tiles of rows; None means as many as BLAS is allowed, -1 all cores. The result is the same.
+
+    Attributes
+    ----------
     kernel_ : the kernel with every field a number
     n_components_ : the width of the output
     parameters_ : a NamedTuple of NumPy arrays
@@ -98,33 +109,36 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         X = self._validated(X, reset=True)
         self.seed_ = as_seed(self.random_state)
-        rng = Stream(self.seed_, type(self).__name__)
-        rows = ArrayRows(X, rng.child("rows"))
-        self._specify(rows)
-        self.kernel_.check_rows(X)
-        self.parameters_ = self._draw(rng, rows)
-        self._n_features_out = self.n_components_
+        # The sample hangs on the seed alone: every map of this seed then learns the same bandwidth.
+        rows = as_rows(X, Stream(self.seed_))
+        with single_threaded_blas():  # so that what is learned does not depend on the number of threads
+            self._specify(rows)
+            self.kernel_.check_rows(X)
+            self._adopt(self._draw(Stream(self.seed_, type(self).__name__), rows), rows.n_features)
         return self
+
+    def _adopt(self, params: Any, n_features: int) -> None:
+        """Be fitted, with these parameters."""
+        self.parameters_ = params
+        self.n_features_in_ = n_features
+        self._n_features_out = self.n_components_
 
     def _specify(self, rows: Any) -> None:
         """Turn the arguments into ``kernel_`` and ``n_components_``; parameters come after."""
-        self._check_choices()
-        self.n_components_ = self._checked_components()
+        self._check_arguments()
+        self.n_components_ = int(self.n_components)
         if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}")
+            hint = f"; write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
+            raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}{hint}")
         self.kernel_: Any = self.kernel.resolve(rows)
         self._check_kernel(self.kernel_)
 
-    def _check_choices(self) -> None:
+    def _check_arguments(self) -> None:
+        check_whole("n_components", self.n_components)
+        if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
+            raise ValueError(f"n_jobs must be None or a whole number other than 0, found {self.n_jobs!r}")
         for name, choices in self._choices.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, found {getattr(self, name)!r}")
-
-    def _checked_components(self) -> int:
-        count = self.n_components
-        if not isinstance(count, numbers.Integral) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"n_components must be a whole number of at least 1, found {count!r}")
-        return int(count)
+            check_choice(name, getattr(self, name), choices)
 
     def transform(self, X: Any) -> Any:
         """Map rows to features.
@@ -187,7 +201,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if not is_foreign(X):
-            return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+            with located(X):
+                return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
         X = check_foreign(X)
         if reset:
             self.n_features_in_ = int(X.shape[1])

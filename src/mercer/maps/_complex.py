@@ -8,22 +8,20 @@ scaled by sqrt(2 / D): E[z(x) conj z(y)] = <x, y>^p, and the variance grows like
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, interleave, namespace
+from .._array import Array, interleave
 from ._moments import PairMoments
 
 Pair = tuple[Array, Array]
 
 
-def parts(turns: Array, dtype: Any) -> Pair:
+def parts(turns: Array) -> Pair:
     """The real and imaginary parts of i**turns: 1, 0, -1, 0 and 0, 1, 0, -1."""
-    xp = namespace(turns)
     odd = turns % 2
-    return xp.astype((1 - turns) * (1 - odd), dtype), xp.astype((2 - turns) * odd, dtype)
+    return (1 - turns) * (1 - odd), (2 - turns) * odd
 
 
 def multiply(left: Pair | None, right: Pair) -> Pair:

@@ -72,7 +72,7 @@ class PolynomialMap(FeatureMap):
         if homogeneous_form(kernel) is None:
             raise ValueError(
                 f"{type(self).__name__} needs a Linear or Polynomial kernel, found {kernel!r}; "
-                "RandomMaclaurin and TaylorSketch serve every dot-product kernel"
+                "RandomMaclaurin and TaylorSketch serve every dot-product kernel, TaylorSketch the Gaussian too"
             )
 
     def _draw(self, rng: Stream, rows: Any) -> Any:

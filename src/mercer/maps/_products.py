@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, ones, product, send, to_numpy
+from .._array import Array, namespace, ones, send, sign_product, to_numpy
 from .._random import Stream
-from ..kernels import Composition, Kernel
+from ..kernels import Composition, Kernel, Scaled
 from ._moments import pair_moments
 
 Series = NDArray[np.float64]
@@ -31,11 +31,22 @@ class RandomProducts(NamedTuple):
     factors: NDArray[np.int8] | RandomProducts
 
 
+def canonical(kernel: Kernel) -> Kernel:
+    """The same kernel with a weight in front of a composition moved into its series."""
+    if isinstance(kernel, Scaled):
+        inner = canonical(kernel.kernel)
+        if isinstance(inner, Composition):
+            return Scaled(kernel.weight, inner.outer).of(inner.inner)
+    return kernel
+
+
 def kernel_series(kernel: Kernel, base: float) -> Series:
     """The coefficients a_n of f, for f(<x, y>) or f(inner), as far as they can be drawn."""
     outer = kernel.outer if isinstance(kernel, Composition) else kernel
     if outer.max_degree is not None:
         return outer.series(outer.max_degree + 1)
+    if isinstance(kernel, Composition) and kernel.is_shift_invariant:
+        return outer.series(kernel.series_length())  # drawn by their weight in the amplitude, whatever the base
     return outer.series(min(LONGEST_SERIES, 1 + math.ceil(RAREST_DEGREE / math.log2(base))))
 
 
@@ -46,8 +57,12 @@ def argument(kernel: Kernel) -> Kernel | None:
 
 def degree_law(series: Series, base: float) -> Series:
     """P[n] proportional to base^-n over the degrees of the series."""
-    law = np.where(series > 0, float(base) ** -np.arange(len(series)), 0.0)
-    return law / law.sum() if law.any() else law
+    degrees = np.flatnonzero(series)
+    if degrees.size == 0:
+        return np.zeros(len(series))
+    with np.errstate(under="ignore"):
+        law = np.where(series > 0, float(base) ** -(np.arange(len(series)) - float(degrees[0])).clip(0.0), 0.0)
+    return law / law.sum()
 
 
 def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
@@ -94,7 +109,7 @@ def random_products(params: RandomProducts, X: Array) -> Array:
         chosen = send(numbers, X)
         if inner is not None:
             return xp.take(inner, chosen, axis=1)
-        return product(X, xp.astype(xp.take(params.factors, chosen, axis=0), X.dtype).T)
+        return sign_product(X, xp.take(params.factors, chosen, axis=0))
 
     groups, order = [ones(X, 0)], [np.zeros(0, dtype=np.int64)]
     for degree in np.unique(degrees).tolist():

@@ -58,9 +58,13 @@ class Split(ABC):
     def residual(self, X: Array, vector: Array) -> Array:
         """The rows r(x)."""
 
-    @abstractmethod
-    def scale(self, X: Array, vector: Array, degree: int) -> Array | None:
+    def scalar(self, X: Array, vector: Array) -> Array | None:
+        """What s_n(x) is made of, a number a row."""
+        return None
+
+    def scale(self, scalar: Array | None, degree: int) -> Array | None:
         """s_n(x), None for 1."""
+        return scalar
 
     def width(self, n_features: int) -> int:
         """The width of r(x)."""
@@ -85,9 +89,6 @@ class SeriesSplit(Split):
 
     def residual(self, X: Array, vector: Array) -> Array:
         return X
-
-    def scale(self, X: Array, vector: Array, degree: int) -> Array | None:
-        return None
 
 
 class DirectionSplit(Split):
@@ -125,8 +126,11 @@ class DirectionSplit(Split):
         lifted = self.form.lift(X)
         return dense(lifted) - product(lifted, vector)[:, None] * vector
 
-    def scale(self, X: Array, vector: Array, degree: int) -> Array | None:
-        return product(self.form.lift(X), vector) ** (self.form.degree - degree)
+    def scalar(self, X: Array, vector: Array) -> Array | None:
+        return product(self.form.lift(X), vector)
+
+    def scale(self, scalar: Array | None, degree: int) -> Array | None:
+        return None if scalar is None else scalar ** (self.form.degree - degree)
 
 
 class CentreSplit(Split):
@@ -155,7 +159,7 @@ class CentreSplit(Split):
     def residual(self, X: Array, vector: Array) -> Array:
         return dense(X) - vector
 
-    def scale(self, X: Array, vector: Array, degree: int) -> Array | None:
+    def scalar(self, X: Array, vector: Array) -> Array | None:
         xp = namespace(X)
         if self.gaussian:
             return xp.exp(-self.gamma * squares(self.residual(X, vector)))

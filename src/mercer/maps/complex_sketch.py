@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, hadamard, namespace, pad, product, send
+from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._complex import Pair, independent_variance, multiply, parts, to_real
@@ -52,7 +52,7 @@ def apply_srht(params: Srht, X: Array, width: int) -> Array:
     first = send(np.arange(params.outputs.shape[1], dtype=np.int32) // size * size, X)
     z: Pair | None = None
     for s in range(degree):
-        signs = parts(params.turns[:, s, :], X.dtype)
+        signs = (xp.astype(part, X.dtype) for part in parts(params.turns[:, s, :]))
         turned = (xp.reshape(hadamard(pad(X * sign, size)), (X.shape[0], blocks * size)) for sign in signs)
         real, imaginary = (xp.take(part, first + params.outputs[s], axis=1) for part in turned)
         z = multiply(z, (real, imaginary))
@@ -75,6 +75,12 @@ def srht_correction(moments: PairMoments, degree: int, n_features: int) -> NDArr
     return A**degree + B**degree - 2.0 * t2**degree
 
 
+def srht_variance(moments: PairMoments, degree: int, n_features: int, width: int) -> NDArray[np.float64]:
+    """The variance of the estimate from these features."""
+    shared = srht_pairs(n_features, width) * srht_correction(moments, degree, n_features)
+    return np.maximum(independent_variance(moments, degree, width) + shared / width**2, 0.0)
+
+
 class ComplexSketch(PolynomialMap):
     r"""Polynomial kernels through products of complex random projections.
 
@@ -92,7 +98,7 @@ class ComplexSketch(PolynomialMap):
     kernel : Linear, Polynomial, or a multiple of one
     n_components : the width of the output
     projection : "srht" or "rademacher"
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     Examples
     --------
@@ -129,17 +135,15 @@ class ComplexSketch(PolynomialMap):
             return apply_srht(params, X, self.n_components_)
         z: Pair | None = None
         for s in range(params.turns.shape[1]):
-            real, imaginary = parts(params.turns[:, s, :], X.dtype)
-            z = multiply(z, (product(X, real.T), product(X, imaginary.T)))
+            real, imaginary = parts(params.turns[:, s, :])
+            z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
         assert z is not None
         return to_real(z, self.n_components_)
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        variance = independent_variance(moments, degree, self.n_components_)
         if self.projection == "srht":
-            pairs = srht_pairs(n_features, self.n_components_)
-            variance += pairs * srht_correction(moments, degree, n_features) / self.n_components_**2
-        return variance
+            return srht_variance(moments, degree, n_features, self.n_components_)
+        return independent_variance(moments, degree, self.n_components_)
 
     def _scratch(self, n_features: int) -> int:
         return 6 * padded_width(n_features + 1) + 4 * self.n_components_

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array, hadamard, namespace, pad
+from .._checks import check_whole
 from .._random import Stream
 from ._base import FeatureMap
 from .complex_sketch import padded_width
@@ -41,7 +42,7 @@ class Compressed(FeatureMap):
     n_components : the width of the output
     factor : the width of the inner map over that of the output
     method : "craft"
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     References
     ----------
@@ -80,10 +81,9 @@ class Compressed(FeatureMap):
     def _specify(self, rows: Any) -> None:
         if not isinstance(self.map, FeatureMap):
             raise TypeError(f"map must be a feature map, found {self.map!r}")
-        if not isinstance(self.factor, numbers.Integral) or self.factor < 1:
-            raise ValueError(f"factor must be a whole number of at least 1, found {self.factor!r}")
-        self._check_choices()
-        self.n_components_ = self._checked_components()
+        check_whole("factor", self.factor)
+        self._check_arguments()
+        self.n_components_ = int(self.n_components)
         self.map_: FeatureMap = clone(self.map).set_params(n_components=int(self.factor) * self.n_components_)
         self.map_._specify(rows)
         self.kernel_ = self.map_.kernel_
@@ -96,6 +96,10 @@ class Compressed(FeatureMap):
             rng.child("outputs").permutation(padded_width(width))[: self.n_components_],
         )
 
+    def _adopt(self, params: CraftParameters, n_features: int) -> None:
+        super()._adopt(params, n_features)
+        self.map_._adopt(params.map, n_features)
+
     def _apply(self, params: CraftParameters, X: Array) -> Array:
         xp = namespace(X)
         up = self.map_._apply(params.map, X)
@@ -105,15 +109,17 @@ class Compressed(FeatureMap):
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.
 
-        ``transform(X) @ coef`` equals ``inner(X) @ fold(coef)`` with ``inner`` the features of ``map_``, so a trained
-        linear model predicts without the projection.
+        ``transform(X) @ coef`` equals ``map_.transform(X) @ fold(coef)``, so a trained linear model predicts without
+        the projection.
 
         Parameters
         ----------
         coef : array of shape (..., n_components_)
         """
-        coef = np.asarray(coef)
-        params = self.parameters_
+        check_is_fitted(self)
+        coef, params = np.asarray(coef), self.parameters_
+        if coef.ndim == 0 or coef.shape[-1] != self.n_components_:
+            raise ValueError(f"coef must end in an axis of {self.n_components_} coefficients, found shape {coef.shape}")
         scattered = np.zeros(
             (*coef.shape[:-1], padded_width(len(params.signs))), dtype=np.result_type(coef, np.float32)
         )

@@ -25,8 +25,8 @@ class ComplexHashes(NamedTuple):
 class HadamardSketch(PolynomialMap):
     r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows and for speed: only additions, no complex Fourier transform, O(degree (nnz + D log D)) a
-    row. On dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
+    The map for sparse rows: O(degree (nnz + D log D)) a row, only additions, no complex Fourier transform. On
+    dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
     Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
     :math:`\lceil D/2\rceil` outputs of the transform are kept: they are uncorrelated, so that for even D exactly
@@ -39,7 +39,7 @@ class HadamardSketch(PolynomialMap):
     ----------
     kernel : Linear, Polynomial, or a multiple of one
     n_components : the width of the output
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     Examples
     --------

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, dense, namespace, ones
+from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Composition, Kernel, Maclaurin, Polynomial
 from ._base import FeatureMap
 from ._fourier import Frequencies, draw_frequencies, paired_features, paired_variance
 from ._moments import pair_moments
-from ._products import RandomProducts, argument, draw_products, kernel_series, random_products, second_moment
+from ._products import (
+    RandomProducts,
+    argument,
+    canonical,
+    degree_law,
+    draw_products,
+    kernel_series,
+    random_products,
+    second_moment,
+)
 
 
 class MaclaurinParameters(NamedTuple):
-    """The degrees that are exact, and the random features for the rest."""
+    """The degrees that are exact and the scale of their features, then the random features for the rest and theirs."""
 
     exact: NDArray[np.int64]
+    exact_scales: NDArray[np.float64]
     random: RandomProducts | Frequencies
+    random_scale: NDArray[np.float64]
 
 
 class RandomMaclaurin(FeatureMap):
@@ -43,12 +56,13 @@ class RandomMaclaurin(FeatureMap):
     kernel : a dot-product kernel (sums, products and multiples too), or ``f.of(k)``
     n_components : the width of the output
     base : how fast the probability of a degree falls; above 1
-    exact_terms : the paper's H0/1. Degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only
-    while
-        a random feature remains; ``exact_degrees_`` tells which
-    max_degree : cut the series there and give every kept degree a fixed number of features; ``mean`` gives the cut
-    series
-    random_state, n_jobs : as everywhere
+    exact_terms : bool
+        The paper's H0/1: degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only while a
+        random feature remains; ``exact_degrees_`` tells which.
+    max_degree : int or None
+        Cut the series there and give every kept degree a fixed number of features (frequencies of a composition are
+        drawn all the same); ``mean`` gives what is left of the kernel.
+    random_state, n_jobs : see :class:`FeatureMap`
 
     References
     ----------
@@ -64,6 +78,8 @@ class RandomMaclaurin(FeatureMap):
     >>> sketch.exact_degrees_
     (0, 1)
     """
+
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"exact_terms": (True, False)}
 
     def __init__(
         self,
@@ -84,27 +100,31 @@ class RandomMaclaurin(FeatureMap):
     def _specify(self, rows: Any) -> None:
         if not isinstance(self.base, numbers.Real) or not 1.0 < float(self.base) < math.inf:
             raise ValueError(f"base must be a finite number above 1, found {self.base!r}")
-        if self.max_degree is not None and (not isinstance(self.max_degree, numbers.Integral) or self.max_degree < 0):
-            raise ValueError(f"max_degree must be a whole number of at least 0 or None, found {self.max_degree!r}")
+        if self.max_degree is not None:
+            check_whole("max_degree", self.max_degree, 0, " or None")
         super()._specify(rows)
         self.exact_degrees_: tuple[int, ...] = self._exact_degrees(rows.n_features)
 
     def _check_kernel(self, kernel: Kernel) -> None:
-        inner = kernel
+        inner = composed = canonical(kernel)
         while isinstance(inner, Composition) and not inner.is_shift_invariant:
             inner = inner.inner
-        if not (inner.is_dot_product or (inner is kernel and isinstance(kernel, Composition))):
+        if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
             raise ValueError(
                 "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}"
+                f"kernel, found {kernel!r}; TaylorSketch serves the Gaussian by itself"
             )
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
 
+    # -- what is kept exactly, and what is drawn -----------------------------------------------------------------------
+
     def _series(self) -> NDArray[np.float64]:
-        """a_n, cut at ``max_degree``."""
-        series = kernel_series(self.kernel_, float(self.base))
-        return series if self.max_degree is None else series[: self.max_degree + 1]
+        """a_n, cut at ``max_degree``, without the degrees so rare that they cannot be drawn."""
+        kernel, base = canonical(self.kernel_), float(self.base)
+        series = kernel_series(kernel, base)
+        series = series if self.max_degree is None else series[: self.max_degree + 1]
+        return series if kernel.is_shift_invariant else np.where(degree_law(series, base) > 0, series, 0.0)
 
     def _exact_degrees(self, n_features: int) -> tuple[int, ...]:
         series, left = self._series(), self.n_components_
@@ -124,71 +144,72 @@ class RandomMaclaurin(FeatureMap):
         series[list(self.exact_degrees_)] = 0.0
         return series
 
-    def _random_width(self, n_features: int) -> int:
-        return self.n_components_ - sum(n_features if degree else 1 for degree in self.exact_degrees_)
+    def _random_width(self, exact: Iterable[int], n_features: int) -> int:
+        return self.n_components_ - sum(n_features if degree else 1 for degree in exact)
 
     def _fourier_kernel(self) -> Composition | None:
         """The random part where it is shift-invariant and frequencies add up."""
-        series = self._random_series()
-        if not self.kernel_.is_shift_invariant or not series.any():
+        kernel, series = canonical(self.kernel_), self._random_series()
+        if not isinstance(kernel, Composition) or not kernel.is_shift_invariant or not series.any():
             return None
-        return Maclaurin(tuple(series.tolist())).of(self.kernel_.inner)
+        return Maclaurin(tuple(series.tolist())).of(kernel.inner)
+
+    # -- the map -------------------------------------------------------------------------------------------------------
 
     def _draw(self, rng: Stream, rows: Any) -> MaclaurinParameters:
-        series, width = self._random_series(), self._random_width(rows.n_features)
-        fourier = self._fourier_kernel()
+        series, fourier = self._random_series(), self._fourier_kernel()
+        width = self._random_width(self.exact_degrees_, rows.n_features)
         random: RandomProducts | Frequencies
         if fourier is not None:
-            random = draw_frequencies(fourier, rng, width, rows.n_features)
+            random, scale = draw_frequencies(fourier, rng, width, rows.n_features), math.sqrt(fourier.amplitude)
         else:
-            inner, fixed = argument(self.kernel_), self.max_degree is not None
+            inner, fixed = argument(canonical(self.kernel_)), self.max_degree is not None
             random = draw_products(rng, series, inner, float(self.base), width, rows.n_features, fixed)
-            random = random._replace(weights=random.weights / (1.0 if fixed else math.sqrt(max(width, 1))))
-        return MaclaurinParameters(np.array(self.exact_degrees_, dtype=np.int64), random)
+            scale = 1.0 if fixed else 1.0 / math.sqrt(max(width, 1))
+        exact = np.array(self.exact_degrees_, dtype=np.int64)
+        return MaclaurinParameters(exact, np.sqrt(self._series()[exact]), random, np.array([scale]))
 
     def _apply(self, params: MaclaurinParameters, X: Array) -> Array:
-        series = self._series()
+        exact = params.exact.tolist()
         features = [
-            (ones(X, 1) if degree == 0 else dense(X)) * math.sqrt(series[degree]) for degree in params.exact.tolist()
+            (ones(X, 1) if degree == 0 else dense(X)) * params.exact_scales[place] for place, degree in enumerate(exact)
         ]
         if isinstance(params.random, RandomProducts):
-            features.append(random_products(params.random, X))
+            random = random_products(params.random, X)
         else:
-            scale = math.sqrt(self._fourier_kernel().amplitude)  # type: ignore[union-attr]
-            features.append(paired_features(params.random, X, self._random_width(X.shape[1])) * scale)
-        return namespace(X).concat(features, axis=1)
+            random = paired_features(params.random, X, self._random_width(exact, X.shape[1]))
+        return namespace(X).concat([*features, random * params.random_scale], axis=1)
 
-    def _kept(self, random: RandomProducts | Frequencies) -> dict[int, int]:
-        """The degrees of a cut series that have features, with their number."""
-        if not isinstance(random, RandomProducts):
-            return dict.fromkeys(np.flatnonzero(self._random_series()).tolist(), self.n_components_)
+    def _counts(self, random: RandomProducts) -> dict[int, int]:
+        """The degrees that have features, with their number."""
         degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
         return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        series = self._series().copy()
-        if self.max_degree is not None:
-            kept = [*self.exact_degrees_, *self._kept(params.random)]
+        series, inner = self._series().copy(), argument(canonical(self.kernel_))
+        if self.max_degree is not None and isinstance(params.random, RandomProducts):
+            kept = [*self.exact_degrees_, *self._counts(params.random)]
             series[np.setdiff1d(np.arange(len(series)), kept)] = 0.0
-        cut, inner = Maclaurin(tuple(series.tolist())), argument(self.kernel_)
-        return (cut if inner is None else cut.of(inner))(X, Y)
+        drawn = Maclaurin(tuple(series.tolist()))
+        return (drawn if inner is None else drawn.of(inner))(X, Y)
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        width, fourier = self._random_width(X.shape[1]), self._fourier_kernel()
+        width, fourier = self._random_width(self.exact_degrees_, X.shape[1]), self._fourier_kernel()
         if fourier is not None:
             value, doubled = (fourier(c * X, c * Y) / fourier.amplitude for c in (1.0, 2.0))
             return fourier.amplitude**2 * paired_variance(value, doubled, width)
-        series, base, inner = self._random_series(), float(self.base), argument(self.kernel_)
+        kernel, series, base = canonical(self.kernel_), self._random_series(), float(self.base)
+        inner = argument(kernel)
         t = pair_moments(X, Y).t if inner is None else inner(X, Y)
         if self.max_degree is None:
-            moment = second_moment(self.kernel_, base, X, Y, series)
+            moment = second_moment(kernel, base, X, Y, series)
             return np.maximum(moment - np.polynomial.polynomial.polyval(t, series) ** 2, 0.0) / max(width, 1)
         factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
         variance = np.zeros_like(t)
-        for n, count in self._kept(params.random).items():
+        for n, count in self._counts(params.random).items():
             variance += series[n] ** 2 * np.maximum(factor**n - t ** (2 * n), 0.0) / count
         return variance
 
     def _scratch(self, n_features: int) -> int:
-        scalar_features = 8 if isinstance(self.kernel_, Composition) else 0
+        scalar_features = 8 if isinstance(canonical(self.kernel_), Composition) else 0
         return n_features + (4 + scalar_features) * self.n_components_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 from .._array import Array, dense, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
-from ._allotment import Allotment, Term, allot
+from ._allotment import Allotment, Term, allot, rounded
 from ._base import FeatureMap
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
-from .complex_sketch import Srht, apply_srht, draw_srht, padded_width, srht_correction, srht_pairs
+from .complex_sketch import Srht, apply_srht, draw_srht, padded_width, srht_correction, srht_pairs, srht_variance
 
 Matrix = NDArray[np.float64]
 
@@ -25,6 +26,8 @@ SAMPLE_ROWS = 192
 SAMPLE_ELEMENTS = 1 << 24
 LAST_DEGREE = 40
 """Where a series without end is cut; what lies beyond counts as omitted."""
+HOPELESS = 0.9
+"""The expected relative error above which ``fit`` warns."""
 NEGLIGIBLE = 1e-13
 """Squared error, relative to the kernel, below which further degrees are not looked at."""
 
@@ -62,14 +65,14 @@ class TaylorSketch(FeatureMap):
     kernel : a dot-product kernel (sums, products and multiples too), or a Gaussian or a multiple of one
     n_components : the width of the output
     split : "auto", "mean", "centre" or None
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     Attributes
     ----------
     degrees_ : dict of the kept degrees and their widths
     exact_degrees_ : those of them that are not sketched
     split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
-    expected_error_ : root of the expected squared error on sample pairs, relative to that of the kernel
+    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel
 
     Examples
     --------
@@ -128,6 +131,12 @@ class TaylorSketch(FeatureMap):
         self.degrees_ = dict(sorted(plans[self.split_].widths.items()))
         self.exact_degrees_ = plans[self.split_].exact
         self.expected_error_ = plans[self.split_].error
+        if self.expected_error_ > HOPELESS:
+            warnings.warn(
+                f"TaylorSketch expects a relative error of {self.expected_error_:.2g}: {self.n_components_} features "
+                f"cannot follow {self.kernel_!r} on these rows; widen the kernel, take more features or another map",
+                stacklevel=3,
+            )
 
     def _draw(self, rng: Stream, rows: Any) -> TaylorParameters:
         width = self._split.width(rows.n_features)
@@ -141,16 +150,16 @@ class TaylorSketch(FeatureMap):
         )
 
     def _apply(self, params: TaylorParameters, X: Array) -> Array:
-        split = self._split
-        residual = split.residual(X, params.vector)
-        degrees = [*params.exact.tolist(), *params.degrees.tolist()]
-        series = split.series(max(degrees) + 1)
-        features = [ones(X, 1) if n == 0 else dense(residual) for n in params.exact.tolist()]
+        split, exact = self._split, params.exact.tolist()
+        residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+        features = [ones(X, 1) if n == 0 else dense(residual) for n in exact]
         for sketch, width in zip(params.sketches, params.widths.tolist(), strict=True):
             features.append(apply_srht(sketch, residual, width))
+        degrees = [*exact, *params.degrees.tolist()]
+        series = split.series(max(degrees) + 1)
         scaled = []
         for n, feature in zip(degrees, features, strict=True):
-            scale = split.scale(X, params.vector, n)
+            scale = split.scale(scalar, n)
             feature = feature * math.sqrt(series[n])
             scaled.append(feature if scale is None else feature * scale[:, None])
         used = sum(feature.shape[1] for feature in scaled)
@@ -164,9 +173,7 @@ class TaylorSketch(FeatureMap):
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees_) + 1)
         variance = np.zeros(terms.moments.t.shape)
         for n, width in zip(params.degrees.tolist(), params.widths.tolist(), strict=True):
-            sketch = independent_variance(terms.moments, n, width)
-            sketch += srht_pairs(terms.width, width) * srht_correction(terms.moments, n, terms.width) / width**2
-            variance += terms.weight(n) ** 2 * np.maximum(sketch, 0.0)
+            variance += terms.weight(n) ** 2 * srht_variance(terms.moments, n, terms.width, width)
         return variance
 
     def _scratch(self, n_features: int) -> int:
@@ -174,19 +181,20 @@ class TaylorSketch(FeatureMap):
 
 
 class _Terms:
-    """The terms of a split series for pairs of rows: all of them, or ``distinct`` pairs of rows of X once each."""
+    """The terms of a split series for pairs of rows: all of them, or each pair of rows of X ``once``."""
 
-    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, distinct: bool = False):
-        self.split, self.vector, self.X, self.Y = split, vector, X, Y
+    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, once: bool = False):
+        self.split = split
+        self.scalars = [split.scalar(M, vector) for M in (X, Y)]
         self.series = split.series(count)
         self.width = split.width(X.shape[1])
-        self.pairs: Any = np.triu_indices(X.shape[0], k=1) if distinct else ...
+        self.pairs: Any = np.triu_indices(X.shape[0]) if once else ...
         moments = pair_moments(*(split.residual(M, vector) for M in (X, Y)))
         self.moments = PairMoments(*(part[self.pairs] for part in moments))
 
     def weight(self, degree: int) -> Matrix:
         """b_n s_n(x) s_n(y)."""
-        left, right = (self.split.scale(M, self.vector, degree) for M in (self.X, self.Y))
+        left, right = (self.split.scale(scalar, degree) for scalar in self.scalars)
         if left is None or right is None:
             return np.full(self.moments.t.shape, self.series[degree])
         return self.series[degree] * np.outer(left, right)[self.pairs]
@@ -196,48 +204,66 @@ class _Terms:
 
 
 def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int) -> Allotment:
-    """The best allotment for a split vector, judged on pairs of different sample rows, its error relative to k."""
+    """The best allotment for a split vector, judged on pairs of sample rows, its error relative to the kernel's."""
     last = split.max_degree if split.max_degree is not None else LAST_DEGREE
-    pairs = _Terms(split, vector, sample, sample, last + 1, distinct=sample.shape[0] > 1)
+    pairs = _Terms(split, vector, sample, sample, last + 1, once=True)
     exact = kernel(sample)[pairs.pairs]
-    energy = float(np.mean(exact**2)) or 1.0
+    shares = _shares(pairs.pairs, width)
+    shares /= float(shares @ exact**2) or 1.0
     values: dict[int, Matrix] = {}
     terms: list[Term] = []
     rest = exact.copy()
-    for n in np.flatnonzero(pairs.series).tolist():
+    degrees = np.flatnonzero(pairs.series).tolist()
+    for n in degrees:
         with np.errstate(over="ignore", invalid="ignore"):
-            value = pairs.value(n)
-            term = _term(pairs, n, energy)
-        if not np.isfinite(value).all():
+            value, term = pairs.value(n), _term(pairs, n, shares)
+        if not np.isfinite([*value, *term.error(np.arange(1, 3))]).all():
             break  # far too long rows: no power of them can be of use
-        if value.any() or n == last:
+        if value.any() or n == split.max_degree:
             values[n] = value
             terms.append(term)
             rest -= value
-        if terms and np.mean(rest**2) < NEGLIGIBLE * energy:
+        if terms and shares @ rest**2 < NEGLIGIBLE:
             break
 
     @cache
     def omitted(kept: tuple[int, ...]) -> float:
-        return float(np.mean((exact - sum((values[n] for n in kept), np.zeros_like(exact))) ** 2)) / energy
+        left = exact - sum((values[n] for n in kept), np.zeros_like(exact))
+        return float(rounded(shares @ left**2))
 
+    if not terms:  # 0 on the whole sample, as a very narrow Gaussian is: its first degree is as good as any
+        values[degrees[0]] = np.zeros_like(exact)
+        terms.append(_term(pairs, degrees[0], shares))
     plan = allot(terms, width, omitted)
     return plan._replace(error=math.sqrt(plan.error))
 
 
-def _term(pairs: _Terms, degree: int, energy: float) -> Term:
+def _shares(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], width: int) -> Matrix:
+    """What each pair counts: as in a Gram matrix of a quarter as many rows as features, if the sample has them.
+
+    The diagonal must count. Over pairs of different rows alone, the least squared error is often that of leaving out
+    all that makes a row similar to itself, and with it what a learner needs.
+    """
+    diagonal = pairs[0] == pairs[1]
+    rows = min(int(diagonal.sum()), max(1, width // 4))
+    others = max(int((~diagonal).sum()), 1)
+    return np.where(diagonal, 1.0 / rows / diagonal.sum(), (1.0 - 1.0 / rows) / others)
+
+
+def _term(pairs: _Terms, degree: int, shares: Matrix) -> Term:
     """A degree's mean variance as a function of its width."""
-    weight, moments = pairs.weight(degree) ** 2 / energy, pairs.moments
+    weight, moments = pairs.weight(degree) ** 2 * shares, pairs.moments
     # Var is linear in two means for even widths, and odd widths differ by a third: the widths themselves cost nothing.
-    even = float(np.mean(weight * independent_variance(moments, degree, 2))) * 2.0
-    single = float(np.mean(weight * independent_variance(moments, degree, 1)))
-    shared = float(np.mean(weight * srht_correction(moments, degree, pairs.width)))
+    even = float(weight @ independent_variance(moments, degree, 2)) * 2.0
+    single = float(weight @ independent_variance(moments, degree, 1))
+    shared = float(weight @ srht_correction(moments, degree, pairs.width))
 
     def error(widths: NDArray[np.int64]) -> Matrix:
-        if not np.isfinite([even, single, shared]).all():
-            return np.full(len(widths), np.inf)
         odd = widths % 2
         sharing = np.array([srht_pairs(pairs.width, int(width)) for width in widths])
-        return np.maximum(((widths - odd) * even + odd * single + sharing * shared) / widths**2, 0.0)
+        with np.errstate(invalid="ignore"):  # a variance beyond float64 comes out as NaN, and its degree is left out
+            variance = ((widths - odd) * even + odd * single + sharing * shared) / widths**2
+        return rounded(np.where(variance < NEGLIGIBLE, 0.0, variance))
 
-    return Term(degree, error, {0: 1, 1: pairs.width}.get(degree))
+    omission = float(rounded(shares @ pairs.value(degree) ** 2))
+    return Term(degree, omission, error, {0: 1, 1: pairs.width}.get(degree))

@@ -65,7 +65,7 @@ class TensorSketch(PolynomialMap):
     kernel : Linear, Polynomial, or a multiple of one
     n_components : the width of the output, even or odd
     output : "spectrum" or "time"
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     References
     ----------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, NamedTuple
 
 from .._array import Array, count_sketch, irfft
+from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._polynomial import PolynomialMap
@@ -33,7 +33,7 @@ class TreeSketch(PolynomialMap):
     kernel : Linear, Polynomial, or a multiple of one
     n_components : the width of the output
     factor : the width of inner nodes over that of the output; a larger one costs time and lowers the error
-    random_state, n_jobs : as everywhere
+    random_state, n_jobs : see :class:`FeatureMap`
 
     References
     ----------
@@ -63,8 +63,7 @@ class TreeSketch(PolynomialMap):
         self.factor = factor
 
     def _specify(self, rows: Any) -> None:
-        if not isinstance(self.factor, numbers.Integral) or self.factor < 1:
-            raise ValueError(f"factor must be a whole number of at least 1, found {self.factor!r}")
+        check_whole("factor", self.factor)
         super()._specify(rows)
 
     def _node_width(self, node: int, degree: int) -> int:

@@ -1,0 +1,31 @@
+"""Checks of arguments, each with one message that says what was expected and what was found."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+def is_whole(value: Any) -> bool:
+    """Whether this is an integer, and not a truth value in disguise."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_whole(name: str, value: Any, least: int = 1, alternatives: str = "") -> None:
+    """A whole number, at least so large."""
+    if not is_whole(value) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}{alternatives}, found {value!r}")
+
+
+def check_positive(name: str, value: Any, alternatives: str = "") -> None:
+    """A positive finite number."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive finite number{alternatives}, found {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    """One of a few values."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {choices}, found {value!r}")
