@@ -105,7 +105,7 @@ def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], fl
     """
     constant = [term for term in terms if term.degree == 0]
     linear = [term for term in terms if term.degree == 1 and term.exact_width is not None]
-    # A map of zeros may well have the least squared error; nobody wants it.
+    # A map of next to nothing may well have the least squared error; nobody wants it.
     heaviest = {max(terms, key=lambda term: term.omission).degree}
     found = Allotment({}, (), np.inf)
     for exact in (constant + linear, constant) if linear else (constant,):
@@ -119,7 +119,7 @@ def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], fl
             return omitted(tuple(sorted((*costs, *kept))))
 
         for skipping in (False, True):
-            widths, error = _deal(rest, budget, left_out, set() if costs else heaviest, skipping)
+            widths, error = _deal(rest, budget, left_out, heaviest - costs.keys() if budget else set(), skipping)
             if error < found.error * (1.0 - TIE):
                 _spend(rest, widths, budget - sum(widths.values()))
                 found = Allotment(costs | widths, tuple(costs), error)
