@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._checks import check_positive
+from ._base import Kernel
 from ._families import manhattan_distances, squared_distances
 
 RULES = ("scale", "median")
@@ -20,6 +22,31 @@ def check_bandwidth(name: str, value: Any) -> None:
     if isinstance(value, str) and value in RULES:
         return
     check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}")
+
+
+class LearnedBandwidth(Kernel):
+    """A kernel with one field, ``gamma`` unless it says otherwise, that ``fit`` may learn from the rows."""
+
+    _bandwidth = "gamma"
+
+    def __post_init__(self) -> None:
+        check_bandwidth(self._bandwidth, getattr(self, self._bandwidth))
+
+    def _learns(self) -> str | None:
+        return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
+
+    def _learned(self, rows: Any) -> Self:
+        if self._learns() is None:
+            return self
+        rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median
+        return self.replace(**{self._bandwidth: rule(rows)})
+
+    def _scale(self, rows: Any) -> float:
+        return 1.0 / total_variance(rows)
+
+    @abstractmethod
+    def _median(self, rows: Any) -> float:
+        """The value of ``"median"``."""
 
 
 def total_variance(rows: Any) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,27 +21,6 @@ def inner_products(X: Any, Y: Any) -> NDArray[np.float64]:
     """The matrix of inner products, dense."""
     values = X @ Y.T
     return values.toarray() if sp.issparse(values) else values
-
-
-class _Bandwidth(Kernel):
-    """A kernel with one field that ``fit`` may learn from the rows."""
-
-    _bandwidth: str
-
-    def _learns(self) -> str | None:
-        return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
-
-    def _learned(self, rows: Any) -> Self:
-        if self._learns() is None:
-            return self
-        rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median
-        return self.replace(**{self._bandwidth: rule(rows)})
-
-    def _scale(self, rows: Any) -> float:
-        raise NotImplementedError
-
-    def _median(self, rows: Any) -> float:
-        raise NotImplementedError
 
 
 class DotProduct(Kernel):

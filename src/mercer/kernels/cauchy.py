@@ -10,23 +10,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._random import Stream
-from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, _Bandwidth
+from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
+from ._families import ShiftInvariant
 
 
 @dataclass(frozen=True, repr=False)
-class Cauchy(_Bandwidth, ShiftInvariant):
+class Cauchy(LearnedBandwidth, ShiftInvariant):
     """k(x, y) = prod 1 / (1 + gamma^2 (x_i - y_i)^2).
 
     gamma is an inverse length: ``"scale"`` is 1 / sqrt(width x variance), ``"median"`` 1 / median distance.
     """
 
     gamma: float | str = 1.0
-
-    _bandwidth = "gamma"
-
-    def __post_init__(self) -> None:
-        check_bandwidth("gamma", self.gamma)
 
     def _scale(self, rows: Any) -> float:
         return float(1.0 / np.sqrt(total_variance(rows)))

@@ -9,23 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
-from ._families import DotProduct, _Bandwidth
+from ._bandwidth import LearnedBandwidth, median_squared_distance
+from ._families import DotProduct
 
 
 @dataclass(frozen=True, repr=False)
-class Exponential(_Bandwidth, DotProduct):
+class Exponential(LearnedBandwidth, DotProduct):
     """k(x, y) = exp(gamma <x, y>); the papers write gamma = 1 / sigma^2."""
 
     gamma: float | str = 1.0
-
-    _bandwidth = "gamma"
-
-    def __post_init__(self) -> None:
-        check_bandwidth("gamma", self.gamma)
-
-    def _scale(self, rows: Any) -> float:
-        return 1.0 / total_variance(rows)
 
     def _median(self, rows: Any) -> float:
         return 1.0 / median_squared_distance(rows)

@@ -9,26 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
-from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, _Bandwidth, squared_distances
+from ._bandwidth import LearnedBandwidth, median_squared_distance
+from ._families import ShiftInvariant, squared_distances
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian(_Bandwidth, ShiftInvariant):
+class Gaussian(LearnedBandwidth, ShiftInvariant):
     """k(x, y) = exp(-gamma ||x - y||^2).
 
     ``gamma="scale"`` has scikit-learn's meaning; ``gamma="median"`` is 1 / (2 median squared distance).
     """
 
     gamma: float | str = 1.0
-
-    _bandwidth = "gamma"
-
-    def __post_init__(self) -> None:
-        check_bandwidth("gamma", self.gamma)
-
-    def _scale(self, rows: Any) -> float:
-        return 1.0 / total_variance(rows)
 
     def _median(self, rows: Any) -> float:
         return 0.5 / median_squared_distance(rows)

@@ -9,26 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
-from ._bandwidth import check_bandwidth, median_manhattan_distance, total_variance
-from ._families import ShiftInvariant, _Bandwidth, manhattan_distances
+from ._bandwidth import LearnedBandwidth, median_manhattan_distance
+from ._families import ShiftInvariant, manhattan_distances
 
 
 @dataclass(frozen=True, repr=False)
-class Laplacian(_Bandwidth, ShiftInvariant):
+class Laplacian(LearnedBandwidth, ShiftInvariant):
     """k(x, y) = exp(-gamma sum |x_i - y_i|).
 
     ``gamma="scale"`` is 1 / (width x variance) as in scikit-learn, ``gamma="median"`` 1 / median 1-norm distance.
     """
 
     gamma: float | str = 1.0
-
-    _bandwidth = "gamma"
-
-    def __post_init__(self) -> None:
-        check_bandwidth("gamma", self.gamma)
-
-    def _scale(self, rows: Any) -> float:
-        return 1.0 / total_variance(rows)
 
     def _median(self, rows: Any) -> float:
         return 1.0 / median_manhattan_distance(rows)

@@ -11,8 +11,8 @@ from scipy.special import gammaincinv, gammaln, kve
 
 from .._checks import check_positive
 from .._random import Stream
-from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, _Bandwidth, squared_distances
+from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
+from ._families import ShiftInvariant, squared_distances
 
 LARGE_NU = 50.0
 
@@ -43,7 +43,7 @@ def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(_Bandwidth, ShiftInvariant):
+class Matern(LearnedBandwidth, ShiftInvariant):
     """k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = sqrt(2 nu) ||x - y|| / length_scale.
 
     ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance.
@@ -56,8 +56,8 @@ class Matern(_Bandwidth, ShiftInvariant):
     _bandwidth = "length_scale"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive("nu", self.nu)
-        check_bandwidth("length_scale", self.length_scale)
 
     def _scale(self, rows: Any) -> float:
         return float(np.sqrt(total_variance(rows)))

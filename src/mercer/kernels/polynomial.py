@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from .._checks import check_whole
-from ._bandwidth import check_bandwidth, median_squared_distance, total_variance
-from ._families import DotProduct, _Bandwidth
+from ._bandwidth import LearnedBandwidth, median_squared_distance
+from ._families import DotProduct
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +30,7 @@ class Linear(DotProduct):
 
 
 @dataclass(frozen=True, repr=False)
-class Polynomial(_Bandwidth, DotProduct):
+class Polynomial(LearnedBandwidth, DotProduct):
     """k(x, y) = (gamma <x, y> + coef0)^degree.
 
     A negative ``coef0`` is evaluated exactly but has no feature map: the kernel is then not positive definite.
@@ -44,16 +44,11 @@ class Polynomial(_Bandwidth, DotProduct):
     gamma: float | str = 1.0
     coef0: float = 0.0
 
-    _bandwidth = "gamma"
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_whole("degree", self.degree)
-        check_bandwidth("gamma", self.gamma)
         if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"coef0 must be a finite number, found {self.coef0!r}")
-
-    def _scale(self, rows: Any) -> float:
-        return 1.0 / total_variance(rows)
 
     def _median(self, rows: Any) -> float:
         return 1.0 / median_squared_distance(rows)
