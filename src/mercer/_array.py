@@ -38,12 +38,16 @@ def to_numpy(X: Array) -> Any:
     return X.get() if is_cupy_array(X) else X
 
 
-def send(parameters: Any, like: Array) -> Any:
-    """The tree of parameters on the device of ``like``, its floating arrays in ``like``'s precision."""
+def send(parameters: Any, like: Array, cast: bool = True) -> Any:
+    """The tree of parameters on the device of ``like``, its floating arrays in ``like``'s precision.
+
+    Where a NamedTuple has ``keeps_precision``, its arrays stay float64.
+    """
     if isinstance(parameters, tuple):
-        parts = [send(part, like) for part in parameters]
+        cast = cast and not getattr(parameters, "keeps_precision", False)
+        parts = [send(part, like, cast) for part in parameters]
         return type(parameters)(*parts) if hasattr(parameters, "_fields") else tuple(parts)
-    floating = np.issubdtype(parameters.dtype, np.floating)
+    floating = cast and np.issubdtype(parameters.dtype, np.floating)
     if sp.issparse(like) or is_numpy_array(like):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
@@ -63,6 +67,11 @@ def check_foreign(X: Array) -> Array:
         row, column = np.argwhere(~to_numpy(finite))[0]
         raise ValueError(f"Input X contains NaN or infinity.\nThe first is in row {row}, column {column}.")
     return X
+
+
+def double(X: Array) -> Array:
+    """A tile in float64, dense or sparse."""
+    return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 
 def dense(X: Array) -> Array:

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import TaylorSketch, TensorSketch, TreeSketch
+from mercer import RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
 from mercer._array import hadamard, hadamard_reference
 from mercer._tiles import TILE
-from mercer.kernels import Gaussian, Polynomial, VovkInfinite
+from mercer.kernels import Gaussian, Laplacian, Polynomial, VovkInfinite
 from mercer.maps._fourier import Frequencies
 
 from ..tables import obeying, sample_rows
@@ -31,6 +31,14 @@ def test_float32_stays_and_is_close_to_float64(row):
     assert exact.dtype == np.float64
     np.testing.assert_allclose(single, exact, rtol=1e-3, atol=2e-5 * np.abs(exact).max())
     assert row(32, random_state=0).fit(X.astype(np.float32)).transform(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e4])
+def test_long_phases_keep_their_digits_in_float32(scale):
+    X = (scale * sample_rows(40)).astype(np.float32)
+    sketch = RandomMaclaurin(Polynomial(2).of(Laplacian()), n_components=64, random_state=0).fit(X)
+    for rows in (X, sp.csr_array(X)):
+        np.testing.assert_allclose(sketch.transform(rows), sketch.transform(X.astype(np.float64)), atol=1e-6)
 
 
 @needs_torch
