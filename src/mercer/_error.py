@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._array import is_foreign, to_numpy
+from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22
 
@@ -19,7 +20,7 @@ class KernelError(NamedTuple):
     maximum: float
 
 
-def kernel_error(map: Any, X: Any) -> KernelError:
+def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     """Compare the Gram matrix of a fitted map's features with the exact one on the rows of X.
 
     Only blocks of the n x n matrices are held. Rows that the map was not fitted on give the honest figure.
@@ -38,6 +39,11 @@ def kernel_error(map: Any, X: Any) -> KernelError:
     >>> bool(mercer.kernel_error(sketch, X).relative < 0.2)
     True
     """
+    if not isinstance(map, FeatureMap):
+        name = type(map).__name__
+        raise TypeError(
+            f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
+        )
     Z = np.asarray(to_numpy(map.transform(X)))
     X = to_numpy(X) if sp.issparse(X) or is_foreign(X) else np.asarray(X)
     n = Z.shape[0]

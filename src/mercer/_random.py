@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ._memory import check_memory
+
 SEED_BITS = 128
 
 
@@ -69,6 +71,7 @@ class Stream:
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The first ``count`` raw words."""
+        check_memory((count,), 8, "the random numbers of a map")
         # The type stands in the address so that child(1) and child("1") differ; the separator cannot occur in a repr.
         address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
         key = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=16).digest(), "little")

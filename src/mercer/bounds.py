@@ -22,6 +22,21 @@ from .kernels._base import check_matrix
 from .maps import FeatureMap, TensorSketch
 from .maps._moments import pair_moments
 
+__all__ = [
+    "hoeffding_count",
+    "hoeffding_error",
+    "maclaurin_lipschitz",
+    "maclaurin_range",
+    "norm_error",
+    "pham_pagh_variance",
+    "relative_error",
+    "sketch_range",
+    "tensor_sketch_components",
+    "tensor_sketch_variance",
+    "uniform_components",
+    "uniform_error",
+]
+
 Matrix = NDArray[np.float64]
 
 BLOCK_ROWS = 64

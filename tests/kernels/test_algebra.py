@@ -92,6 +92,10 @@ def test_constructors_check_their_kernels():
         Linear().of(2.0)
 
 
+def test_kernels_can_be_summed():
+    assert sum([Linear(), Gaussian(1.0), Linear()]) == Linear() + Gaussian(1.0) + Linear()
+
+
 @pytest.mark.parametrize("outer", [Gaussian(1.0), Linear() + Gaussian(1.0), 2 * Gaussian(1.0), Matern()], ids=label)
 def test_only_dot_product_kernels_compose(outer):
     with pytest.raises(TypeError, match="only a dot-product kernel can be composed"):

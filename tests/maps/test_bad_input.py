@@ -1,7 +1,10 @@
 """Each wrong input gets one clear error that names what was expected and what was found."""
 
+import re
+
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
@@ -141,7 +144,7 @@ def test_arguments(sketch, message):
 
 
 def test_things_that_are_no_kernels_and_no_maps():
-    with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, found 'poly'"):
+    with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, found 'poly'; .*parse"):
         TensorSketch("poly").fit(sample_rows())
     with pytest.raises(TypeError, match=r"found <class .*Polynomial'>; write Polynomial\(\)"):
         TensorSketch(Polynomial).fit(sample_rows())
@@ -153,6 +156,25 @@ def test_things_that_are_no_kernels_and_no_maps():
 def test_number_of_jobs(n_jobs):
     with pytest.raises(ValueError, match="n_jobs must be None or a whole number other than 0, found"):
         TensorSketch(n_jobs=n_jobs).fit(sample_rows())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "hint"),
+    [
+        (Exponential(), "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"),
+        (2.0 * Gaussian(), "; TaylorSketch serves the Gaussian"),
+        (Polynomial(2).of(Gaussian()), "; RandomMaclaurin serves compositions"),
+        (Laplacian(), ""),
+    ],
+)
+def test_a_refusal_names_a_map_that_serves(kernel, hint):
+    with pytest.raises(ValueError, match=rf"found {re.escape(repr(kernel))}{hint}$"):
+        TensorSketch(kernel).fit(sample_rows())
+
+
+def test_kernel_error_wants_a_map():
+    with pytest.raises(TypeError, match="kernel_error takes a feature map, found Pipeline"):
+        mercer.kernel_error(make_pipeline(TensorSketch()).fit(sample_rows()), sample_rows())
 
 
 def test_unknown_variances_say_so():
@@ -173,6 +195,8 @@ def test_more_memory_than_the_machine_has():
     with pytest.raises(MemoryError, match=r"the Gram matrix of 1000000 x 1000000 needs 7450\.6 GiB; this machine has"):
         Linear()(X)
     sketch = TensorSketch(n_components=10**9, random_state=0).fit(X[:2])
+    with pytest.raises(MemoryError, match="the random numbers of a map"):
+        TensorSketch(Polynomial(10**12)).fit(X[:2])
     with pytest.raises(MemoryError, match="the array of features of 1000000 x 1000000000 needs"):
         sketch.transform(X)
 

@@ -124,6 +124,10 @@ class Kernel(ABC):
 
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
+    def __radd__(self, other: Any) -> Self:
+        # What sum([k, l]) starts with.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __mul__(self, other: Any) -> Product | Scaled:
         from .algebra import Product
 

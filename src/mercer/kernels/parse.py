@@ -45,8 +45,9 @@ def parse(text: str) -> Kernel:
     """The kernel that ``text`` describes: the inverse of ``repr``, without evaluating any Python.
 
     Operators and ``.of(...)`` bind as in Python, arguments are those of the constructors, and names of kernels may be
-    in lower case and have underscores.  Safe for text of unknown origin: its length and nesting are bounded and nothing
-    but kernels is made of it.  What is not a kernel raises a ``KernelSyntaxError``.
+    in lower case and have underscores.  Reading text of unknown origin is safe: its length and nesting are bounded and
+    nothing but kernels is made of it (a kernel of huge degree may still be costly to map).  What is not a kernel raises
+    a ``KernelSyntaxError``.
 
     >>> parse("0.7*gaussian(0.5) + polynomial(2, coef0=1).of(vovk_real(3))")
     0.7 * Gaussian(gamma=0.5) + Polynomial(degree=2, gamma=1.0, coef0=1).of(VovkReal(degree=3))

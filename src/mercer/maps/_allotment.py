@@ -94,19 +94,10 @@ def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
     widths[max(kept, key=gain).degree] += rest
 
 
-def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], float]) -> Allotment:
-    """Choose widths, and which of degrees 0 and 1 are exact.
-
-    Parameters
-    ----------
-    terms : the degrees of the series in order
-    width : what there is to give
-    omitted : the expected squared error of leaving out all but the degrees named
-    """
+def _search(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], float], needed: set[int]) -> Allotment:
+    """The best of what exact low degrees, skipped degrees and widths can do, never a map of nothing."""
     constant = [term for term in terms if term.degree == 0]
     linear = [term for term in terms if term.degree == 1 and term.exact_width is not None]
-    # A map of next to nothing may well have the least squared error; nobody wants it.
-    heaviest = {max(terms, key=lambda term: term.omission).degree}
     found = Allotment({}, (), np.inf)
     for exact in (constant + linear, constant) if linear else (constant,):
         costs = {term.degree: int(term.exact_width or 1) for term in exact}
@@ -119,8 +110,27 @@ def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], fl
             return omitted(tuple(sorted((*costs, *kept))))
 
         for skipping in (False, True):
-            widths, error = _deal(rest, budget, left_out, heaviest - costs.keys() if budget else set(), skipping)
-            if error < found.error * (1.0 - TIE):
+            widths, error = _deal(rest, budget, left_out, needed - costs.keys() if budget else set(), skipping)
+            if (costs or widths) and error < found.error * (1.0 - TIE):
                 _spend(rest, widths, budget - sum(widths.values()))
                 found = Allotment(costs | widths, tuple(costs), error)
     return found
+
+
+def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], float]) -> Allotment:
+    """Choose widths, and which of degrees 0 and 1 are exact.
+
+    Parameters
+    ----------
+    terms : the degrees of the series in order
+    width : what there is to give
+    omitted : the squared error, relative to the kernel, of leaving out all but the degrees named
+    """
+    # A map of next to nothing may well have the least squared error, and nobody wants it: the heaviest degree is kept,
+    # unless the width is so small that it would be worse than nothing and something else is there.
+    heaviest = {max(terms, key=lambda term: term.omission).degree}
+    found = _search(terms, width, omitted, heaviest)
+    if found.error <= 1.0:
+        return found
+    without = _search(terms, width, omitted, set())
+    return without if without.exact else found

@@ -20,8 +20,20 @@ from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
-from ..kernels import Kernel
+from ..kernels import Composition, Gaussian, Kernel, Scaled
 from ..kernels._base import located
+
+
+def other_maps(kernel: Kernel) -> str:
+    """The end of a refusal: which map serves the kernel, where one does."""
+    inner = kernel
+    while isinstance(inner, Scaled):
+        inner = inner.kernel
+    if kernel.is_dot_product:
+        return "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"
+    if isinstance(inner, Gaussian):
+        return "; TaylorSketch serves the Gaussian"
+    return "; RandomMaclaurin serves compositions" if isinstance(inner, Composition) else ""
 
 
 class KernelParameters(BaseEstimator):
@@ -129,6 +141,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.n_components_ = int(self.n_components)
         if not isinstance(self.kernel, Kernel):
             hint = f"; write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
+            hint = "; mercer.kernels.parse reads one from text" if isinstance(self.kernel, str) else hint
             raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}{hint}")
         self.kernel_: Any = self.kernel.resolve(rows)
         self._check_kernel(self.kernel_)

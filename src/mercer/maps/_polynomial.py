@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._array import Array, affine
 from .._random import Stream
 from ..kernels import Kernel, Linear, Polynomial, Scaled
-from ._base import FeatureMap
+from ._base import FeatureMap, other_maps
 from ._moments import PairMoments, pair_moments
 
 
@@ -70,10 +70,8 @@ class PolynomialMap(FeatureMap):
 
     def _check_kernel(self, kernel: Kernel) -> None:
         if homogeneous_form(kernel) is None:
-            raise ValueError(
-                f"{type(self).__name__} needs a Linear or Polynomial kernel, found {kernel!r}; "
-                "RandomMaclaurin and TaylorSketch serve every dot-product kernel, TaylorSketch the Gaussian too"
-            )
+            name = type(self).__name__
+            raise ValueError(f"{name} needs a Linear or Polynomial kernel, found {kernel!r}{other_maps(kernel)}")
 
     def _draw(self, rng: Stream, rows: Any) -> Any:
         form = self._form

@@ -14,7 +14,7 @@ from .._array import Array, dense, namespace, ones
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Composition, Kernel, Maclaurin, Polynomial
-from ._base import FeatureMap
+from ._base import FeatureMap, other_maps
 from ._fourier import Frequencies, draw_frequencies, paired_features, paired_variance
 from ._moments import pair_moments
 from ._products import (
@@ -112,7 +112,7 @@ class RandomMaclaurin(FeatureMap):
         if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
             raise ValueError(
                 "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}; TaylorSketch serves the Gaussian by itself"
+                f"kernel, found {kernel!r}" + ("" if isinstance(composed, Composition) else other_maps(kernel))
             )
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")

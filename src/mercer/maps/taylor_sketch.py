@@ -14,7 +14,7 @@ from .._array import Array, dense, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._allotment import Allotment, Term, allot, rounded
-from ._base import FeatureMap
+from ._base import FeatureMap, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
@@ -46,13 +46,14 @@ class TaylorSketch(FeatureMap):
     r"""Polynomial, exponential, Gaussian and other dot-product kernels, degree by degree.
 
     The most accurate map for kernels that are mostly of low degree on the data: wide Gaussians, exponentials,
-    polynomials on rows with a mean. It looks at a sample of the rows in ``fit``. For narrow Gaussians use Fourier
-    features.
+    polynomials on rows with a mean. It looks at a sample of the rows in ``fit``: give it some dozens of them, like
+    those to be mapped. Narrow Gaussians need another map.
 
     The kernel is written as :math:`\sum_n b_n s_n(x) s_n(y) \langle r(x), r(y)\rangle^n`. Degree 0 is one exact
     feature, degree 1 is exact where that pays, every other degree is a :class:`ComplexSketch` of the residual rows r,
     and the width is dealt out to minimise the expected squared error over pairs of sample rows, omitted degrees
-    included. The estimate is unbiased for the degrees that are kept.
+    included. The estimate is unbiased for the degrees that are kept. Width that would only add noise stays unused, as
+    columns of zeros. Sparse rows are mapped as dense ones, a tile at a time.
 
     The split decides how small the residuals are. ``"mean"``, for polynomials, takes the coordinate along the mean of
     the (lifted) rows out of <x, y>: an exact constant and linear part even for homogeneous polynomials. ``"centre"``,
@@ -101,7 +102,8 @@ class TaylorSketch(FeatureMap):
     def _check_kernel(self, kernel: Kernel) -> None:
         split = split_of(kernel)
         if split is None:
-            raise ValueError(f"TaylorSketch needs a dot-product kernel or a Gaussian, found {kernel!r}")
+            hint = other_maps(kernel)
+            raise ValueError(f"TaylorSketch needs a dot-product kernel or a Gaussian, found {kernel!r}{hint}")
         if self.split in ("mean", "centre") and split.learns != self.split:
             serves = "polynomial kernels" if self.split == "mean" else "the Gaussian and the exponential kernel"
             raise ValueError(f"split={self.split!r} is for {serves}, found {kernel!r}")
