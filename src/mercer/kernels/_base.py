@@ -222,17 +222,25 @@ class Kernel(ABC):
 
     # -- what maps ask for ---------------------------------------------------------------------------------------------
 
-    is_dot_product = False
-    """Whether k(x, y) = sum a_n <x, y>^n, so that ``series`` gives the a_n."""
+    @property
+    def is_dot_product(self) -> bool:
+        """Whether k(x, y) = sum a_n <x, y>^n, so that ``series`` gives the a_n."""
+        return False
 
-    is_shift_invariant = False
-    """Whether k depends on x - y alone, so that ``amplitude`` and ``frequencies`` give its spectral law."""
+    @property
+    def is_shift_invariant(self) -> bool:
+        """Whether k depends on x - y alone, so that ``amplitude`` and ``frequencies`` give its spectral law."""
+        return False
 
-    max_degree: int | None = None
-    """The last degree of a dot-product kernel's series; None where it does not end."""
+    @property
+    def max_degree(self) -> int | None:
+        """The last degree of a dot-product kernel's series; None where it does not end."""
+        return None
 
-    radius = np.inf
-    """Where a dot-product kernel's series diverges."""
+    @property
+    def radius(self) -> float:
+        """Where a dot-product kernel's series diverges."""
+        return np.inf
 
     def series(self, count: int) -> NDArray[np.float64]:
         """The first ``count`` Maclaurin coefficients a_0, a_1, ... of a dot-product kernel."""

@@ -35,15 +35,15 @@ class _Pair(Kernel):
         _check_kernel("right", self.right)
 
     @property
-    def is_dot_product(self) -> bool:  # type: ignore[override]
+    def is_dot_product(self) -> bool:
         return self.left.is_dot_product and self.right.is_dot_product
 
     @property
-    def is_shift_invariant(self) -> bool:  # type: ignore[override]
+    def is_shift_invariant(self) -> bool:
         return self.left.is_shift_invariant and self.right.is_shift_invariant
 
     @property
-    def radius(self) -> float:  # type: ignore[override]
+    def radius(self) -> float:
         return min(self.left.radius, self.right.radius)
 
     def check_rows(self, X: Any) -> None:
@@ -74,7 +74,7 @@ class Sum(_Pair):
         return self.left.value(t) + self.right.value(t)
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         degrees = (self.left.max_degree, self.right.max_degree)
         return None if None in degrees else max(degrees)  # type: ignore[type-var]
 
@@ -110,7 +110,7 @@ class Product(_Pair):
         return self.left.value(t) * self.right.value(t)
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         left, right = self.left.max_degree, self.right.max_degree
         return None if left is None or right is None else left + right
 
@@ -154,19 +154,19 @@ class Scaled(Kernel):
         self.kernel.check_rows(X)
 
     @property
-    def is_dot_product(self) -> bool:  # type: ignore[override]
+    def is_dot_product(self) -> bool:
         return self.kernel.is_dot_product
 
     @property
-    def is_shift_invariant(self) -> bool:  # type: ignore[override]
+    def is_shift_invariant(self) -> bool:
         return self.kernel.is_shift_invariant
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         return self.kernel.max_degree
 
     @property
-    def radius(self) -> float:  # type: ignore[override]
+    def radius(self) -> float:
         return self.kernel.radius
 
     def series(self, count: int) -> NDArray[np.float64]:
@@ -220,7 +220,7 @@ class Composition(Kernel):
             self.outer.check_arguments(diagonal, "inner kernel value")
 
     @property
-    def is_shift_invariant(self) -> bool:  # type: ignore[override]
+    def is_shift_invariant(self) -> bool:
         return self.inner.is_shift_invariant
 
     @property

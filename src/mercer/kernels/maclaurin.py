@@ -78,7 +78,7 @@ class Maclaurin(DotProduct):
             raise ValueError(f"Maclaurin coefficient a_{n} could not be computed: {error}; use floats") from error
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         return None if callable(self.coefficients) else len(self.coefficients) - 1
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -54,7 +54,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
         return 1.0 / median_squared_distance(rows)
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         return self.degree
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:

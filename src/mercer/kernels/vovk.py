@@ -21,7 +21,7 @@ class VovkReal(DotProduct):
         check_whole("degree", self.degree)
 
     @property
-    def max_degree(self) -> int | None:  # type: ignore[override]
+    def max_degree(self) -> int | None:
         return self.degree - 1
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
