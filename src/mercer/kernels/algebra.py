@@ -75,8 +75,8 @@ class Sum(_Pair):
 
     @property
     def max_degree(self) -> int | None:
-        degrees = (self.left.max_degree, self.right.max_degree)
-        return None if None in degrees else max(degrees)  # type: ignore[type-var]
+        left, right = self.left.max_degree, self.right.max_degree
+        return None if left is None or right is None else max(left, right)
 
     def series(self, count: int) -> NDArray[np.float64]:
         return self.left.series(count) + self.right.series(count)

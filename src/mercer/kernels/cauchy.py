@@ -31,11 +31,11 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         # Column by column: the kernel does not pass through an inner product, and n x m x d would not fit.
-        columns = range(X.shape[1])
+        columns: Any = range(X.shape[1])
         if sp.issparse(X) or sp.issparse(Y):
             X, Y = sp.csc_array(X), sp.csc_array(Y)
             occupied = np.diff(X.indptr) + np.diff(Y.indptr)
-            columns = np.flatnonzero(occupied)  # type: ignore[assignment]
+            columns = np.flatnonzero(occupied)
         reciprocal = np.ones((X.shape[0], Y.shape[0]))
         for j in columns:
             x, y = (M[:, [j]].toarray().ravel() if sp.issparse(M) else M[:, j] for M in (X, Y))

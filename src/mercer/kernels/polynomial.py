@@ -58,7 +58,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
         return self.degree
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (self.gamma * t + self.coef0) ** self.degree  # type: ignore[operator]
+        return (float(self.gamma) * t + self.coef0) ** self.degree
 
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()
@@ -68,6 +68,6 @@ class Polynomial(LearnedBandwidth, DotProduct):
         coefficients = np.zeros(count)
         # In logarithms: a binomial coefficient of a high degree overflows long before its term does.
         binomial = gammaln(self.degree + 1.0) - gammaln(n + 1.0) - gammaln(self.degree - n + 1.0)
-        powers = n * math.log(self.gamma) + xlogy(self.degree - n, self.coef0)  # type: ignore[arg-type]
+        powers = n * math.log(float(self.gamma)) + xlogy(self.degree - n, self.coef0)
         coefficients[: len(n)] = np.exp(binomial + powers)
         return coefficients
