@@ -54,6 +54,8 @@ class Row:
     make: Callable[..., FeatureMap]
     kernel: Kernel
     options: dict[str, Any] = field(default_factory=dict)
+    mean: Law = True
+    "mean(X, Y) is known"
     unbiased: Law = True
     "mean(X, Y) is the kernel"
     variance: Law = True
@@ -64,6 +66,8 @@ class Row:
     "a larger map starts with the smaller one, up to scale"
     one_hot: Law = True
     "<Z(x), Z(x)> is exact for one-hot rows at even D"
+    width: Law = True
+    "n_components_ is n_components"
     everywhere: Law = True
     "defined on all of R^d, as scikit-learn's checks need"
 

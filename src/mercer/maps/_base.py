@@ -78,6 +78,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
 
+    _bias: ClassVar[str] = ""
+    """Why the mean of the estimate is not known, where it is not."""
+
     def __init__(self, kernel: Kernel, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None):
         self.kernel = kernel
         self.n_components = n_components
@@ -100,7 +103,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         )
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        if self._bias:
+            raise NotImplementedError(f"the mean of {type(self).__name__} is not known: {self._bias}")
         return self.kernel_(X, Y)
+
+    @property
+    def _paired(self) -> bool:
+        """Whether columns 2 i and 2 i + 1 are the cosine and the sine of one frequency, to be weighed together."""
+        return False
 
     def _check_kernel(self, kernel: Kernel) -> None:
         """Raise a ValueError for a kernel that this map cannot serve."""
