@@ -20,7 +20,9 @@ from mercer import (
     FeatureMap,
     HadamardSketch,
     RandomMaclaurin,
+    Stack,
     TaylorSketch,
+    TensorProduct,
     TensorSketch,
     TreeSketch,
 )
@@ -91,6 +93,18 @@ def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
     return make
 
 
+def joined(
+    join: Callable[..., FeatureMap], left: Callable[..., FeatureMap], right: Callable[..., FeatureMap]
+) -> Callable[..., FeatureMap]:
+    """A maker of Stack or TensorProduct over these two maps, for the kernel's two sides."""
+
+    def make(kernel: Any, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return join(left(kernel.left), right(kernel.right), n_components=n_components, **arguments)
+
+    make.__name__ = f"{join.__name__}-{left.__name__}-{right.__name__}"
+    return make
+
+
 SEVERAL_DEGREES = "several degrees: a one-hot row is exact only where the degree is fixed"
 HASHED = "hashes modulo D differ for every D"
 HALF_PAIR = "up to O(1/D)"
@@ -102,6 +116,9 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+SHARED = "both maps grow with the width"
+AT_LEAST_TWO = "one feature for each map at least"
+HASHED_FEATURES = "the features of a one-hot row are hashed together"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -110,6 +127,8 @@ TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": S
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
+TENSORED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED, "one_hot": HASHED_FEATURES}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -165,6 +184,28 @@ ROWS = [
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(joined(Stack, HadamardSketch, RandomMaclaurin), Polynomial(2) + 0.3 * Exponential(0.8), **BOTH),
+    Row(joined(Stack, HadamardSketch, HadamardSketch), Polynomial(2) + 0.3 * Polynomial(2), **BOTH),
+    Row(
+        joined(Stack, TaylorSketch, TensorSketch),
+        0.3 * Gaussian(0.5) + Polynomial(2, gamma=0.7, coef0=0.4),
+        unbiased=KEPT,
+        constant=LEARNED,
+        **BOTH,
+    ),
+    Row(joined(TensorProduct, TensorSketch, TensorSketch), Polynomial(2) * Polynomial(2), **TENSORED),
+    Row(
+        joined(TensorProduct, RandomMaclaurin, ComplexSketch),
+        Polynomial(1).of(0.5 * Laplacian(0.3)) * Polynomial(2, gamma=0.7, coef0=0.4),
+        {"factor": 1},
+        **TENSORED,
+    ),
+    Row(
+        joined(TensorProduct, TaylorSketch, HadamardSketch),
+        0.5 * Gaussian(0.5) * Linear(),
+        {"factor": None},
+        **(TENSORED | {"unbiased": KEPT}),
+    ),
 ]
 
 
