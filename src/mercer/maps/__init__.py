@@ -3,9 +3,14 @@
 from ._base import FeatureMap
 from .complex_sketch import ComplexSketch
 from .compressed import Compressed
+from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
+from .orthogonal_fourier import OrthogonalFourier
+from .quasi_fourier import QuasiFourier
+from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
 from .stack import Stack
+from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
 from .tensor_product import TensorProduct
 from .tensor_sketch import TensorSketch
@@ -14,10 +19,15 @@ from .tree_sketch import TreeSketch
 __all__ = [
     "ComplexSketch",
     "Compressed",
+    "Fastfood",
     "FeatureMap",
     "HadamardSketch",
+    "OrthogonalFourier",
+    "QuasiFourier",
+    "RandomFourier",
     "RandomMaclaurin",
     "Stack",
+    "StructuredFourier",
     "TaylorSketch",
     "TensorProduct",
     "TensorSketch",
