@@ -14,6 +14,9 @@ from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, other_maps
 
+LONGEST_PHASE = 2.0**40
+"""A longer phase has an error above 2^-13 of a turn in float64."""
+
 
 class Frequencies(NamedTuple):
     """One frequency a row, and the offsets of the features that stand alone."""
@@ -69,9 +72,23 @@ def waves(phases: Array, offset: Array, width: int) -> Array:
     return features * math.sqrt(2.0 / width)
 
 
+def check_phases(phases: Array) -> None:
+    """Raise where half the phases of a row are so long that float64 has no digits left for their cosine."""
+    xp = namespace(phases)
+    lengths = xp.abs(phases)
+    lost = xp.sum(xp.astype(lengths > LONGEST_PHASE, phases.dtype), axis=1) > phases.shape[1] / 2
+    if bool(xp.any(lost)):
+        raise ValueError(
+            f"expected phases <w, x> below {LONGEST_PHASE:.1g}, found {float(xp.max(lengths)):.1g}, where float64 has "
+            "no digits left: standardise the columns, or give a wider kernel"
+        )
+
+
 def fourier_features(params: Frequencies, X: Array, width: int) -> Array:
     """The features of rows that are given in float64."""
-    return waves(product(X, params.frequencies.T), params.offset, width)
+    phases = product(X, params.frequencies.T)
+    check_phases(phases)
+    return waves(phases, params.offset, width)
 
 
 def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "paired") -> NDArray[np.float64]:
@@ -124,6 +141,7 @@ class FourierMap(FeatureMap):
 
     def _apply(self, params: Any, X: Array) -> Array:
         phases = self._phases(params, self.kernel_.coordinates(double(X)))
+        check_phases(phases)
         features = waves(phases, params.offset, self.n_components_) * math.sqrt(self.kernel_.amplitude)
         return namespace(X).astype(features, X.dtype)
 
