@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, data, kernels, maps
+    from . import bounds, choose, data, kernels, maps
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
+    from .choose import feature_map
     from .maps import (
         ComplexSketch,
         Compressed,
@@ -46,15 +47,22 @@ __all__ = [
     "TensorSketch",
     "TreeSketch",
     "bounds",
+    "choose",
     "data",
+    "feature_map",
     "kernel_error",
     "kernels",
     "maps",
     "show_versions",
 ]
 
-_MODULES = ("bounds", "data", "kernels", "maps")
-_HOMES = {"KernelError": "._error", "kernel_error": "._error", "show_versions": "._versions"}
+_MODULES = ("bounds", "choose", "data", "kernels", "maps")
+_HOMES = {
+    "KernelError": "._error",
+    "feature_map": ".choose",
+    "kernel_error": "._error",
+    "show_versions": "._versions",
+}
 
 
 def __getattr__(name: str) -> Any:

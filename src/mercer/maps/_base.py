@@ -20,20 +20,15 @@ from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
-from ..kernels import Composition, Gaussian, Kernel, Scaled
+from ..kernels import Kernel
 from ..kernels._base import located
 
 
 def other_maps(kernel: Kernel) -> str:
-    """The end of a refusal: which map serves the kernel, where one does."""
-    inner = kernel
-    while isinstance(inner, Scaled):
-        inner = inner.kernel
-    if kernel.is_dot_product:
-        return "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"
-    if isinstance(inner, Gaussian):
-        return "; TaylorSketch serves the Gaussian"
-    return "; RandomMaclaurin serves compositions" if isinstance(inner, Composition) else ""
+    """The end of a refusal: which map serves the kernel."""
+    from ..choose import feature_map  # not above: choices are made among maps
+
+    return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 
 
 class KernelParameters(BaseEstimator):

@@ -156,6 +156,6 @@ class RotationInvariantMap(FourierMap):
         super()._check_kernel(kernel)
         if not kernel.is_rotation_invariant:
             raise ValueError(
-                f"{type(self).__name__} needs a kernel that depends on ||x - y|| alone, found {kernel!r}; "
-                "RandomFourier and QuasiFourier serve every shift-invariant kernel"
+                f"{type(self).__name__} needs a kernel that depends on ||x - y|| alone, found {kernel!r}"
+                f"{other_maps(kernel)}"
             )

@@ -1,0 +1,244 @@
+"""The map for a kernel, by a table of rules that look at the kernel alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._checks import check_whole
+from ..kernels import Composition, Kernel, Polynomial, Product, Scaled, Sum, parse
+from ..maps import (
+    FeatureMap,
+    OrthogonalFourier,
+    QuasiFourier,
+    RandomFourier,
+    RandomMaclaurin,
+    Stack,
+    TaylorSketch,
+    TensorProduct,
+    TreeSketch,
+)
+from ..maps._two_maps import TwoMaps
+
+HIGH_DEGREE = 7
+"""From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
+
+
+class Rule(NamedTuple):
+    """Kernels that answer True to ``serves`` get the map that ``make(kernel, n_components)`` returns."""
+
+    what: str
+    serves: Callable[[Any], bool]
+    map: str
+    make: Callable[[Any, int], FeatureMap]
+    why: str
+
+
+def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = None) -> FeatureMap:
+    """The map to begin with for a kernel, not fitted.
+
+    The choice looks at the kernel alone, by the first rule below that serves it, and into sums and products again. It
+    is the one that was best or nearly so on most data; a map that knows the data can be better by far (``Nystrom`` and
+    ``TaylorSketch`` for wide Gaussians, ``StructuredFourier`` for rows of many thousand columns).
+
+    ==================================== =================== ==========================================================
+    kernel                               map                 why
+    ==================================== =================== ==========================================================
+    a function of the distance alone     OrthogonalFourier   a lower error than random frequencies, at the same cost
+    another spectral law, in closed form QuasiFourier        evenly spread frequencies beat random ones
+    any other spectral law               RandomFourier       a composition's frequencies are random sums
+    homogeneous polynomial, degree >= 7  TreeSketch          its error grows slowly with the degree, on any rows
+    another dot-product kernel           TaylorSketch        low degrees exactly, the width where the data need it
+    f.of(k), k a dot-product kernel      RandomMaclaurin     random products of random products
+    a multiple of a sum or product       that of the inside  the weight moves to the terms, or to one factor
+    a sum                                Stack               both maps side by side, every term as wide as the others
+    a product                            TensorProduct       a sketch of all products of two features
+    ==================================== =================== ==========================================================
+
+    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
+    the data. A product inside a product is as wide as what it is part of.
+
+    Parameters
+    ----------
+    kernel : a kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` reads
+    n_components : the width of the output
+    random_state : int, numpy Generator or RandomState, or None
+
+    Returns
+    -------
+    map : FeatureMap
+        Its ``kernel_`` is the kernel; where a multiple of a sum or product was given, the same function written with
+        the weight inside.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.feature_map("gaussian(0.5)", n_components=512, random_state=0)
+    OrthogonalFourier(kernel=Gaussian(gamma=0.5), n_components=512, random_state=0)
+    >>> mercer.feature_map("laplacian(0.5) + 0.1 * linear()", random_state=0)
+    Stack(left=QuasiFourier(kernel=Laplacian(gamma=0.5), n_components=128),
+          n_components=256, random_state=0,
+          right=TaylorSketch(kernel=0.1 * Linear(), n_components=128))
+    """
+    check_whole("n_components", n_components)
+    kernel = parse(kernel) if isinstance(kernel, str) else kernel
+    return _choose(kernel, int(n_components)).set_params(random_state=random_state)
+
+
+def _choose(kernel: Any, n_components: int) -> FeatureMap:
+    rule = next((rule for rule in RULES if rule.serves(kernel)), None)
+    if rule is None:
+        raise ValueError(f"no map serves {kernel!r}")
+    return rule.make(kernel, n_components)
+
+
+# -- predicates --------------------------------------------------------------------------------------------------------
+
+
+def _rotates(kernel: Any) -> bool:
+    return kernel.has_spectrum and kernel.is_rotation_invariant
+
+
+def _in_closed_form(kernel: Any) -> bool:
+    return kernel.has_spectrum and not _contains(kernel, Composition)
+
+
+def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
+    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
+    return isinstance(kernel, kind) or any(_contains(part, kind) for part in parts)
+
+
+def _without_weight(kernel: Any) -> Any:
+    return _without_weight(kernel.kernel) if isinstance(kernel, Scaled) else kernel
+
+
+def _is_high_power(kernel: Any) -> bool:
+    kernel = _without_weight(kernel)
+    return isinstance(kernel, Polynomial) and kernel.degree >= HIGH_DEGREE and kernel.coef0 == 0
+
+
+def _is_series_of_series(kernel: Any) -> bool:
+    kernel = _without_weight(kernel)
+    return isinstance(kernel, Composition) and (kernel.inner.is_dot_product or _is_series_of_series(kernel.inner))
+
+
+def _is_multiple_of_two(kernel: Any) -> bool:
+    return isinstance(kernel, Scaled) and isinstance(kernel.kernel, Sum | Product | Scaled)
+
+
+# -- makers ------------------------------------------------------------------------------------------------------------
+
+
+def _maker(make: Callable[..., FeatureMap]) -> Callable[[Any, int], FeatureMap]:
+    return lambda kernel, n_components: make(kernel, n_components=n_components)
+
+
+def _weight_inside(kernel: Any, n_components: int) -> FeatureMap:
+    weight, inner = float(kernel.weight), kernel.kernel
+    if isinstance(inner, Scaled):
+        return _choose(weight * float(inner.weight) * inner.kernel, n_components)
+    right = weight * inner.right if isinstance(inner, Sum) else inner.right
+    return _choose(type(inner)(weight * inner.left, right), n_components)
+
+
+def _stack(kernel: Sum, n_components: int) -> FeatureMap:
+    stack = Stack(_choose(kernel.left, n_components), _choose(kernel.right, n_components))
+    _share(stack, n_components)
+    return stack
+
+
+def _share(map: FeatureMap, n_components: int) -> None:
+    """Give every term of a stack of stacks the same width."""
+    map.set_params(n_components=n_components)
+    if isinstance(map, Stack):
+        terms = _terms(map.left), _terms(map.right)
+        left = min(max(1, round(n_components * terms[0] / sum(terms))), max(1, n_components - 1))
+        _share(map.left, left)
+        _share(map.right, max(1, n_components - left))
+
+
+def _terms(map: FeatureMap) -> int:
+    return _terms(map.left) + _terms(map.right) if isinstance(map, Stack) else 1
+
+
+def _tensor_product(kernel: Product, n_components: int) -> FeatureMap:
+    sides = [_choose(side, n_components) for side in (kernel.left, kernel.right)]
+    for side in sides:
+        _no_wider_inside(side)
+    return TensorProduct(*sides, n_components=n_components)
+
+
+def _no_wider_inside(map: FeatureMap) -> None:
+    """Keep the widths of nested products from doubling at every level."""
+    if isinstance(map, TwoMaps):
+        if isinstance(map, TensorProduct):
+            map.set_params(factor=1)
+        _no_wider_inside(map.left)
+        _no_wider_inside(map.right)
+
+
+RULES = [
+    Rule(
+        "a function of the distance alone",
+        _rotates,
+        "OrthogonalFourier",
+        _maker(OrthogonalFourier),
+        "a lower error than random frequencies, at the same cost",
+    ),
+    Rule(
+        "another spectral law, in closed form",
+        _in_closed_form,
+        "QuasiFourier",
+        _maker(QuasiFourier),
+        "evenly spread frequencies beat random ones",
+    ),
+    Rule(
+        "any other spectral law",
+        lambda kernel: kernel.has_spectrum,
+        "RandomFourier",
+        _maker(RandomFourier),
+        "a composition's frequencies are random sums",
+    ),
+    Rule(
+        "homogeneous polynomial, degree >= 7",
+        _is_high_power,
+        "TreeSketch",
+        _maker(TreeSketch),
+        "its error grows slowly with the degree, on any rows",
+    ),
+    Rule(
+        "another dot-product kernel",
+        lambda kernel: kernel.is_dot_product,
+        "TaylorSketch",
+        _maker(TaylorSketch),
+        "low degrees exactly, the width where the data need it",
+    ),
+    Rule(
+        "f.of(k), k a dot-product kernel",
+        _is_series_of_series,
+        "RandomMaclaurin",
+        _maker(RandomMaclaurin),
+        "random products of random products",
+    ),
+    Rule(
+        "a multiple of a sum or product",
+        _is_multiple_of_two,
+        "that of the inside",
+        _weight_inside,
+        "the weight moves to the terms, or to one factor",
+    ),
+    Rule(
+        "a sum",
+        lambda kernel: isinstance(kernel, Sum),
+        "Stack",
+        _stack,
+        "both maps side by side, every term as wide as the others",
+    ),
+    Rule(
+        "a product",
+        lambda kernel: isinstance(kernel, Product),
+        "TensorProduct",
+        _tensor_product,
+        "a sketch of all products of two features",
+    ),
+]
