@@ -74,6 +74,15 @@ def double(X: Array) -> Array:
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 
+def canonical_csr(X: Any) -> Any:
+    """CSR rows with every column stored once and in order; a copy where they were not."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
 def dense(X: Array) -> Array:
     """A tile as a dense array."""
     return X.toarray() if sp.issparse(X) else X

@@ -1,6 +1,7 @@
 """Exact kernels and their algebra: what a feature map approximates."""
 
 from ._base import Kernel
+from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
 from .algebra import Composition, Product, Scaled, Sum
 from .cauchy import Cauchy
 from .exponential import Exponential
@@ -13,10 +14,14 @@ from .polynomial import Linear, Polynomial
 from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
+    "AdditiveChi2",
     "Cauchy",
     "Composition",
     "Exponential",
     "Gaussian",
+    "Hellinger",
+    "Intersection",
+    "JensenShannon",
     "Kernel",
     "KernelSyntaxError",
     "Laplacian",
