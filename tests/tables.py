@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import norm
 
 from mercer import (
+    AdditiveMap,
     ComplexSketch,
     Compressed,
     FeatureMap,
@@ -27,9 +28,13 @@ from mercer import (
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Kernel,
     Laplacian,
     Linear,
@@ -69,10 +74,15 @@ class Row:
     width: Law = True
     "n_components_ is n_components"
     everywhere: Law = True
-    "defined on all of R^d, as scikit-learn's checks need"
+    "defined on all of R^d, or for all rows without negative values, as scikit-learn's checks need"
 
     def __call__(self, n_components: int = 64, **arguments: Any) -> FeatureMap:
         return self.make(self.kernel, n_components=n_components, **self.options, **arguments)
+
+    def sample(self, n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:
+        """Rows of the kernel's domain."""
+        X = sample_rows(n, d, seed)
+        return np.abs(X) if self.kernel.domain_is_non_negative else X
 
     @property
     def id(self) -> str:
@@ -102,6 +112,9 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+SAMPLED = "deterministic: samples of the spectrum give almost the kernel"
+STEPS = "the step between the frequencies changes with D"
+EVERY_COLUMN = "every column has the same number of features, which rounds D up"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -110,6 +123,7 @@ TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": S
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+ADDITIVE = {"unbiased": SAMPLED, "constant": SAMPLED, "nested": STEPS, "one_hot": SAMPLED, "width": EVERY_COLUMN}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -161,9 +175,14 @@ ROWS = [
     Row(TreeSketch, Linear(), **TREE),
     Row(TreeSketch, Polynomial(4), {"factor": 2}, **TREE),
     Row(TreeSketch, Polynomial(5, coef0=0.4), one_hot=AUGMENTED, **TREE),
+    Row(AdditiveMap, AdditiveChi2(), **ADDITIVE),
+    Row(AdditiveMap, 0.5 * Intersection(), **ADDITIVE),
+    Row(AdditiveMap, JensenShannon(), **ADDITIVE),
+    Row(AdditiveMap, 2.0 * Hellinger(), **(ADDITIVE | {"unbiased": True, "one_hot": True})),
     Row(compressed(TensorSketch), Polynomial(4), **SQUEEZED),
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
+    Row(compressed(AdditiveMap), AdditiveChi2(), {"factor": 2}, **(SQUEEZED | {"unbiased": SAMPLED})),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
 ]
 
@@ -188,7 +207,7 @@ def estimates(row: Row, n_components: int, seeds: int = SEEDS, first: int = 0) -
 
 @cache
 def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
-    X = sample_rows()
+    X = ROWS[index].sample()
     fitted = ROWS[index](n_components, random_state=0).fit(X)
     rows = ArrayRows(X, Stream(0))
     grams = np.empty((seeds, len(X), len(X)))

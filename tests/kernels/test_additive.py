@@ -113,7 +113,7 @@ def test_stored_zeros_and_halves_do_not_count(kernel):
 def test_negative_values_are_refused(kernel, form):
     good = form(np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0]]))
     bad = form(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, -0.25]]))
-    message = "is defined for rows without negative values; row 1, column 2 has -0.25"
+    message = r"Negative values in data passed to \w+\(\), which takes none: row 1, column 2 has -0\.25"
     kernels = [kernel, 2.0 * kernel, kernel + Linear(), Gaussian() * kernel, Polynomial(2).of(kernel)]
     for combined in kernels:
         assert combined.domain_is_non_negative

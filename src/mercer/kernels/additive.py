@@ -73,8 +73,9 @@ class Additive(Kernel):
             row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
         else:
             row, column = divmod(place, X.shape[1])
-        raise ValueError(
-            f"{self!r} is defined for rows without negative values; row {row}, column {column} has {values[place]:g}"
+        raise ValueError(  # beginning as scikit-learn's own
+            f"Negative values in data passed to {self!r}, which takes none: "
+            f"row {row}, column {column} has {values[place]:g}"
         )
 
 
