@@ -97,9 +97,11 @@ def spread(X: Any, features: Callable[[Array], Array]) -> Any:
     X = canonical_csr(X)
     runs = features(X.data).astype(X.dtype)
     length = runs.shape[1]
-    columns = X.indices.astype(np.int64)[:, None] * length + np.arange(length)
-    starts = X.indptr.astype(np.int64) * length
-    return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], X.shape[1] * length))
+    width = X.shape[1] * length
+    index = X.indices.dtype if max(width, runs.size) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
+    columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
+    starts = X.indptr.astype(index) * length
+    return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], width))
 
 
 def stack_sparse(parts: list[Any]) -> Any:

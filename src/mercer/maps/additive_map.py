@@ -53,7 +53,7 @@ class AdditiveMap(FeatureMap):
     Attributes
     ----------
     order_ : m, the number of frequencies; step_ : L, the distance between them
-    max_error_ : the error of an estimate is at most this times the sum of max(x_i, y_i)
+    max_error_ : the error of an estimate is at most this (known to three digits) times the sum of max(x_i, y_i)
 
     References
     ----------
