@@ -25,6 +25,8 @@ from mercer.kernels import (
     Maclaurin,
     Matern,
     Polynomial,
+    SkewedChi2,
+    SkewedIntersection,
     VovkInfinite,
     VovkReal,
     _base,
@@ -60,6 +62,9 @@ LEAVES = [
     Intersection(),
     JensenShannon(),
     Hellinger(),
+    SkewedChi2(),
+    SkewedChi2(2.0),
+    SkewedIntersection(1.5),
 ]
 COMPOSITES = [
     0.7 * Gaussian(0.5) + Linear(),
@@ -71,6 +76,9 @@ COMPOSITES = [
     Maclaurin(reciprocal_factorial).of(Polynomial(2)) * Linear(),
     0.5 * AdditiveChi2() + Gaussian(0.5) * Hellinger(),
     Polynomial(2, coef0=1.0).of(Intersection()),
+    Gaussian(0.5).of_distance(Polynomial(2, coef0=1.0)),
+    (0.5 * Matern(1.5) + Gaussian(2.0)).of_distance(Laplacian(0.5)),
+    Exponential(0.5).of(SkewedChi2(1.5)),
 ]
 KERNELS = LEAVES + COMPOSITES
 SHIFT_INVARIANT = [kernel for kernel in LEAVES if kernel.is_shift_invariant] + [COMPOSITES[2], COMPOSITES[3]]
@@ -99,7 +107,13 @@ def test_every_kernel_has_an_oracle_and_a_case():
         "KernelSyntaxError",
     }
     assert exported == set(oracles.FORMULAS)
-    assert {type(kernel).__name__ for kernel in LEAVES} | {"Sum", "Product", "Scaled", "Composition"} == exported
+    assert {type(kernel).__name__ for kernel in LEAVES} | {
+        "Sum",
+        "Product",
+        "Scaled",
+        "Composition",
+        "DistanceComposition",
+    } == exported
 
 
 @every_kernel

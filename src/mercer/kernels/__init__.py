@@ -2,8 +2,9 @@
 
 from ._base import Kernel
 from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
-from .algebra import Composition, Product, Scaled, Sum
+from .algebra import Product, Scaled, Sum
 from .cauchy import Cauchy
+from .composition import Composition, DistanceComposition
 from .exponential import Exponential
 from .gaussian import Gaussian
 from .laplacian import Laplacian
@@ -11,12 +12,14 @@ from .maclaurin import Maclaurin
 from .matern import Matern
 from .parse import KernelSyntaxError, parse
 from .polynomial import Linear, Polynomial
+from .skewed import SkewedChi2, SkewedIntersection
 from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
     "AdditiveChi2",
     "Cauchy",
     "Composition",
+    "DistanceComposition",
     "Exponential",
     "Gaussian",
     "Hellinger",
@@ -31,6 +34,8 @@ __all__ = [
     "Polynomial",
     "Product",
     "Scaled",
+    "SkewedChi2",
+    "SkewedIntersection",
     "Sum",
     "VovkInfinite",
     "VovkReal",
