@@ -163,6 +163,14 @@ def ones(X: Array, width: int) -> Array:
     return namespace(X).ones((X.shape[0], width), dtype=X.dtype, device=device_of(X))
 
 
+def beside(left: Array, right: Array) -> Array:
+    """The columns of both tiles; CSR where both are, dense otherwise."""
+    if sp.issparse(left) and sp.issparse(right):
+        return sp.hstack([left, right], format="csr")
+    left, right = dense(left), dense(right)
+    return namespace(left).concat([left, right], axis=1)
+
+
 def pad(X: Array, width: int) -> Array:
     """Dense X with zeros up to ``width`` along its last axis."""
     missing = width - X.shape[-1]

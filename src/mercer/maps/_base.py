@@ -141,6 +141,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _check_kernel(self, kernel: Kernel) -> None:
         """Raise a ValueError for a kernel that this map cannot serve."""
 
+    def _width(self) -> Any:
+        """The width that is asked for; ``n_components_`` is what it has become."""
+        return self.n_components
+
     def _scratch(self, n_features: int) -> int:
         """About how many floats one row needs while it is mapped."""
         return 4 * (n_features + self.n_components_)
@@ -183,7 +187,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self._check_kernel(self.kernel_)
 
     def _check_arguments(self) -> None:
-        check_whole("n_components", self.n_components)
+        check_whole("n_components", self._width())
         if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, found {self.n_jobs!r}")
         for name, choices in self._choices.items():
