@@ -102,6 +102,7 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+SHRUNK = "a projection learned from rows shrinks the estimate"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -109,6 +110,7 @@ SEVERAL = {"one_hot": SEVERAL_DEGREES}
 TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": SEVERAL_DEGREES}
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
+TEFM = {"mean": SHRUNK, "unbiased": SHRUNK} | SQUEEZED | {"constant": SHRUNK}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
@@ -165,6 +167,9 @@ ROWS = [
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
+    Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
+    Row(compressed(RandomMaclaurin), Polynomial(2, coef0=1.0).of(Gaussian(0.5)), {"method": "tefm-s"}, **TEFM),
 ]
 
 

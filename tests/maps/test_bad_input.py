@@ -127,7 +127,7 @@ def test_negative_coefficients():
         (ComplexSketch(projection="x"), "projection must be one of"),
         (TaylorSketch(split="left"), "split must be one of"),
         (Compressed(TensorSketch(), method="x"), "method must be one of"),
-        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1, found 0"),
+        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1 or None, found 0"),
         (TreeSketch(factor=True), "factor must be a whole number of at least 1, found True"),
         (RandomMaclaurin(exact_terms="no"), r"exact_terms must be one of \(True, False\), found 'no'"),
         (TreeSketch(factor=1.5), r"factor must be a whole number of at least 1, found 1\.5"),

@@ -178,25 +178,29 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
         check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
-        params = send(self.parameters_, X)
-        rows = tile_rows(self._scratch(self.n_features_in_))
+        return self._features(self.parameters_, X, self.n_jobs)
+
+    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
+        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
+        params = send(params, X)
+        rows = tile_rows(self._scratch(X.shape[1]))
         if is_foreign(X):
-            parts = [self._tile(params, X, tile) for tile in tiles(X.shape[0], rows)]
+            parts = [self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)]
             return namespace(X).concat(parts, axis=0)
         Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(tile: slice) -> None:
-            Z[tile] = self._tile(params, X, tile)
+            Z[tile] = self._tile(params, X, tile, first_row)
 
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        run_tiles(fill, X.shape[0], rows, n_jobs)
         return Z
 
-    def _tile(self, params: Any, X: Array, tile: slice) -> Array:
+    def _tile(self, params: Any, X: Array, tile: slice, first_row: int) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = self._apply(params, X[tile])
         finite = namespace(Z).isfinite(Z)
         if not bool(finite.all()):
-            row = tile.start + int(np.argmin(to_numpy(finite).all(axis=1)))
+            row = first_row + tile.start + int(np.argmin(to_numpy(finite).all(axis=1)))
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
         return Z
 
