@@ -1,0 +1,241 @@
+"""What sets the Fourier maps apart: their frequencies, and errors below those of independent ones."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import chi, chi2, kstest
+
+import mercer
+from mercer import Fastfood, OrthogonalFourier, QuasiFourier, RandomFourier, StructuredFourier
+from mercer._random import Stream
+from mercer.data import ArrayRows
+from mercer.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2, SkewedIntersection
+from mercer.maps import _sequences
+from mercer.maps._fourier import LONGEST_PHASE, draw_radii
+from mercer.maps.orthogonal_fourier import orthogonal_directions
+
+from ..tables import sample_rows
+
+GAUSSIAN = Gaussian(0.5)  # sqrt(2 gamma) = 1: distances are in units of the kernel's own length
+Z = 3.1
+"""One-sided: a gain that is not there is reported with probability 0.001."""
+
+
+def errors(make, deltas, n_components, seeds, **options):
+    """Estimate less kernel for the pairs (0, delta), one row a seed."""
+    X = np.vstack([np.zeros(deltas.shape[1]), deltas])
+    features = make(GAUSSIAN, n_components=n_components, **options).fit(X)
+    rows, found = ArrayRows(X, Stream(0)), np.empty((seeds, len(deltas)))
+    for seed in range(seeds):
+        F = features._apply(features._draw(Stream(seed, make.__name__), rows), X)
+        found[seed] = F[1:] @ F[0]
+    return found - GAUSSIAN(deltas, np.zeros((1, deltas.shape[1])))[:, 0]
+
+
+def gain(better, worse):
+    """How many standard errors the mean squared error of the one is below that of the other, for every pair."""
+    difference = (worse**2).mean(axis=0) - (better**2).mean(axis=0)
+    return difference / np.sqrt(((worse**2).var(axis=0) + (better**2).var(axis=0)) / len(worse))
+
+
+def directions(d):
+    """An axis, a diagonal and something in between."""
+    axis, between = np.eye(d)[0], np.random.default_rng(0).normal(size=d)
+    return np.stack([axis, np.full(d, d**-0.5), between / np.linalg.norm(between)])
+
+
+def pairs(d):
+    return np.vstack([distance * directions(d) for distance in (0.5, 1.0, 1.5, 2.0)])
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("d", [4, 16])
+def test_orthogonal_frequencies_have_a_lower_error(d, coupled):
+    better = errors(OrthogonalFourier, pairs(d), 4 * d, 1500, coupled=coupled)
+    assert (gain(better, errors(RandomFourier, pairs(d), 4 * d, 1500)) > Z).all()
+
+
+@pytest.mark.parametrize("d", [5, 64])
+def test_sign_rotations_have_a_lower_error(d):
+    better = errors(StructuredFourier, pairs(d), 256, 1500)
+    assert (gain(better, errors(RandomFourier, pairs(d), 256, 1500)) > Z).all()
+
+
+def test_the_bias_of_sign_rotations_is_below_two_thousandths():
+    found = errors(StructuredFourier, np.vstack([pairs(5), 3.0 * directions(5)]), 2048, 4000)
+    assert (3 * found.std(axis=0) / np.sqrt(len(found)) < 0.0012).all()  # fine enough to tell
+    assert (np.abs(found.mean(axis=0)) < 0.002).all()
+
+
+@pytest.mark.parametrize("sequence", ["sobol", "halton"])
+@pytest.mark.parametrize("d", [2, 8, 16])
+def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
+    # Frequencies fill the space unevenly for any one pair of rows, so the pairs' errors are taken together.
+    D, seeds = 512, 200
+    better, worse = (
+        (errors(make, pairs(d), D, seeds, **options) ** 2).mean(axis=1, keepdims=True) ** 0.5
+        for make, options in ((QuasiFourier, {"sequence": sequence}), (RandomFourier, {}))
+    )
+    assert gain(better, worse) > Z
+
+
+def frequencies(make, d, n_components, **options):
+    """The frequencies of a map, read off the phases of the unit vectors."""
+    features = make(GAUSSIAN, n_components=n_components, random_state=1, **options).fit(np.eye(d))
+    return features._phases(features.parameters_, np.eye(d)).T
+
+
+@pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, Fastfood])
+def test_frequencies_have_the_lengths_of_normal_vectors(make):
+    # KS tests at a false-alarm rate of 1e-4. Rows of 64 columns are not padded, so lengths can be read off.
+    lengths = np.linalg.norm(frequencies(make, 64, 4096), axis=1)
+    assert kstest(lengths, chi(64).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("make", [StructuredFourier, Fastfood])
+def test_padded_rows_see_part_of_a_longer_frequency(make):
+    d, width = 5, {StructuredFourier: 64, Fastfood: 8}[make]
+    features = make(GAUSSIAN, n_components=8192, random_state=1).fit(np.eye(d))
+    assert kstest(features.parameters_.radii, chi(width).cdf).pvalue > 1e-4
+    if make is Fastfood:  # each coordinate of a frequency is exactly normal
+        W = features._phases(features.parameters_, np.eye(d)).T
+        thinned = W[:: features.parameters_.signs.shape[1]]  # one frequency a block: these are independent
+        assert kstest((thinned**2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("make", [OrthogonalFourier, StructuredFourier])
+def test_frequencies_are_orthogonal_within_blocks(make):
+    W = frequencies(make, 64, 4 * 64)
+    gram = W[:64] @ W[:64].T
+    np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-10)
+    across = W[64:] @ W[:64].T
+    assert np.abs(across).max() > 1.0
+
+
+def test_directions_are_uniform():
+    found = np.concatenate([orthogonal_directions(Stream(seed), 3, 3) for seed in range(2000)])
+    for axis in range(3):  # the coordinates of a uniform direction in space are uniform
+        for row in range(3):
+            assert kstest(found[row::3, axis], "uniform", args=(-1, 2)).pvalue > 1e-5
+
+
+def test_coupled_radii_mirror_each_other():
+    radii = draw_radii(GAUSSIAN, Stream(0), 101, 7, coupled=True)
+    places = chi(7).cdf(radii[:100])
+    np.testing.assert_allclose(places[0::2] + places[1::2], 1.0, rtol=1e-10)
+    many = draw_radii(Matern(1.5), Stream(1), 4000, 7, coupled=True)
+    plain = draw_radii(Matern(1.5), Stream(2), 4000, 7)
+    for half in (many[0::2], many[1::2]):  # both of a pair have the law of the kernel
+        assert abs((half < np.median(plain)).mean() - 0.5) < 4 * (0.5 / np.sqrt(2000) + 0.5 / np.sqrt(4000))
+
+
+def test_coupling_helps_near_rows():
+    d = 8
+    near = 0.5 * directions(d)
+    coupled = errors(OrthogonalFourier, near, 2 * d, 3000, coupled=True)
+    assert (gain(coupled, errors(OrthogonalFourier, near, 2 * d, 3000)) > Z).all()
+
+
+@pytest.mark.parametrize("draw", [_sequences.sobol, _sequences.halton])
+def test_sequences_are_uniform_over_seeds_and_even_within_one(draw):
+    firsts = np.array([draw(Stream(seed), 3, 6) for seed in range(1000)])
+    for row in range(3):
+        for axis in range(6):
+            assert kstest(firsts[:, row, axis], "uniform").pvalue > 1e-6
+    points = draw(Stream(0), 1024, 6)
+    assert (points > 0).all()
+    assert (points < 1).all()
+    for axis in range(6):  # independent points would leave a gap of about 7 / 1024
+        assert kstest(points[:, axis], "uniform").statistic < 0.01
+    np.testing.assert_array_equal(draw(Stream(0), 100, 6), points[:100])
+    np.testing.assert_array_equal(draw(Stream(0), 100, 3), points[:100, :3])
+
+
+def test_primes():
+    assert _sequences.first_primes(10).tolist() == [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+    for count in (1, 2, 5, 6, 7, 100, 1000):
+        assert len(_sequences.first_primes(count)) == count
+    assert _sequences.first_primes(1000)[-1] == 7919
+
+
+def test_sobol_points_end():
+    with pytest.raises(ValueError, match="at most 21201 coordinates, 21202 are needed; use sequence='halton'"):
+        QuasiFourier(GAUSSIAN, n_components=4).fit(np.ones((2, 21202)))
+    with pytest.raises(ValueError, match="at most 21201"):
+        QuasiFourier(Matern(), n_components=4).fit(np.ones((2, 21201)))
+    assert QuasiFourier(GAUSSIAN, n_components=4).fit_transform(np.ones((2, 21201))).shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Laplacian(), Cauchy(), SkewedChi2(), 0.5 * SkewedIntersection(), Laplacian() * GAUSSIAN]
+)
+@pytest.mark.parametrize("make", [OrthogonalFourier, StructuredFourier, Fastfood])
+def test_kernels_that_single_out_the_axes_are_refused(make, kernel):
+    with pytest.raises(ValueError, match=r"needs a kernel that depends on \|\|x - y\|\| alone.*QuasiFourier serve"):
+        make(kernel).fit(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier, Fastfood])
+def test_kernels_without_a_spectrum_are_refused(make):
+    for kernel in (Linear(), Polynomial(2) * GAUSSIAN, Polynomial(2).of(Linear())):
+        with pytest.raises(ValueError, match=f"{make.__name__} needs a shift-invariant kernel"):
+            make(kernel).fit(np.ones((2, 3)))
+
+
+def test_quasi_monte_carlo_refuses_compositions():
+    with pytest.raises(ValueError, match="sum of any number of others"):
+        QuasiFourier(Polynomial(2).of(GAUSSIAN)).fit(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier, Fastfood])
+def test_long_phases_keep_their_digits_or_are_refused(make):
+    X = sample_rows(40).astype(np.float32)
+    features = make(GAUSSIAN, n_components=64, random_state=0)
+    for scale in (np.float32(1e2), np.float32(1e6)):
+        rows = scale * X
+        single, double = (features.fit(M).transform(M) for M in (rows, rows.astype(np.float64)))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, double, atol=1e-6)
+        np.testing.assert_allclose(features.transform(sp.csr_array(rows)), double, atol=1e-6)
+    with pytest.raises(ValueError, match=r"expected phases <w, x> below 1e\+12, found .*standardise the columns"):
+        features.transform(np.float32(100 * LONGEST_PHASE) * X)
+
+
+@pytest.mark.parametrize("kernel", [SkewedChi2(0.5), SkewedIntersection(0.5)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_entries_outside_the_domain_of_skewed_kernels_are_refused(kernel, form):
+    X = np.array([[0.0, 1.0], [2.0, -0.5]])
+    features = RandomFourier(kernel, n_components=8, random_state=0)
+    for call in (
+        lambda: features.fit(form(X)),
+        lambda: features.fit(form(X[:1])).transform(form(X)),
+        lambda: kernel(form(X)),
+    ):
+        with pytest.raises(ValueError, match=r"needs entries above -0\.5; row 1, column 1 has -0\.5"):
+            call()
+
+
+def test_scale_needs_rows_that_vary():
+    with pytest.raises(ValueError, match="'scale' needs rows that vary"):
+        RandomFourier(Gaussian("scale")).fit(np.ones((5, 3)))
+
+
+def test_pairs_of_features_have_unit_norm_and_offsets_do_not():
+    X = sample_rows()
+    for make in (RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier, Fastfood):
+        F = make(2.0 * GAUSSIAN, n_components=10, random_state=0).fit_transform(X)
+        np.testing.assert_allclose((F**2).sum(axis=1), 2.0, rtol=1e-12)
+        assert make(GAUSSIAN)._paired
+    assert not RandomFourier(GAUSSIAN, form="offset")._paired
+
+
+def test_orthogonal_features_beat_independent_ones_on_rows():
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    kernel = Gaussian("median")
+    mean = {
+        make: np.mean([mercer.kernel_error(make(kernel, random_state=seed).fit(X), X).relative for seed in range(5)])
+        for make in (RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier)
+    }
+    assert mean[OrthogonalFourier] < 0.6 * mean[RandomFourier]
+    assert mean[StructuredFourier] < 0.6 * mean[RandomFourier]
+    assert mean[QuasiFourier] < 0.8 * mean[RandomFourier]
