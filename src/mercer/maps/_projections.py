@@ -90,8 +90,9 @@ class Tefm(NamedTuple):
         (Y,) = self._sum(lambda F, first: (sketch(F, first),), width)
         Q, captured = orthonormal(Y, rng.child("rest"), width), 1.0 if exact else None
         for _ in range(0 if exact else power):
-            Y, squares = self._sum(_power_of(Q), width)
-            Q, captured = orthonormal(Y, rng.child("rest"), width), float(squares[0] / (squares[1] or 1.0))
+            Y, trace = self._sum(_power_of(Q), width)
+            captured = _captured(Q, Y) / (float(trace[0]) or 1.0)
+            Q = orthonormal(Y, rng.child("rest"), width)
         return Q, captured
 
     def _sum(self, part: Callable[[Matrix, int], tuple[Matrix, ...]], width: int) -> tuple[Matrix, ...]:
@@ -106,13 +107,20 @@ class Tefm(NamedTuple):
 
 
 def _power_of(Q: Matrix) -> Callable[[Matrix, int], tuple[Matrix, Matrix]]:
-    """What a chunk adds to F'F Q, and to the squared norms of F Q and F."""
+    """What a chunk adds to F'F Q, and to the squared norm of F."""
+    return lambda F, first: (F.T @ (F @ Q), np.array([np.vdot(F, F)]))
 
-    def part(F: Matrix, first: int) -> tuple[Matrix, Matrix]:
-        B = F @ Q
-        return F.T @ B, np.array([np.vdot(B, B), np.vdot(F, F)])
 
-    return part
+def _captured(Q: Matrix, Y: Matrix) -> float:
+    """A lower bound of what the columns of Y = A Q capture of the trace of A: trace((Q'AQ)^-1 Q'A^2 Q).
+
+    With M_i = Q'A^i Q they capture trace(M_2^-1 M_3). The matrix of blocks (M_1, M_2; M_2, M_3) is positive
+    semi-definite, so M_3 is at least M_2 M_1^-1 M_2. Terms that are left out lower the bound.
+    """
+    values, vectors = np.linalg.eigh(Q.T @ Y)
+    kept = values > math.sqrt(NEGLIGIBLE) * values[-1]
+    turned = Y @ vectors[:, kept]
+    return float(((turned * turned).sum(axis=0) / values[kept]).sum())
 
 
 def orthonormal(Y: Matrix, rng: Stream, width: int) -> Matrix:
