@@ -143,6 +143,7 @@ ABOVE = "entries above -skewedness"
 SHARED = "both maps grow with the width"
 AT_LEAST_TWO = "one feature for each map at least"
 HASHED_FEATURES = "the features of a one-hot row are hashed together"
+SHRUNK = "a projection learned from rows shrinks the estimate"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -150,6 +151,7 @@ SEVERAL = {"one_hot": SEVERAL_DEGREES}
 TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": SEVERAL_DEGREES}
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
+TEFM = {"mean": SHRUNK, "unbiased": SHRUNK} | SQUEEZED | {"constant": SHRUNK}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
 ADDITIVE = {"unbiased": SAMPLED, "constant": SAMPLED, "nested": STEPS, "one_hot": SAMPLED, "width": EVERY_COLUMN}
 QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
@@ -261,6 +263,9 @@ ROWS = [
         {"factor": None},
         **(TENSORED | {"unbiased": KEPT}),
     ),
+    Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
+    Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
+    Row(compressed(OrthogonalFourier), Gaussian(0.5), {"method": "tefm-s"}, **TEFM),
 ]
 
 

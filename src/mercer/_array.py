@@ -125,6 +125,13 @@ def dense(X: Array) -> Array:
     return X.toarray() if sp.issparse(X) else X
 
 
+def stack_rows(parts: list[Array]) -> Array:
+    """The rows of several tiles, one below the other; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
+
+
 def product(X: Array, matrix: Array) -> Array:
     """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
     return X @ matrix

@@ -139,7 +139,7 @@ def test_negative_coefficients():
         (ComplexSketch(projection="x"), "projection must be one of"),
         (TaylorSketch(split="left"), "split must be one of"),
         (Compressed(TensorSketch(), method="x"), "method must be one of"),
-        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1, found 0"),
+        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1 or None, found 0"),
         (TreeSketch(factor=True), "factor must be a whole number of at least 1, found True"),
         (TensorProduct(TensorSketch(), TensorSketch(), factor=0), "factor must be a whole .* 1 or None, found 0"),
         (TensorProduct(TensorSketch(), TreeSketch(factor=0)), "factor must be a whole number of at least 1, found 0"),
