@@ -84,9 +84,26 @@ def composition(kernel: Any, x: Row, y: Row) -> float:
     return value(kernel.outer, [value(kernel.inner, x, y)], [1.0])
 
 
+def distance_composition(kernel: Any, x: Row, y: Row) -> float:
+    # A radial kernel of two points so far apart on a line.
+    inner = value(kernel.inner, x, x) + value(kernel.inner, y, y) - 2.0 * value(kernel.inner, x, y)
+    return value(kernel.outer, [math.sqrt(max(inner, 0.0))], [0.0])
+
+
+def skewed_chi2(kernel: Any, x: Row, y: Row) -> float:
+    c = kernel.skewedness
+    return math.prod(2.0 * math.sqrt((a + c) * (b + c)) / (a + b + 2.0 * c) for a, b in zip(x, y, strict=True))
+
+
+def skewed_intersection(kernel: Any, x: Row, y: Row) -> float:
+    c = kernel.skewedness
+    return math.prod(min(a + c, b + c) / math.sqrt((a + c) * (b + c)) for a, b in zip(x, y, strict=True))
+
+
 FORMULAS: dict[str, Callable[[Any, Row, Row], float]] = {
     "Cauchy": cauchy,
     "Composition": composition,
+    "DistanceComposition": distance_composition,
     "Exponential": exponential,
     "Gaussian": gaussian,
     "Laplacian": laplacian,
@@ -96,6 +113,8 @@ FORMULAS: dict[str, Callable[[Any, Row, Row], float]] = {
     "Polynomial": polynomial,
     "Product": product,
     "Scaled": scaled,
+    "SkewedChi2": skewed_chi2,
+    "SkewedIntersection": skewed_intersection,
     "Sum": addition,
     "VovkInfinite": vovk_infinite,
     "VovkReal": vovk_real,

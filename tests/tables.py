@@ -17,9 +17,14 @@ from scipy.stats import norm
 from mercer import (
     ComplexSketch,
     Compressed,
+    Fastfood,
     FeatureMap,
     HadamardSketch,
+    OrthogonalFourier,
+    QuasiFourier,
+    RandomFourier,
     RandomMaclaurin,
+    StructuredFourier,
     TaylorSketch,
     TensorSketch,
     TreeSketch,
@@ -36,6 +41,8 @@ from mercer.kernels import (
     Maclaurin,
     Matern,
     Polynomial,
+    SkewedChi2,
+    SkewedIntersection,
     VovkInfinite,
     VovkReal,
 )
@@ -102,6 +109,10 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+DEPENDENT = "frequencies depend on each other"
+SIGN_ROTATION = "signs are only nearly a random rotation"
+OFFSET = "only pairs have the same norm for every row"
+ABOVE = "entries above -skewedness"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -110,6 +121,8 @@ TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": S
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
+SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -165,6 +178,27 @@ ROWS = [
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(RandomFourier, Gaussian(0.5)),
+    Row(RandomFourier, Gaussian(0.5), {"form": "offset"}, one_hot=OFFSET),
+    Row(RandomFourier, 2.0 * Laplacian(0.3)),
+    Row(RandomFourier, Cauchy(0.7), {"form": "offset"}, one_hot=OFFSET),
+    Row(RandomFourier, Matern(1.5) * Gaussian(0.3) + 0.5 * Matern(0.5)),
+    Row(RandomFourier, Exponential(0.5).of(Gaussian(0.7))),
+    Row(RandomFourier, SkewedChi2(1.5), everywhere=ABOVE),
+    Row(RandomFourier, 0.5 * SkewedIntersection(1.5), everywhere=ABOVE),
+    Row(RandomMaclaurin, Polynomial(2, coef0=1.0).of(SkewedChi2(1.5)), everywhere=ABOVE, **SEVERAL),
+    Row(OrthogonalFourier, Gaussian(0.5), **QUASI),
+    Row(OrthogonalFourier, 0.7 * Gaussian(1.5), {"coupled": True}, **QUASI),
+    Row(OrthogonalFourier, Matern(2.5) + Gaussian(0.5), {"coupled": True}, **QUASI),
+    Row(OrthogonalFourier, Polynomial(2, coef0=1.0).of(Gaussian(0.5)), **QUASI),
+    Row(StructuredFourier, Gaussian(0.5), **SIGNED),
+    Row(StructuredFourier, 0.5 * Matern(1.5), **SIGNED),
+    Row(QuasiFourier, Gaussian(0.5), **QUASI),
+    Row(QuasiFourier, Laplacian(0.3), {"sequence": "halton"}, **QUASI),
+    Row(QuasiFourier, Matern(0.5) * Cauchy(0.4) + 0.5 * Gaussian(0.5), **QUASI),
+    Row(QuasiFourier, SkewedChi2(1.5), {"sequence": "halton"}, everywhere=ABOVE, **QUASI),
+    Row(Fastfood, Gaussian(0.5), **QUASI),
+    Row(Fastfood, Matern(1.5), **QUASI),
 ]
 
 

@@ -61,13 +61,18 @@ class Stream:
     True
     """
 
-    def __init__(self, seed: int, *path: str | int):
+    def __init__(self, seed: int, *path: str | int, mirror: bool = False):
         self.seed = seed
         self.path = path
+        self.mirror = mirror
 
     def child(self, *names: str | int) -> Stream:
         """The independent stream that is filed under these names."""
-        return Stream(self.seed, *self.path, *names)
+        return Stream(self.seed, *self.path, *names, mirror=self.mirror)
+
+    def mirrored(self) -> Stream:
+        """The antithetic stream: every bit flipped, so that its uniforms are one minus the uniforms of this one."""
+        return Stream(self.seed, *self.path, mirror=not self.mirror)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """The first ``count`` raw words."""
@@ -75,7 +80,8 @@ class Stream:
         # The type stands in the address so that child(1) and child("1") differ; the separator cannot occur in a repr.
         address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
         key = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=16).digest(), "little")
-        return np.random.Philox(key=key).random_raw(count)
+        words = np.random.Philox(key=key).random_raw(count)
+        return ~words if self.mirror else words
 
     def _bits(self, count: int) -> NDArray[np.uint8]:
         octets = self.words(-(-count // 64)).astype("<u8", copy=False).view(np.uint8)

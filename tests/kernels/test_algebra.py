@@ -103,7 +103,7 @@ def test_only_dot_product_kernels_compose(outer):
 
 
 def test_the_outer_kernel_cannot_learn():
-    with pytest.raises(ValueError, match="give its gamma as a number"):
+    with pytest.raises(ValueError, match="give its bandwidth as a number"):
         Exponential("scale").of(Gaussian(1.0))
 
 

@@ -21,6 +21,8 @@ from mercer.kernels import (
     Maclaurin,
     Matern,
     Polynomial,
+    SkewedChi2,
+    SkewedIntersection,
     VovkInfinite,
     VovkReal,
     _base,
@@ -52,6 +54,9 @@ LEAVES = [
     Matern(1.5, length_scale=0.5),
     Matern(2.5),
     Matern(7.3),
+    SkewedChi2(),
+    SkewedChi2(2.0),
+    SkewedIntersection(1.5),
 ]
 COMPOSITES = [
     0.7 * Gaussian(0.5) + Linear(),
@@ -61,6 +66,9 @@ COMPOSITES = [
     VovkInfinite().of(0.5 * Laplacian(0.5)),
     Exponential(0.5).of(VovkReal(3) + Matern(1.5)),
     Maclaurin(reciprocal_factorial).of(Polynomial(2)) * Linear(),
+    Gaussian(0.5).of_distance(Polynomial(2, coef0=1.0)),
+    (0.5 * Matern(1.5) + Gaussian(2.0)).of_distance(Laplacian(0.5)),
+    Exponential(0.5).of(SkewedChi2(1.5)),
 ]
 KERNELS = LEAVES + COMPOSITES
 SHIFT_INVARIANT = [kernel for kernel in LEAVES if kernel.is_shift_invariant] + [COMPOSITES[2], COMPOSITES[3]]
@@ -84,7 +92,13 @@ def test_every_kernel_has_an_oracle_and_a_case():
         "KernelSyntaxError",
     }
     assert exported == set(oracles.FORMULAS)
-    assert {type(kernel).__name__ for kernel in LEAVES} | {"Sum", "Product", "Scaled", "Composition"} == exported
+    assert {type(kernel).__name__ for kernel in LEAVES} | {
+        "Sum",
+        "Product",
+        "Scaled",
+        "Composition",
+        "DistanceComposition",
+    } == exported
 
 
 @every_kernel

@@ -15,6 +15,7 @@ from mercer import kernels
 from mercer.kernels import (
     Cauchy,
     Composition,
+    DistanceComposition,
     Exponential,
     Gaussian,
     Kernel,
@@ -25,6 +26,8 @@ from mercer.kernels import (
     Polynomial,
     Product,
     Scaled,
+    SkewedChi2,
+    SkewedIntersection,
     Sum,
     VovkInfinite,
     VovkReal,
@@ -50,8 +53,11 @@ outers = st.one_of(
     maclaurins,
     st.builds(lambda d, g, c: Polynomial(d, gamma=g, coef0=c), degrees, positive, st.floats(-1e9, 1e9)),
 )
+radials = positive.map(Gaussian) | st.builds(lambda g, w: w * Gaussian(g) + Matern(1.5), positive, positive)
 leaves = st.one_of(
     outers,
+    positive.map(SkewedChi2),
+    positive.map(SkewedIntersection),
     bandwidths.map(Gaussian),
     bandwidths.map(Laplacian),
     bandwidths.map(Cauchy),
@@ -66,6 +72,7 @@ expressions = st.recursive(
         st.builds(Product, inner, inner),
         st.builds(Scaled, positive, inner),
         st.builds(Composition, outers, inner),
+        st.builds(DistanceComposition, radials, inner),
     ),
     max_leaves=12,
 )
@@ -154,7 +161,7 @@ def test_numbers_keep_their_kind():
 
 
 def test_every_exported_kernel_is_known_by_name():
-    algebra = {"Kernel", "Composition", "Product", "Scaled", "Sum"}
+    algebra = {"Kernel", "Composition", "DistanceComposition", "Product", "Scaled", "Sum"}
     arguments = {"Maclaurin": "(1, 2)", "VovkReal": "3"}
     for name in set(kernels.__all__) - algebra - {"parse"}:
         cls = getattr(kernels, name)
@@ -200,8 +207,8 @@ MISTAKES = [
     ("(2).of(linear())", "(2)", "expected a kernel, found a number"),
     ("linear().of(2)", "2", "expected a kernel, found a number"),
     ("gaussian(0.5).of(linear())", "gaussian(0.5).of(linear())", "only a dot-product kernel"),
-    ("exponential('scale').of(linear())", "exponential('scale').of(linear())", "give its gamma as a number"),
-    ("linear().on(linear())", "on", "expected 'of(kernel)' after '.'"),
+    ("exponential('scale').of(linear())", "exponential('scale').of(linear())", "give its bandwidth as a number"),
+    ("linear().on(linear())", "on", "expected 'of(kernel)' or 'of_distance(kernel)' after '.'"),
     ("linear().of linear()", "linear@2", "expected '(' after 'of'"),
     ("linear() - linear()", "-", "expected '+', '*' or the end, found '-'"),
     ("linear() linear()", "linear@2", "expected '+', '*' or the end"),

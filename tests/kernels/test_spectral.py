@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer._random import Stream
 from mercer.kernels import (
@@ -17,6 +18,8 @@ from mercer.kernels import (
     Maclaurin,
     Matern,
     Polynomial,
+    SkewedChi2,
+    SkewedIntersection,
     VovkInfinite,
     VovkReal,
 )
@@ -53,6 +56,9 @@ KERNELS = [
     Maclaurin((0.0, 1.0, 0.0, 2.0)).of(Gaussian(0.5)),
     Maclaurin(lambda n: 1.0 / math.factorial(min(n, 170))).of(Laplacian(0.3)),
     Polynomial(2, coef0=0.5).of(VovkReal(3).of(Gaussian(0.3))) + Laplacian(1.0),
+    SkewedChi2(1.7),
+    0.5 * SkewedIntersection(1.7),
+    Polynomial(2, coef0=0.5).of(SkewedChi2(1.7)),
 ]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=label)
 
@@ -63,10 +69,72 @@ def test_characteristic_function(kernel):
     assert frequencies.shape == (DRAWS, 3)
     assert frequencies.dtype == np.float64
     waves = np.cos(frequencies @ DELTAS.T)
-    errors = kernel.amplitude * waves.mean(axis=0) - kernel(DELTAS, [[0.0, 0.0, 0.0]])[:, 0]
+    errors = kernel.amplitude * waves.mean(axis=0) - kernel.spectral_block(DELTAS, np.zeros((1, 3)))[:, 0]
     deviation = kernel.amplitude * waves.std(axis=0) / math.sqrt(DRAWS)
     assert (np.abs(errors) <= 5 * deviation + 1e-12).all()
     assert kernel.amplitude == pytest.approx(kernel.diag([[1.0, 2.0, 3.0]])[0], rel=1e-14)
+
+
+def spectral_dimension(kernel):
+    try:
+        return kernel.spectral_dimension(3)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if spectral_dimension(kernel)], ids=label)
+def test_quantiles_of_uniform_points_are_frequencies(kernel):
+    points = Stream(8, "test").uniforms((DRAWS, kernel.spectral_dimension(3)))
+    waves = np.cos(kernel.quantiles(points, 3) @ DELTAS.T)
+    errors = kernel.amplitude * waves.mean(axis=0) - kernel.spectral_block(DELTAS, np.zeros((1, 3)))[:, 0]
+    assert (np.abs(errors) <= 5 * kernel.amplitude * waves.std(axis=0) / math.sqrt(DRAWS) + 1e-12).all()
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel.is_rotation_invariant], ids=label)
+def test_scales_times_normals_are_frequencies(kernel):
+    frequencies = kernel.scales(Stream(9, "scales"), DRAWS)[:, None] * Stream(9, "normals").normals((DRAWS, 3))
+    waves = np.cos(frequencies @ DELTAS.T)
+    errors = kernel.amplitude * waves.mean(axis=0) - kernel.spectral_block(DELTAS, np.zeros((1, 3)))[:, 0]
+    assert (np.abs(errors) <= 5 * kernel.amplitude * waves.std(axis=0) / math.sqrt(DRAWS) + 1e-12).all()
+    squares = np.sum(DELTAS**2, axis=1)
+    np.testing.assert_allclose(kernel.radial(squares), kernel(DELTAS, np.zeros((1, 3)))[:, 0], rtol=1e-12)
+
+
+@every_kernel
+def test_the_spectral_moment_is_the_curvature_at_zero(kernel):
+    # -E ||w||^2 is the sum of the second derivatives of k / k(0) at 0.
+    moment, h = kernel.spectral_moment(3), 1e-3
+    values = kernel.spectral_block(h * np.eye(3), np.zeros((1, 3)))[:, 0] / kernel.amplitude
+    curvature = 2.0 * (1.0 - values).sum() / h**2
+    if np.isinf(moment):
+        finer = kernel.spectral_block(h / 100 * np.eye(3), np.zeros((1, 3)))[:, 0] / kernel.amplitude
+        assert 2.0 * (1.0 - finer).sum() / (h / 100) ** 2 > 1.5 * curvature
+    else:
+        assert moment == pytest.approx(curvature, rel=0.01)
+
+
+def test_coordinates_of_skewed_kernels_keep_zeros():
+    X = np.array([[0.0, 2.0], [-0.5, 0.0]])
+    for kernel in (SkewedChi2(1.5), 2.0 * SkewedIntersection(1.5), Polynomial(2).of(SkewedChi2(1.5))):
+        expected = np.log(X + 1.5) - math.log(1.5)
+        np.testing.assert_allclose(kernel.coordinates(X), expected, atol=1e-15)
+        sparse = kernel.coordinates(sp.csr_array(X))
+        assert sparse.nnz == 2
+        np.testing.assert_allclose(sparse.toarray(), expected, atol=1e-15)
+
+
+def test_a_composition_has_no_quantiles():
+    with pytest.raises(ValueError, match="sum of any number of others"):
+        Polynomial(2).of(Gaussian()).spectral_dimension(3)
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(), Linear(), SkewedChi2(), Gaussian() + Cauchy()], ids=label)
+def test_only_functions_of_the_distance_have_scales(kernel):
+    for call in (lambda: kernel.scales(Stream(0), 3), lambda: kernel.radial(np.ones(3))):
+        with pytest.raises(ValueError, match="not rotation-invariant"):
+            call()
+    with pytest.raises(TypeError, match="only a function of"):
+        kernel.of_distance(Linear())
 
 
 @every_kernel

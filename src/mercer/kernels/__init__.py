@@ -1,8 +1,9 @@
 """Exact kernels and their algebra: what a feature map approximates."""
 
 from ._base import Kernel
-from .algebra import Composition, Product, Scaled, Sum
+from .algebra import Product, Scaled, Sum
 from .cauchy import Cauchy
+from .composition import Composition, DistanceComposition
 from .exponential import Exponential
 from .gaussian import Gaussian
 from .laplacian import Laplacian
@@ -10,11 +11,13 @@ from .maclaurin import Maclaurin
 from .matern import Matern
 from .parse import KernelSyntaxError, parse
 from .polynomial import Linear, Polynomial
+from .skewed import SkewedChi2, SkewedIntersection
 from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
     "Cauchy",
     "Composition",
+    "DistanceComposition",
     "Exponential",
     "Gaussian",
     "Kernel",
@@ -26,6 +29,8 @@ __all__ = [
     "Polynomial",
     "Product",
     "Scaled",
+    "SkewedChi2",
+    "SkewedIntersection",
     "Sum",
     "VovkInfinite",
     "VovkReal",

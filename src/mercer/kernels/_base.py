@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from .._array import Array
 from .._memory import check_memory
 from ..data import as_rows, is_rows
 
 if TYPE_CHECKING:
     from .._random import Stream
-    from .algebra import Composition, Product, Scaled, Sum
+    from .algebra import Product, Scaled, Sum
+    from .composition import Composition, DistanceComposition
 
 BLOCK_ELEMENTS = 1 << 21
 
@@ -142,9 +144,20 @@ class Kernel(ABC):
 
     def of(self, inner: Kernel) -> Composition:
         """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel."""
-        from .algebra import Composition
+        from .composition import Composition
 
         return Composition(self, inner)
+
+    def of_distance(self, inner: Kernel) -> DistanceComposition:
+        """This function of the distance that another kernel induces: ||x - y||^2 becomes k(x,x) + k(y,y) - 2 k(x,y).
+
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> Gaussian(0.5).of_distance(Linear())
+        Gaussian(gamma=0.5).of_distance(Linear())
+        """
+        from .composition import DistanceComposition
+
+        return DistanceComposition(self, inner)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={format_value(value)}" for name, value in self._fields().items())
@@ -229,7 +242,7 @@ class Kernel(ABC):
 
     @property
     def is_shift_invariant(self) -> bool:
-        """Whether k depends on x - y alone, so that ``amplitude`` and ``frequencies`` give its spectral law."""
+        """Whether k depends on x - y alone, so that it has a spectral law."""
         return False
 
     @property
@@ -259,11 +272,57 @@ class Kernel(ABC):
                 f"{self!r} is defined for rows of {what} below {self.radius:g}; row {row} has {float(t[row]):g}"
             )
 
+    # -- spectral laws -------------------------------------------------------------------------------------------------
+
+    @property
+    def has_spectrum(self) -> bool:
+        """Whether k is shift-invariant in ``coordinates(X)``, so that the methods below tell its spectral law."""
+        return self.is_shift_invariant
+
+    @property
+    def is_rotation_invariant(self) -> bool:
+        """Whether k is a function of ||x - y||: its frequencies are normal vectors times random ``scales``."""
+        return False
+
     @property
     def amplitude(self) -> float:
-        """k(x, x) of a shift-invariant kernel."""
-        raise ValueError(f"{self!r} is not shift-invariant")
+        """k(x, x) of a kernel that has a spectrum."""
+        raise self._without_spectrum()
+
+    def coordinates(self, X: Array) -> Array:
+        """The rows in which the kernel is shift-invariant: X itself, for most."""
+        return X
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        """k between rows that are given by their coordinates."""
+        return self._block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        """Independent draws from the spectral law of a shift-invariant kernel, one a row."""
-        raise ValueError(f"{self!r} is not shift-invariant: it has no spectral law")
+        """Independent draws from the spectral law, one a row."""
+        raise self._without_spectrum()
+
+    def spectral_dimension(self, n_features: int) -> int:
+        """How many uniform numbers make one frequency."""
+        raise self._without_spectrum()
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        """The frequencies that these points of the unit cube of ``spectral_dimension`` stand for, one a row."""
+        raise self._without_spectrum()
+
+    def spectral_moment(self, n_features: int) -> float:
+        """E ||w||^2 of a frequency w, which may be infinite."""
+        raise self._without_spectrum()
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        """Independent random scales: times normal vectors, they are frequencies of a rotation-invariant kernel."""
+        raise self._without_radius()
+
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A rotation-invariant kernel as a function of ||x - y||^2."""
+        raise self._without_radius()
+
+    def _without_spectrum(self) -> ValueError:
+        return ValueError(f"{self!r} is not shift-invariant: it has no spectral law")
+
+    def _without_radius(self) -> ValueError:
+        return ValueError(f"{self!r} is not rotation-invariant: it is no function of ||x - y||")

@@ -1,8 +1,9 @@
-"""The two families that have a feature map of their own: dot-product and shift-invariant kernels."""
+"""The families that have feature maps of their own: dot-product, shift-invariant and rotation-invariant kernels."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
 from .._array import dense, squares, to_numpy
+from .._random import Stream
 from ._base import BLOCK_ELEMENTS, Kernel
 
 CANCELLED = 1e-6
@@ -56,6 +58,39 @@ class ShiftInvariant(Kernel):
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        self.check_resolved()
+        return self.quantiles(rng.uniforms((count, self.spectral_dimension(n_features))), n_features)
+
+    def spectral_dimension(self, n_features: int) -> int:
+        return n_features
+
+
+class Radial(ShiftInvariant):
+    """k(x, y) = g(||x - y||^2) with g(0) = 1, in every dimension: a mixture of Gaussians (Schoenberg)."""
+
+    is_rotation_invariant = True
+
+    @abstractmethod
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """g."""
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.radial(squared_distances(X, Y))
+
+
+def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+    """prod_j factor(x_j - y_j) with factor(0) = 1, column by column: n x m x d would not fit."""
+    columns: Any = range(X.shape[1])
+    if sp.issparse(X) or sp.issparse(Y):
+        X, Y = sp.csc_array(X), sp.csc_array(Y)
+        columns = np.flatnonzero(np.diff(X.indptr) + np.diff(Y.indptr))
+    product = np.ones((X.shape[0], Y.shape[0]))
+    for j in columns:
+        x, y = (M[:, [j]].toarray().ravel() if sp.issparse(M) else M[:, j] for M in (X, Y))
+        product *= factor(x[:, None] - y[None, :])
+    return product
 
 
 def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:

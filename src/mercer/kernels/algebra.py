@@ -1,4 +1,4 @@
-"""Kernels made of kernels: sums, positive multiples, products, and compositions."""
+"""Kernels made of kernels on the same rows: sums, positive multiples and products."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import to_numpy
+from .._array import Array
 from .._checks import check_positive
 from .._random import Stream
 from ._base import Kernel, format_value
 
-SERIES_LENGTHS = (512, 4096, 32768)
-"""How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
 
-
-def _check_kernel(name: str, value: Any) -> None:
+def check_kernel(name: str, value: Any) -> None:
     if not isinstance(value, Kernel):
         raise TypeError(f"{name} must be a kernel of mercer.kernels, found {value!r}")
 
@@ -31,8 +27,8 @@ class _Pair(Kernel):
     right: Kernel
 
     def __post_init__(self) -> None:
-        _check_kernel("left", self.left)
-        _check_kernel("right", self.right)
+        check_kernel("left", self.left)
+        check_kernel("right", self.right)
 
     @property
     def is_dot_product(self) -> bool:
@@ -41,6 +37,10 @@ class _Pair(Kernel):
     @property
     def is_shift_invariant(self) -> bool:
         return self.left.is_shift_invariant and self.right.is_shift_invariant
+
+    @property
+    def is_rotation_invariant(self) -> bool:
+        return self.left.is_rotation_invariant and self.right.is_rotation_invariant
 
     @property
     def radius(self) -> float:
@@ -90,6 +90,29 @@ class Sum(_Pair):
         left = self.left.frequencies(rng.child("left"), count, n_features)
         return np.where(from_left, left, self.right.frequencies(rng.child("right"), count, n_features))
 
+    def spectral_dimension(self, n_features: int) -> int:
+        return 1 + max(self.left.spectral_dimension(n_features), self.right.spectral_dimension(n_features))
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        from_left, rest = points[:, :1] < self.left.amplitude / self.amplitude, points[:, 1:]
+        left, right = (
+            side.quantiles(rest[:, : side.spectral_dimension(n_features)], n_features)
+            for side in (self.left, self.right)
+        )
+        return np.where(from_left, left, right)
+
+    def spectral_moment(self, n_features: int) -> float:
+        moments = [side.amplitude * side.spectral_moment(n_features) for side in (self.left, self.right)]
+        return sum(moments) / self.amplitude
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        from_left = rng.child("side").uniforms((count,)) < self.left.amplitude / self.amplitude
+        left = self.left.scales(rng.child("left"), count)
+        return np.where(from_left, left, self.right.scales(rng.child("right"), count))
+
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.radial(squares) + self.right.radial(squares)
+
 
 @dataclass(frozen=True, repr=False)
 class Product(_Pair):
@@ -125,6 +148,23 @@ class Product(_Pair):
         left = self.left.frequencies(rng.child("left"), count, n_features)
         return left + self.right.frequencies(rng.child("right"), count, n_features)
 
+    def spectral_dimension(self, n_features: int) -> int:
+        return self.left.spectral_dimension(n_features) + self.right.spectral_dimension(n_features)
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        cut = self.left.spectral_dimension(n_features)
+        left = self.left.quantiles(points[:, :cut], n_features)
+        return left + self.right.quantiles(points[:, cut:], n_features)
+
+    def spectral_moment(self, n_features: int) -> float:
+        return self.left.spectral_moment(n_features) + self.right.spectral_moment(n_features)
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        return np.hypot(self.left.scales(rng.child("left"), count), self.right.scales(rng.child("right"), count))
+
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.radial(squares) * self.right.radial(squares)
+
 
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
@@ -135,7 +175,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         check_positive("the weight of a kernel", self.weight)
-        _check_kernel("kernel", self.kernel)
+        check_kernel("kernel", self.kernel)
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product | Scaled) else repr(self.kernel)
@@ -162,6 +202,14 @@ class Scaled(Kernel):
         return self.kernel.is_shift_invariant
 
     @property
+    def has_spectrum(self) -> bool:
+        return self.kernel.has_spectrum
+
+    @property
+    def is_rotation_invariant(self) -> bool:
+        return self.kernel.is_rotation_invariant
+
+    @property
     def max_degree(self) -> int | None:
         return self.kernel.max_degree
 
@@ -176,78 +224,26 @@ class Scaled(Kernel):
     def amplitude(self) -> float:
         return self.weight * self.kernel.amplitude
 
+    def coordinates(self, X: Array) -> Array:
+        return self.kernel.coordinates(X)
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.weight * self.kernel.spectral_block(X, Y)
+
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         return self.kernel.frequencies(rng, count, n_features)
 
+    def spectral_dimension(self, n_features: int) -> int:
+        return self.kernel.spectral_dimension(n_features)
 
-@dataclass(frozen=True, repr=False)
-class Composition(Kernel):
-    """k(x, y) = f(inner(x, y)) for a dot-product kernel f(<x, y>); made by ``outer.of(inner)``.
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        return self.kernel.quantiles(points, n_features)
 
-    >>> from mercer.kernels import Gaussian, Polynomial
-    >>> Polynomial(2, coef0=1.0).of(Gaussian(0.5))
-    Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
-    """
+    def spectral_moment(self, n_features: int) -> float:
+        return self.kernel.spectral_moment(n_features)
 
-    outer: Kernel
-    inner: Kernel
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        return self.kernel.scales(rng, count)
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.outer, Kernel) or not self.outer.is_dot_product:
-            raise TypeError(f"only a dot-product kernel can be composed over another, found {self.outer!r}")
-        _check_kernel("inner", self.inner)
-        try:
-            self.outer.check_resolved()
-        except ValueError as error:
-            message = f"{self.outer!r} of a composition sees kernel values, not rows: give its gamma as a number"
-            raise ValueError(message) from error
-
-    def __repr__(self) -> str:
-        outer = f"({self.outer!r})" if isinstance(self.outer, Sum | Product | Scaled) else repr(self.outer)
-        return f"{outer}.of({self.inner!r})"
-
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.outer.value(self.inner._block(X, Y))
-
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.outer.value(self.inner._diagonal(X))
-
-    def check_rows(self, X: Any) -> None:
-        self.inner.check_rows(X)
-        if np.isfinite(self.outer.radius):
-            with np.errstate(over="ignore", invalid="ignore"):
-                diagonal = self.inner._diagonal(to_numpy(X).astype(np.float64))
-            self.outer.check_arguments(diagonal, "inner kernel value")
-
-    @property
-    def is_shift_invariant(self) -> bool:
-        return self.inner.is_shift_invariant
-
-    @property
-    def amplitude(self) -> float:
-        top = np.array([self.inner.amplitude])
-        self.outer.check_arguments(top, "inner kernel value")
-        return float(self.outer.value(top)[0])
-
-    def _weights(self) -> NDArray[np.float64]:
-        """What every degree of the outer series contributes to the amplitude."""
-        end = self.outer.max_degree
-        for length in SERIES_LENGTHS if end is None else (end + 1,):
-            series = self.outer.series(length)
-            with np.errstate(over="ignore", invalid="ignore"):
-                weights = np.where(series > 0, series * self.inner.amplitude ** np.arange(length), 0.0)
-            if np.isclose(weights.sum(), self.amplitude, rtol=1e-6, atol=0.0):
-                return weights
-        raise ValueError(f"the terms of {self!r} do not add up to its value at 0: scale the inner kernel down")
-
-    def series_length(self) -> int:
-        """How many degrees of the outer series make up the amplitude."""
-        return len(self._weights())
-
-    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        """A frequency of f(k) is the sum of N frequencies of k, N drawn with the weight of its degree."""
-        terms = rng.child("terms").categories(self._weights(), count)
-        ends = np.concatenate([[0], np.cumsum(terms)])
-        inner = self.inner.frequencies(rng.child("inner"), int(ends[-1]), n_features)
-        add = sp.csr_array((np.ones(ends[-1]), np.arange(ends[-1]), ends), shape=(count, int(ends[-1])))
-        return add @ inner
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.weight * self.kernel.radial(squares)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from .._random import Stream
 from ._bandwidth import LearnedBandwidth, median_squared_distance
-from ._families import ShiftInvariant, squared_distances
+from ._families import Radial
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian(LearnedBandwidth, ShiftInvariant):
+class Gaussian(LearnedBandwidth, Radial):
     """k(x, y) = exp(-gamma ||x - y||^2).
 
     ``gamma="scale"`` has scikit-learn's meaning; ``gamma="median"`` is 1 / (2 median squared distance).
@@ -25,9 +27,14 @@ class Gaussian(LearnedBandwidth, ShiftInvariant):
     def _median(self, rows: Any) -> float:
         return 0.5 / median_squared_distance(rows)
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return np.exp(-float(self.gamma) * squared_distances(X, Y))
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-float(self.gamma) * squares)
 
-    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        self.check_resolved()
-        return np.sqrt(2.0 * float(self.gamma)) * rng.normals((count, n_features))
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        return math.sqrt(2.0 * float(self.gamma)) * ndtri(points)
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        return np.full(count, math.sqrt(2.0 * float(self.gamma)))
+
+    def spectral_moment(self, n_features: int) -> float:
+        return 2.0 * float(self.gamma) * n_features

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._random import Stream
 from ._bandwidth import LearnedBandwidth, median_manhattan_distance
 from ._families import ShiftInvariant, manhattan_distances
 
@@ -28,7 +27,9 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return np.exp(-float(self.gamma) * manhattan_distances(X, Y))
 
-    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        self.check_resolved()
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).
-        return float(self.gamma) * np.tan(np.pi * (rng.uniforms((count, n_features)) - 0.5))
+        return float(self.gamma) * np.tan(np.pi * (points - 0.5))
+
+    def spectral_moment(self, n_features: int) -> float:
+        return np.inf

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, gammaln, kve
+from scipy.special import gammaincinv, gammaln, kve, ndtri
 
 from .._checks import check_positive
 from .._random import Stream
 from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, squared_distances
+from ._families import Radial
 
 LARGE_NU = 50.0
 
@@ -43,7 +43,7 @@ def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(LearnedBandwidth, ShiftInvariant):
+class Matern(LearnedBandwidth, Radial):
     """k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = sqrt(2 nu) ||x - y|| / length_scale.
 
     ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance.
@@ -65,17 +65,30 @@ class Matern(LearnedBandwidth, ShiftInvariant):
     def _median(self, rows: Any) -> float:
         return float(np.sqrt(median_squared_distance(rows)))
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         # The bound changes nothing, every kernel is 0 there, but keeps the terms below from infinity times 0.
-        z = np.minimum(np.sqrt(2.0 * self.nu * squared_distances(X, Y)) / float(self.length_scale), 1e100)
+        z = np.minimum(np.sqrt(2.0 * self.nu * squares) / float(self.length_scale), 1e100)
         closed = {0.5: lambda: 1.0, 1.5: lambda: 1.0 + z, 2.5: lambda: 1.0 + z + z**2 / 3.0}
         if self.nu in closed:
             return closed[self.nu]() * np.exp(-z)
         return _by_bessel(self.nu, z) if self.nu < LARGE_NU else _by_expansion(self.nu, z)
 
-    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        self.check_resolved()
-        # A multivariate t law: normals over the root of one chi-squared draw shared by the coordinates of a frequency.
-        chi2 = 2.0 * gammaincinv(float(self.nu), rng.child("chi2").uniforms((count, 1)))
-        normals = rng.child("normals").normals((count, n_features))
-        return normals / float(self.length_scale) * np.sqrt(2.0 * self.nu / chi2)
+    # A frequency is a multivariate t: normals over the root of one chi-squared draw that its coordinates share.
+
+    def _scales(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+        chi2 = 2.0 * gammaincinv(float(self.nu), uniforms)
+        return np.sqrt(2.0 * self.nu / chi2) / float(self.length_scale)
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        return self._scales(rng.uniforms((count,)))
+
+    def spectral_dimension(self, n_features: int) -> int:
+        return n_features + 1
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        return self._scales(points[:, n_features:]) * ndtri(points[:, :n_features])
+
+    def spectral_moment(self, n_features: int) -> float:
+        if self.nu <= 1.0:
+            return np.inf
+        return n_features / float(self.length_scale) ** 2 * self.nu / (self.nu - 1.0)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
-from . import algebra
+from . import algebra, composition
 from ._base import Kernel
 
 MAX_LENGTH = 100_000
@@ -44,10 +44,10 @@ class _Part(NamedTuple):
 def parse(text: str) -> Kernel:
     """The kernel that ``text`` describes: the inverse of ``repr``, without evaluating any Python.
 
-    Operators and ``.of(...)`` bind as in Python, arguments are those of the constructors, and names of kernels may be
-    in lower case and have underscores.  Reading text of unknown origin is safe: its length and nesting are bounded and
-    nothing but kernels is made of it (a kernel of huge degree may still be costly to map).  What is not a kernel raises
-    a ``KernelSyntaxError``.
+    Operators, ``.of(...)`` and ``.of_distance(...)`` bind as in Python, arguments are those of the constructors, and
+    names of kernels may be in lower case and have underscores.  Reading text of unknown origin is safe: its length and
+    nesting are bounded and nothing but kernels is made of it (a kernel of huge degree may still be costly to map).
+    What is not a kernel raises a ``KernelSyntaxError``.
 
     >>> parse("0.7*gaussian(0.5) + polynomial(2, coef0=1).of(vovk_real(3))")
     0.7 * Gaussian(gamma=0.5) + Polynomial(degree=2, gamma=1.0, coef0=1).of(VovkReal(degree=3))
@@ -77,7 +77,8 @@ def _leaves() -> dict[str, type[Kernel]]:
     package = sys.modules[__package__]
     exported = [getattr(package, name) for name in package.__all__]
     kernels = [cls for cls in exported if inspect.isclass(cls) and issubclass(cls, Kernel)]
-    leaves = [cls for cls in kernels if not inspect.isabstract(cls) and cls.__module__ != algebra.__name__]
+    operators = (algebra.__name__, composition.__name__)
+    leaves = [cls for cls in kernels if not inspect.isabstract(cls) and cls.__module__ not in operators]
     return {_key(cls.__name__): cls for cls in leaves}
 
 
@@ -86,7 +87,7 @@ class _Parser:
 
     expression := term ("+" term)*
     term       := factor ("*" factor)*
-    factor     := atom (".of(" expression ")")*
+    factor     := atom ((".of(" | ".of_distance(") expression ")")*
     atom       := number | "(" expression ")" | name "(" arguments ")"
     arguments  := value, ..., name "=" value, ...
     value      := number | string | "(" number, ... ")" | "[" number, ... "]"
@@ -170,10 +171,11 @@ class _Parser:
         piece = self._atom()
         while self._operation("."):
             outer = self._kernel(piece)
-            self._expect("of", "'of(kernel)' after '.'")
-            self._expect("(", "'(' after 'of'")
+            method = next((name for name in ("of", "of_distance") if self._accept(name)), None)
+            method or self._fail("'of(kernel)' or 'of_distance(kernel)' after '.'")
+            self._expect("(", f"'(' after {method!r}")
             inner = self._kernel(self._nested())
-            piece = self._make(self._until_here(piece.start), outer.of, inner)
+            piece = self._make(self._until_here(piece.start), getattr(outer, str(method)), inner)
         return piece
 
     def _nested(self) -> _Part:

@@ -3,8 +3,13 @@
 from ._base import FeatureMap
 from .complex_sketch import ComplexSketch
 from .compressed import Compressed
+from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
+from .orthogonal_fourier import OrthogonalFourier
+from .quasi_fourier import QuasiFourier
+from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
 from .tensor_sketch import TensorSketch
 from .tree_sketch import TreeSketch
@@ -12,9 +17,14 @@ from .tree_sketch import TreeSketch
 __all__ = [
     "ComplexSketch",
     "Compressed",
+    "Fastfood",
     "FeatureMap",
     "HadamardSketch",
+    "OrthogonalFourier",
+    "QuasiFourier",
+    "RandomFourier",
     "RandomMaclaurin",
+    "StructuredFourier",
     "TaylorSketch",
     "TensorSketch",
     "TreeSketch",

@@ -1,20 +1,22 @@
-"""Fourier features of frequencies that somebody else has drawn."""
+"""Fourier features: what the maps of shift-invariant kernels share, whoever draws the frequencies."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv
 
 from .._array import Array, double, interleave, namespace, product
 from .._random import Stream
-from ..kernels import Kernel
+from ..kernels import Gaussian, Kernel
+from ._base import FeatureMap, other_maps
 
 
 class Frequencies(NamedTuple):
-    """One frequency a row, and the offset of the last feature where the width is odd."""
+    """One frequency a row, and the offsets of the features that stand alone."""
 
     frequencies: NDArray[np.float64]
     offset: NDArray[np.float64]
@@ -25,27 +27,117 @@ class Frequencies(NamedTuple):
         return True
 
 
+def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
+    """Uniform offsets in [0, 2 pi)."""
+    return 2.0 * math.pi * rng.child("offset").uniforms((count,))
+
+
 def draw_frequencies(kernel: Kernel, rng: Stream, width: int, n_features: int) -> Frequencies:
-    """As many frequencies of a shift-invariant kernel as paired features of this width need."""
+    """As many independent frequencies as paired features of this width need."""
     frequencies = kernel.frequencies(rng.child("frequencies"), (width + 1) // 2, n_features)
-    return Frequencies(frequencies, 2.0 * math.pi * rng.child("offset").uniforms((1,)))
+    return Frequencies(frequencies, draw_offsets(rng, 1))
 
 
-def paired_features(params: Frequencies, X: Array, width: int) -> Array:
-    """sqrt(2 / D) (cos w_1 x, sin w_1 x, cos w_2 x, ...); an odd width ends in one sqrt(2 / D) cos(w x + b)."""
-    xp = namespace(X)
-    phases = product(double(X), params.frequencies.T)
-    whole = width // 2
-    features = interleave(xp.cos(phases[:, :whole]), xp.sin(phases[:, :whole]), width)
-    if width % 2:
-        # sqrt(2 / D) cos(wx + b) already has the weight of half a pair: 2 cos cos averages to cos(w (x - y)).
-        features = xp.concat([features, xp.cos(phases[:, whole:] + params.offset)], axis=1)
-    return xp.astype(features * math.sqrt(2.0 / width), X.dtype)
+def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled: bool = False) -> NDArray[np.float64]:
+    """The lengths of so many frequencies of a rotation-invariant kernel in this dimension.
+
+    Where they are coupled, the second of each pair is as far out in its law as the first is near.
+    """
+
+    def draw(stream: Stream, size: int) -> NDArray[np.float64]:
+        chi2 = 2.0 * gammaincinv(dimension / 2.0, stream.child("radii").uniforms((size,)))
+        return kernel.scales(stream.child("scales"), size) * np.sqrt(chi2)
+
+    if not coupled:
+        return draw(rng, count)
+    pairs = (count + 1) // 2
+    return np.stack([draw(rng, pairs), draw(rng.mirrored(), pairs)], axis=1).ravel()[:count]
 
 
-def paired_variance(value: NDArray[np.float64], doubled: NDArray[np.float64], width: int) -> NDArray[np.float64]:
-    """Variance of the estimate, given k(delta) and k(2 delta) of a kernel with k(0) = 1."""
-    pair = 1.0 + doubled - 2.0 * value**2
-    if width % 2 == 0:
-        return pair / width
-    return ((width - 1) * pair + 1.0 + doubled / 2.0 - value**2) / width**2
+def waves(phases: Array, offset: Array, width: int) -> Array:
+    """sqrt(2 / D) (cos p_1, sin p_1, cos p_2, ...) of so many phases that D features come out.
+
+    Twice as many features as phases are all pairs. For every feature fewer, one phase at the end has one feature,
+    sqrt(2 / D) cos(p + offset), which already weighs half a pair: 2 cos cos averages to the cosine of the difference.
+    """
+    xp = namespace(phases)
+    pairs = width - phases.shape[1]
+    paired, single = phases[:, :pairs], phases[:, pairs:]
+    features = interleave(xp.cos(paired), xp.sin(paired), 2 * pairs)
+    if single.shape[1]:
+        features = xp.concat([features, xp.cos(single + offset)], axis=1)
+    return features * math.sqrt(2.0 / width)
+
+
+def fourier_features(params: Frequencies, X: Array, width: int) -> Array:
+    """The features of rows that are given in float64."""
+    return waves(product(X, params.frequencies.T), params.offset, width)
+
+
+def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "paired") -> NDArray[np.float64]:
+    """Variance of the estimate from independent frequencies.
+
+    With k the kernel over its amplitude, D Var is 1 + k(2 delta) - 2 k^2 for pairs, 1 + k(2 delta) / 2 - k^2 for
+    features with an offset each.
+    """
+    U, V = kernel.coordinates(X), kernel.coordinates(Y)
+    value, doubled = (kernel.spectral_block(c * U, c * V) / kernel.amplitude for c in (1.0, 2.0))
+    single = 1.0 + doubled / 2.0 - value**2
+    paired = 1.0 + doubled - 2.0 * value**2
+    pairs = width // 2 if form == "paired" else 0
+    return kernel.amplitude**2 * (2 * pairs * paired + (width - 2 * pairs) * single) / width**2
+
+
+class FourierMap(FeatureMap):
+    """Features :math:`\\sqrt{2k(0)/D}\\,(\\cos\\langle w_1, x\\rangle, \\sin\\langle w_1, x\\rangle, \\dots)`.
+
+    A subclass draws the frequencies w and, unless it keeps them as a matrix, computes the phases <w, x>.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        if not kernel.has_spectrum:
+            raise ValueError(
+                f"{type(self).__name__} needs a shift-invariant kernel, found {kernel!r}{other_maps(kernel)}"
+            )
+
+    @property
+    def _paired(self) -> bool:
+        return True
+
+    @property
+    def _n_frequencies(self) -> int:
+        return (self.n_components_ + 1) // 2
+
+    def _phases(self, params: Any, X: Array) -> Array:
+        """<w, x> for every frequency w and every row of a tile in float64."""
+        return product(X, params.frequencies.T)
+
+    def _apply(self, params: Any, X: Array) -> Array:
+        phases = self._phases(params, self.kernel_.coordinates(double(X)))
+        features = waves(phases, params.offset, self.n_components_) * math.sqrt(self.kernel_.amplitude)
+        return namespace(X).astype(features, X.dtype)
+
+    def _scratch(self, n_features: int) -> int:
+        return 2 * n_features + 5 * self.n_components_
+
+
+class RotationInvariantMap(FourierMap):
+    """Fourier features whose frequencies are directions times radii: the kernel must not single out any direction."""
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        super()._check_kernel(kernel)
+        if not kernel.is_rotation_invariant:
+            raise ValueError(
+                f"{type(self).__name__} needs a kernel that depends on ||x - y|| alone, found {kernel!r}; "
+                "RandomFourier and QuasiFourier serve every shift-invariant kernel"
+            )

@@ -45,7 +45,7 @@ def kernel_series(kernel: Kernel, base: float) -> Series:
     outer = kernel.outer if isinstance(kernel, Composition) else kernel
     if outer.max_degree is not None:
         return outer.series(outer.max_degree + 1)
-    if isinstance(kernel, Composition) and kernel.is_shift_invariant:
+    if isinstance(kernel, Composition) and kernel.has_spectrum:
         return outer.series(kernel.series_length())  # drawn by their weight in the amplitude, whatever the base
     return outer.series(min(LONGEST_SERIES, 1 + math.ceil(RAREST_DEGREE / math.log2(base))))
 

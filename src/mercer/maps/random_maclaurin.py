@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, namespace, ones
+from .._array import Array, dense, double, namespace, ones
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Composition, Kernel, Maclaurin, Polynomial
 from ._base import FeatureMap, other_maps
-from ._fourier import Frequencies, draw_frequencies, paired_features, paired_variance
+from ._fourier import Frequencies, draw_frequencies, fourier_features, fourier_variance
 from ._moments import pair_moments
 from ._products import (
     RandomProducts,
@@ -107,7 +107,7 @@ class RandomMaclaurin(FeatureMap):
 
     def _check_kernel(self, kernel: Kernel) -> None:
         inner = composed = canonical(kernel)
-        while isinstance(inner, Composition) and not inner.is_shift_invariant:
+        while isinstance(inner, Composition) and not inner.has_spectrum:
             inner = inner.inner
         if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
             raise ValueError(
@@ -124,7 +124,7 @@ class RandomMaclaurin(FeatureMap):
         kernel, base = canonical(self.kernel_), float(self.base)
         series = kernel_series(kernel, base)
         series = series if self.max_degree is None else series[: self.max_degree + 1]
-        return series if kernel.is_shift_invariant else np.where(degree_law(series, base) > 0, series, 0.0)
+        return series if kernel.has_spectrum else np.where(degree_law(series, base) > 0, series, 0.0)
 
     def _exact_degrees(self, n_features: int) -> tuple[int, ...]:
         series, left = self._series(), self.n_components_
@@ -150,7 +150,7 @@ class RandomMaclaurin(FeatureMap):
     def _fourier_kernel(self) -> Composition | None:
         """The random part where it is shift-invariant and frequencies add up."""
         kernel, series = canonical(self.kernel_), self._random_series()
-        if not isinstance(kernel, Composition) or not kernel.is_shift_invariant or not series.any():
+        if not isinstance(kernel, Composition) or not kernel.has_spectrum or not series.any():
             return None
         return Maclaurin(tuple(series.tolist())).of(kernel.inner)
 
@@ -177,7 +177,10 @@ class RandomMaclaurin(FeatureMap):
         if isinstance(params.random, RandomProducts):
             random = random_products(params.random, X)
         else:
-            random = paired_features(params.random, X, self._random_width(exact, X.shape[1]))
+            random = fourier_features(
+                params.random, self.kernel_.coordinates(double(X)), self._random_width(exact, X.shape[1])
+            )
+            random = namespace(X).astype(random, X.dtype)
         return namespace(X).concat([*features, random * params.random_scale], axis=1)
 
     def _counts(self, random: RandomProducts) -> dict[int, int]:
@@ -196,8 +199,7 @@ class RandomMaclaurin(FeatureMap):
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         width, fourier = self._random_width(self.exact_degrees_, X.shape[1]), self._fourier_kernel()
         if fourier is not None:
-            value, doubled = (fourier(c * X, c * Y) / fourier.amplitude for c in (1.0, 2.0))
-            return fourier.amplitude**2 * paired_variance(value, doubled, width)
+            return fourier_variance(fourier, X, Y, width)
         kernel, series, base = canonical(self.kernel_), self._random_series(), float(self.base)
         inner = argument(kernel)
         t = pair_moments(X, Y).t if inner is None else inner(X, Y)

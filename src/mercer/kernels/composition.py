@@ -1,0 +1,166 @@
+"""Kernels over kernels: a function of another kernel's value, or of its distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._array import Array, to_numpy
+from .._random import Stream
+from ._base import Kernel
+from .algebra import Product, Scaled, Sum, check_kernel
+
+SERIES_LENGTHS = (512, 4096, 32768)
+"""How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
+
+
+def _bracketed(outer: Kernel) -> str:
+    return f"({outer!r})" if isinstance(outer, Sum | Product | Scaled) else repr(outer)
+
+
+def _check_numbers(outer: Kernel) -> None:
+    try:
+        outer.check_resolved()
+    except ValueError as error:
+        message = f"{outer!r} of a composition sees kernel values, not rows: give its bandwidth as a number"
+        raise ValueError(message) from error
+
+
+@dataclass(frozen=True, repr=False)
+class Composition(Kernel):
+    """k(x, y) = f(inner(x, y)) for a dot-product kernel f(<x, y>); made by ``outer.of(inner)``.
+
+    >>> from mercer.kernels import Gaussian, Polynomial
+    >>> Polynomial(2, coef0=1.0).of(Gaussian(0.5))
+    Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
+    """
+
+    outer: Kernel
+    inner: Kernel
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.outer, Kernel) or not self.outer.is_dot_product:
+            raise TypeError(f"only a dot-product kernel can be composed over another, found {self.outer!r}")
+        check_kernel("inner", self.inner)
+        _check_numbers(self.outer)
+
+    def __repr__(self) -> str:
+        return f"{_bracketed(self.outer)}.of({self.inner!r})"
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.outer.value(self.inner._block(X, Y))
+
+    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+        return self.outer.value(self.inner._diagonal(X))
+
+    def check_rows(self, X: Any) -> None:
+        self.inner.check_rows(X)
+        if np.isfinite(self.outer.radius):
+            with np.errstate(over="ignore", invalid="ignore"):
+                diagonal = self.inner._diagonal(to_numpy(X).astype(np.float64))
+            self.outer.check_arguments(diagonal, "inner kernel value")
+
+    @property
+    def is_shift_invariant(self) -> bool:
+        return self.inner.is_shift_invariant
+
+    @property
+    def has_spectrum(self) -> bool:
+        return self.inner.has_spectrum
+
+    @property
+    def is_rotation_invariant(self) -> bool:
+        return self.inner.is_rotation_invariant
+
+    def coordinates(self, X: Array) -> Array:
+        return self.inner.coordinates(X)
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.outer.value(self.inner.spectral_block(X, Y))
+
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.outer.value(self.inner.radial(squares))
+
+    @property
+    def amplitude(self) -> float:
+        top = np.array([self.inner.amplitude])
+        self.outer.check_arguments(top, "inner kernel value")
+        return float(self.outer.value(top)[0])
+
+    def _weights(self) -> NDArray[np.float64]:
+        """What every degree of the outer series contributes to the amplitude."""
+        end = self.outer.max_degree
+        for length in SERIES_LENGTHS if end is None else (end + 1,):
+            series = self.outer.series(length)
+            with np.errstate(over="ignore", invalid="ignore"):
+                weights = np.where(series > 0, series * self.inner.amplitude ** np.arange(length), 0.0)
+            if np.isclose(weights.sum(), self.amplitude, rtol=1e-6, atol=0.0):
+                return weights
+        raise ValueError(f"the terms of {self!r} do not add up to its value at 0: scale the inner kernel down")
+
+    def series_length(self) -> int:
+        """How many degrees of the outer series make up the amplitude."""
+        return len(self._weights())
+
+    # A frequency of f(k) is the sum of N frequencies of k, N drawn with the weight of its degree.
+
+    def _terms(self, rng: Stream, count: int) -> sp.csr_array:
+        """One row of N ones for every frequency, side by side: what adds up the inner kernel's draws."""
+        ends = np.concatenate([[0], np.cumsum(rng.child("terms").categories(self._weights(), count))])
+        total = int(ends[-1])
+        return sp.csr_array((np.ones(total), np.arange(total), ends), shape=(count, total))
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        terms = self._terms(rng, count)
+        return terms @ self.inner.frequencies(rng.child("inner"), terms.shape[1], n_features)
+
+    def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
+        terms = self._terms(rng, count)
+        return np.sqrt(terms @ self.inner.scales(rng.child("inner"), terms.shape[1]) ** 2)
+
+    def spectral_dimension(self, n_features: int) -> int:
+        raise ValueError(f"a frequency of {self!r} is a sum of any number of others: no fixed set of uniforms makes it")
+
+    def spectral_moment(self, n_features: int) -> float:
+        weights = self._weights()
+        terms = float(weights @ np.arange(len(weights)) / weights.sum())
+        return terms * self.inner.spectral_moment(n_features) if terms > 0 else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class DistanceComposition(Kernel):
+    """k(x, y) = g(inner(x, x) + inner(y, y) - 2 inner(x, y)) for a kernel g(||x - y||^2).
+
+    Made by ``outer.of_distance(inner)``: the outer kernel between the features of the inner one. Over an additive
+    kernel it is a generalised RBF kernel for histograms.
+
+    >>> from mercer.kernels import Gaussian, Polynomial
+    >>> Gaussian(0.5).of_distance(Polynomial(2))
+    Gaussian(gamma=0.5).of_distance(Polynomial(degree=2, gamma=1.0, coef0=0.0))
+    """
+
+    outer: Kernel
+    inner: Kernel
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.outer, Kernel) or not self.outer.is_rotation_invariant:
+            raise TypeError(f"only a function of ||x - y|| can take another kernel's distance, found {self.outer!r}")
+        check_kernel("inner", self.inner)
+        _check_numbers(self.outer)
+
+    def __repr__(self) -> str:
+        return f"{_bracketed(self.outer)}.of_distance({self.inner!r})"
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        norms = self.inner._diagonal(X)[:, None] + self.inner._diagonal(Y)[None, :]
+        return self.outer.radial(np.maximum(norms - 2.0 * self.inner._block(X, Y), 0.0))
+
+    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+        return self.outer.radial(np.zeros(X.shape[0]))
+
+    def check_rows(self, X: Any) -> None:
+        self.inner.check_rows(X)

@@ -1,0 +1,90 @@
+"""The skewed kernels of histograms: shift-invariant in log(x + c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._array import Array, namespace, to_numpy
+from .._checks import check_positive
+from .._random import Stream
+from ._base import Kernel
+from ._families import column_product, manhattan_distances
+
+
+@dataclass(frozen=True, repr=False)
+class _Skewed(Kernel):
+    """A shift-invariant kernel of log(x_i + c), defined where every x_i > -c."""
+
+    skewedness: float = 1.0
+
+    has_spectrum = True
+
+    def __post_init__(self) -> None:
+        check_positive("skewedness", self.skewedness)
+
+    @property
+    def amplitude(self) -> float:
+        return 1.0
+
+    def coordinates(self, X: Array) -> Array:
+        # log(x + c) less log c, which no difference sees: zeros stay zeros, and sparse rows sparse.
+        shifted = X * (1.0 / self.skewedness)
+        return shifted.log1p() if sp.issparse(X) else namespace(X).log1p(shifted)
+
+    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.spectral_block(self.coordinates(X), self.coordinates(Y))
+
+    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+        return np.ones(X.shape[0])
+
+    def check_rows(self, X: Any) -> None:
+        X = to_numpy(X)
+        values = X.data if sp.issparse(X) else X
+        # As coordinates computes it, so that an entry just above -c does not become the logarithm of 0.
+        outside = ~(values * (1.0 / self.skewedness) > -1.0)
+        if outside.any():
+            place = np.argwhere(outside)[0]
+            row, column = (X.tocoo().row[place[0]], X.indices[place[0]]) if sp.issparse(X) else place
+            found = f"row {row}, column {column} has {values[tuple(place)]:g}"
+            raise ValueError(f"{self!r} needs entries above {-self.skewedness:g}; {found}")
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        return self.quantiles(rng.uniforms((count, n_features)), n_features)
+
+    def spectral_dimension(self, n_features: int) -> int:
+        return n_features
+
+
+@dataclass(frozen=True, repr=False)
+class SkewedChi2(_Skewed):
+    """k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c) for entries above -c, c the skewedness."""
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return 1.0 / column_product(lambda delta: np.cosh(delta / 2.0), X, Y)
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        # Each coordinate has the density sech(pi w).
+        return np.log(np.tan(np.pi / 2.0 * points)) / np.pi
+
+    def spectral_moment(self, n_features: int) -> float:
+        return n_features / 4.0
+
+
+@dataclass(frozen=True, repr=False)
+class SkewedIntersection(_Skewed):
+    """k(x, y) = prod min(x_i + c, y_i + c) / sqrt((x_i + c)(y_i + c)) for entries above -c, c the skewedness."""
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return np.exp(-0.5 * manhattan_distances(X, Y))
+
+    def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
+        # Each coordinate is Cauchy with scale 1/2.
+        return 0.5 * np.tan(np.pi * (points - 0.5))
+
+    def spectral_moment(self, n_features: int) -> float:
+        return np.inf

@@ -1,0 +1,86 @@
+"""Fastfood: Gaussian frequencies out of signs, a permutation and a diagonal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, dense, hadamard, namespace, pad
+from .._random import Stream
+from ._fourier import RotationInvariantMap, draw_offsets, draw_radii
+from .complex_sketch import padded_width
+
+
+class FastfoodParameters(NamedTuple):
+    """Signs, a permutation and a direction for every block; the lengths of the frequencies; the last offset."""
+
+    signs: NDArray[np.int8]
+    orders: NDArray[np.int32]
+    directions: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    offset: NDArray[np.float64]
+
+    @property
+    def keeps_precision(self) -> bool:
+        """Phases are computed in float64, as for every Fourier map."""
+        return True
+
+
+class Fastfood(RotationInvariantMap):
+    r"""Random Fourier features in O(D log d) a row, unbiased, from two Walsh-Hadamard transforms a block.
+
+    The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
+    lower; this one is for comparisons, and where even a bias of 0.001 is too much.
+
+    Blocks of d' frequencies are the rows of :math:`S H G P H B / \sqrt{d'}` on the row padded to the power of two d':
+    signs B, a permutation P, a random unit vector G on the diagonal, and independent lengths S from the law of the
+    kernel's frequencies in d' dimensions. Each row is exactly such a frequency; rows of one block are dependent.
+
+    Parameters
+    ----------
+    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
+    n_components : the width of the output
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    References
+    ----------
+    Le, Sarlos and Smola, Fastfood: approximating kernel expansions in loglinear time, ICML 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Fastfood
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(10, 100))
+    >>> Fastfood(Gaussian("scale"), n_components=512, random_state=0).fit_transform(X).shape
+    (10, 512)
+    """
+
+    def _draw(self, rng: Stream, rows: Any) -> FastfoodParameters:
+        count, width = self._n_frequencies, padded_width(rows.n_features)
+        blocks = -(-count // width)
+        normals = rng.child("directions").normals((blocks, width))
+        return FastfoodParameters(
+            rng.child("signs").signs((blocks, width)),
+            np.stack([rng.child("orders", block).permutation(width) for block in range(blocks)]),
+            normals / np.linalg.norm(normals, axis=1, keepdims=True),
+            draw_radii(self.kernel_, rng, count, width),
+            draw_offsets(rng, 1),
+        )
+
+    def _phases(self, params: FastfoodParameters, X: Array) -> Array:
+        xp = namespace(X)
+        width, count = params.signs.shape[1], params.radii.shape[0]
+        padded = pad(dense(X), width)
+        blocks = []
+        for block in range(params.signs.shape[0]):
+            turned = hadamard(padded * xp.astype(params.signs[block], padded.dtype))
+            turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
+            blocks.append(turned[:, : count - block * width])
+        return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
+
+    def _scratch(self, n_features: int) -> int:
+        return super()._scratch(n_features) + 3 * padded_width(n_features)

@@ -1,0 +1,84 @@
+"""OrthogonalFourier: frequencies that are orthogonal within blocks."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import Stream
+from ..kernels import Gaussian, Kernel
+from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii
+
+
+def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
+    """Unit vectors, one a row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    blocks = []
+    for start in range(0, count, dimension):
+        rows = min(dimension, count - start)
+        # The signs make it Gram-Schmidt: each direction is uniform, and depends on the normals before it alone.
+        Q, R = np.linalg.qr(rng.child(start // dimension).normals((rows, dimension)).T)
+        blocks.append((Q * np.sign(np.diag(R))).T)
+    return np.concatenate(blocks)
+
+
+class OrthogonalFourier(RotationInvariantMap):
+    r"""Random Fourier features whose frequencies are orthogonal within blocks.
+
+    The map to begin with for Gaussian and Matern kernels on dense rows of up to a few thousand columns: unbiased, and
+    with a lower error than :class:`RandomFourier` at the same width wherever two rows are similar (for the Gaussian
+    kernel about a quarter of the variance at :math:`\sqrt{2\gamma}\,\|x - y\| = 1`, no gain beyond 3). For wider rows
+    :class:`StructuredFourier` draws almost the same features without storing a matrix.
+
+    Blocks of d directions are uniformly random orthogonal matrices; each is stretched to a length drawn independently
+    from the law that the kernel's frequencies have. (Constant lengths, which some implementations use, leave a bias
+    that no number of features removes.)
+
+    Parameters
+    ----------
+    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
+    n_components : the width of the output
+    coupled : bool
+        Couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may be higher
+        for far ones where there are only two or three columns.
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    References
+    ----------
+    Yu, Suresh, Choromanski, Holtmann-Rice and Kumar, Orthogonal random features, NIPS 2016; Reid, Markou, Choromanski,
+    Turner and Weller, Variance-reducing couplings for random features, ICLR 2025.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OrthogonalFourier, RandomFourier, kernel_error
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).normal(size=(100, 20))
+    >>> errors = [
+    ...     kernel_error(make(Gaussian("median"), n_components=512, random_state=0).fit(X), X).relative
+    ...     for make in (OrthogonalFourier, RandomFourier)
+    ... ]
+    >>> errors[0] < 0.8 * errors[1]
+    True
+    """
+
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"coupled": (True, False)}
+
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        coupled: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.coupled = coupled
+
+    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
+        count, dimension = self._n_frequencies, rows.n_features
+        radii = draw_radii(self.kernel_, rng, count, dimension, self.coupled)
+        directions = orthogonal_directions(rng.child("directions"), count, dimension)
+        return Frequencies(radii[:, None] * directions, draw_offsets(rng, 1))

@@ -1,0 +1,69 @@
+"""QuasiFourier: frequencies from points that fill the cube evenly."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from .._random import Stream
+from ..kernels import Gaussian, Kernel
+from . import _sequences
+from ._fourier import FourierMap, Frequencies, draw_offsets
+
+
+class QuasiFourier(FourierMap):
+    r"""Fourier features at quasi-Monte-Carlo frequencies: unbiased, with an error that falls faster than the root of D.
+
+    The best plain map for rows of up to about 50 columns, and for kernels that :class:`OrthogonalFourier` cannot
+    serve (Laplacian, Cauchy, the skewed ones); with hundreds of columns it gains nothing on :class:`RandomFourier`.
+
+    Scrambled Sobol or Halton points in the unit cube go through the inverse distribution functions of the kernel's
+    spectral law, one coordinate of the frequency after the other.
+
+    Parameters
+    ----------
+    kernel : a kernel with a spectral law, sums, products and multiples of such; not a composition
+    n_components : the width of the output; powers of two suit Sobol points best
+    sequence : "sobol" or "halton"
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    References
+    ----------
+    Yang, Sindhwani, Avron and Mahoney, Quasi-Monte Carlo feature maps for shift-invariant kernels, ICML 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import QuasiFourier, RandomFourier, kernel_error
+    >>> from mercer.kernels import Laplacian
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> errors = [
+    ...     kernel_error(make(Laplacian("median"), n_components=1024, random_state=0).fit(X), X).relative
+    ...     for make in (QuasiFourier, RandomFourier)
+    ... ]
+    >>> errors[0] < 0.8 * errors[1]
+    True
+    """
+
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"sequence": ("sobol", "halton")}
+
+    def __init__(
+        self,
+        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        sequence: Literal["sobol", "halton"] = "sobol",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.sequence = sequence
+
+    def _check_kernel(self, kernel: Kernel) -> None:
+        super()._check_kernel(kernel)
+        kernel.spectral_dimension(1)  # a composition refuses here, with the reason
+
+    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
+        kernel, n_features = self.kernel_, rows.n_features
+        draw = _sequences.sobol if self.sequence == "sobol" else _sequences.halton
+        points = draw(rng.child("points"), self._n_frequencies, kernel.spectral_dimension(n_features))
+        return Frequencies(kernel.quantiles(points, n_features), draw_offsets(rng, 1))
