@@ -7,11 +7,14 @@ and are far too large in practice. Only :func:`pham_pagh_variance` states a clai
 """
 
 from .chebyshev import norm_error, relative_error
+from .fourier import fourier_uniform_components, fourier_uniform_error
 from .hoeffding import hoeffding_count, hoeffding_error
 from .maclaurin import maclaurin_lipschitz, maclaurin_range, uniform_components, uniform_error
 from .tensor_sketch import pham_pagh_variance, sketch_range, tensor_sketch_components, tensor_sketch_variance
 
 __all__ = [
+    "fourier_uniform_components",
+    "fourier_uniform_error",
     "hoeffding_count",
     "hoeffding_error",
     "maclaurin_lipschitz",
