@@ -10,6 +10,7 @@ from .chebyshev import norm_error, relative_error
 from .fourier import fourier_uniform_components, fourier_uniform_error
 from .hoeffding import hoeffding_count, hoeffding_error
 from .maclaurin import maclaurin_lipschitz, maclaurin_range, uniform_components, uniform_error
+from .nystrom import nystrom_error, nystrom_landmarks
 from .tensor_sketch import pham_pagh_variance, sketch_range, tensor_sketch_components, tensor_sketch_variance
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "maclaurin_lipschitz",
     "maclaurin_range",
     "norm_error",
+    "nystrom_error",
+    "nystrom_landmarks",
     "pham_pagh_variance",
     "relative_error",
     "sketch_range",
