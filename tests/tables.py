@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import norm
 
 from mercer import (
+    AdditiveMap,
     ComplexSketch,
     Compressed,
     Fastfood,
@@ -34,9 +35,13 @@ from mercer import (
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Kernel,
     Laplacian,
     Linear,
@@ -78,10 +83,15 @@ class Row:
     width: Law = True
     "n_components_ is n_components"
     everywhere: Law = True
-    "defined on all of R^d, as scikit-learn's checks need"
+    "defined on all of R^d, or for all rows without negative values, as scikit-learn's checks need"
 
     def __call__(self, n_components: int = 64, **arguments: Any) -> FeatureMap:
         return self.make(self.kernel, n_components=n_components, **self.options, **arguments)
+
+    def sample(self, n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:
+        """Rows of the kernel's domain."""
+        X = sample_rows(n, d, seed)
+        return np.abs(X) if self.kernel.domain_is_non_negative else X
 
     @property
     def id(self) -> str:
@@ -123,6 +133,9 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+SAMPLED = "deterministic: samples of the spectrum give almost the kernel"
+STEPS = "the step between the frequencies changes with D"
+EVERY_COLUMN = "every column has the same number of features, which rounds D up"
 DEPENDENT = "frequencies depend on each other"
 SIGN_ROTATION = "signs are only nearly a random rotation"
 OFFSET = "only pairs have the same norm for every row"
@@ -130,6 +143,7 @@ ABOVE = "entries above -skewedness"
 SHARED = "both maps grow with the width"
 AT_LEAST_TWO = "one feature for each map at least"
 HASHED_FEATURES = "the features of a one-hot row are hashed together"
+SHRUNK = "a projection learned from rows shrinks the estimate"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -137,7 +151,9 @@ SEVERAL = {"one_hot": SEVERAL_DEGREES}
 TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": SEVERAL_DEGREES}
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
+TEFM = {"mean": SHRUNK, "unbiased": SHRUNK} | SQUEEZED | {"constant": SHRUNK}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+ADDITIVE = {"unbiased": SAMPLED, "constant": SAMPLED, "nested": STEPS, "one_hot": SAMPLED, "width": EVERY_COLUMN}
 QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
 SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
 BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
@@ -193,9 +209,14 @@ ROWS = [
     Row(TreeSketch, Linear(), **TREE),
     Row(TreeSketch, Polynomial(4), {"factor": 2}, **TREE),
     Row(TreeSketch, Polynomial(5, coef0=0.4), one_hot=AUGMENTED, **TREE),
+    Row(AdditiveMap, AdditiveChi2(), **ADDITIVE),
+    Row(AdditiveMap, 0.5 * Intersection(), **ADDITIVE),
+    Row(AdditiveMap, JensenShannon(), **ADDITIVE),
+    Row(AdditiveMap, 2.0 * Hellinger(), **(ADDITIVE | {"unbiased": True, "one_hot": True})),
     Row(compressed(TensorSketch), Polynomial(4), **SQUEEZED),
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
+    Row(compressed(AdditiveMap), AdditiveChi2(), {"factor": 2}, **(SQUEEZED | {"unbiased": SAMPLED})),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
     Row(RandomFourier, Gaussian(0.5)),
     Row(RandomFourier, Gaussian(0.5), {"form": "offset"}, one_hot=OFFSET),
@@ -228,6 +249,13 @@ ROWS = [
         **BOTH,
     ),
     Row(joined(Stack, RandomFourier, TaylorSketch), 0.5 * Cauchy(0.7) + Linear(), constant=LEARNED, **BOTH),
+    Row(joined(Stack, AdditiveMap, AdditiveMap), AdditiveChi2() + 0.5 * Hellinger(), **ADDITIVE),
+    Row(
+        joined(Stack, AdditiveMap, TensorSketch),
+        JensenShannon() + Polynomial(2),
+        **(ADDITIVE | {"nested": SHARED}),
+    ),
+    Row(joined(TensorProduct, AdditiveMap, HadamardSketch), Hellinger() * Linear(), {"factor": 1}, **TENSORED),
     Row(joined(TensorProduct, TaylorSketch, TaylorSketch), Linear() * (0.5 * Linear()), {"factor": None}, **TENSORED),
     Row(joined(TensorProduct, TensorSketch, TensorSketch), Polynomial(2) * Polynomial(2), **TENSORED),
     Row(
@@ -242,6 +270,9 @@ ROWS = [
         {"factor": None},
         **(TENSORED | {"unbiased": KEPT}),
     ),
+    Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
+    Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
+    Row(compressed(OrthogonalFourier), Gaussian(0.5), {"method": "tefm-s"}, **TEFM),
 ]
 
 
@@ -265,7 +296,7 @@ def estimates(row: Row, n_components: int, seeds: int = SEEDS, first: int = 0) -
 
 @cache
 def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
-    X = sample_rows()
+    X = ROWS[index].sample()
     fitted = ROWS[index](n_components, random_state=0).fit(X)
     rows = ArrayRows(X, Stream(0))
     grams = np.empty((seeds, len(X), len(X)))

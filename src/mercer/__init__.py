@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._versions import show_versions
     from .choose import feature_map
     from .maps import (
+        AdditiveMap,
         ComplexSketch,
         Compressed,
         Fastfood,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "AdditiveMap",
     "ComplexSketch",
     "Compressed",
     "Fastfood",

@@ -5,6 +5,7 @@ A map's ``_apply`` is written once, with the few operations below and whatever t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import array_api_compat.numpy as numpy_namespace
@@ -24,6 +25,11 @@ SIGN_ELEMENTS = 1 << 20
 def is_foreign(X: Any) -> bool:
     """Whether X lives in torch or CuPy, where scikit-learn's validation must not touch it."""
     return is_torch_array(X) or is_cupy_array(X)
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is one of SciPy's sparse matrices or arrays."""
+    return bool(sp.issparse(X))
 
 
 def namespace(X: Array) -> Any:
@@ -74,9 +80,56 @@ def double(X: Array) -> Array:
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 
+def canonical_csr(X: Any) -> Any:
+    """CSR rows with every column stored once and in order; a copy where they were not."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def spread(X: Any, features: Callable[[Array], Array]) -> Any:
+    """CSR rows in which every stored value is followed by others: the row of ``features`` that it has.
+
+    A column of X becomes as many neighbouring columns as there are features.
+    """
+    X = canonical_csr(X)
+    runs = features(X.data).astype(X.dtype)
+    length = runs.shape[1]
+    width = X.shape[1] * length
+    index = X.indices.dtype if max(width, runs.size) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
+    columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
+    starts = X.indptr.astype(index) * length
+    return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], width))
+
+
+def stack_sparse(parts: list[Any]) -> Any:
+    """CSR parts, one below the other."""
+    return sp.vstack(parts, format="csr")
+
+
+def first_overflow(Z: Array) -> int | None:
+    """The first row with a value that is not finite, if there is one."""
+    values = Z.data if sp.issparse(Z) else Z
+    finite = namespace(values).isfinite(values)
+    if bool(finite.all()):
+        return None
+    if sp.issparse(Z):
+        return int(np.searchsorted(Z.indptr, np.argmin(finite), side="right")) - 1
+    return int(np.argmin(to_numpy(finite).all(axis=1)))
+
+
 def dense(X: Array) -> Array:
     """A tile as a dense array."""
     return X.toarray() if sp.issparse(X) else X
+
+
+def stack_rows(parts: list[Array]) -> Array:
+    """The rows of several tiles, one below the other; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
 
 
 def product(X: Array, matrix: Array) -> Array:
@@ -118,10 +171,9 @@ def ones(X: Array, width: int) -> Array:
 
 
 def beside(left: Array, right: Array) -> Array:
-    """The columns of both tiles; CSR where both are, dense otherwise."""
-    if sp.issparse(left) and sp.issparse(right):
+    """The columns of two tiles, both dense or both CSR."""
+    if sp.issparse(left):
         return sp.hstack([left, right], format="csr")
-    left, right = dense(left), dense(right)
     return namespace(left).concat([left, right], axis=1)
 
 
@@ -191,5 +243,5 @@ def irfft(spectrum: Array, width: int) -> Array:
 def interleave(real: Array, imaginary: Array, width: int) -> Array:
     """Columns real_0, imaginary_0, real_1, ... cut to ``width``."""
     xp = namespace(real)
-    both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], -1))
+    both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], 2 * real.shape[1]))
     return both[:, :width]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._array import is_foreign, to_numpy
+from .kernels._families import inner_products
 from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22
@@ -44,14 +45,13 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         raise TypeError(
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
-    Z = np.asarray(to_numpy(map.transform(X)))
-    X = to_numpy(X) if sp.issparse(X) or is_foreign(X) else np.asarray(X)
+    Z, X = (to_numpy(M) if sp.issparse(M) or is_foreign(M) else np.asarray(M) for M in (map.transform(X), X))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
     squared_error = squared_kernel = maximum = 0.0
     for start in range(0, n, step):
         exact = map.kernel_(X[start : start + step], X).astype(np.float64)
-        error = Z[start : start + step].astype(np.float64) @ Z.T - exact
+        error = inner_products(Z[start : start + step].astype(np.float64), Z) - exact
         squared_error += float(np.vdot(error, error))
         squared_kernel += float(np.vdot(exact, exact))
         maximum = max(maximum, float(np.abs(error).max()))

@@ -37,7 +37,7 @@ PRODUCT_SKETCHES = [TensorSketch, HadamardSketch, ComplexSketch, TreeSketch]
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", obeying())
 def test_nan_and_infinity(row, bad):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(8, random_state=0).fit(X)
     X[3, 2] = bad
     for act in (sketch.transform, row(8).fit, sketch.variance, sketch.mean):
@@ -47,7 +47,7 @@ def test_nan_and_infinity(row, bad):
 
 @pytest.mark.parametrize("row", obeying())
 def test_another_width(row):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(8, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"X has 4 features, but \w+ is expecting 5 features"):
         sketch.transform(X[:, :4])
@@ -59,7 +59,7 @@ def test_number_of_components(row, n_components):
     if n_components is None and type(row(8)) is Stack:
         pytest.skip("the two maps then keep their own widths")
     with pytest.raises(ValueError, match="n_components must be a whole number of at least 1, found"):
-        row(n_components).fit(sample_rows())
+        row(n_components).fit(row.sample())
 
 
 @pytest.mark.parametrize("make", PRODUCT_SKETCHES)
@@ -139,7 +139,7 @@ def test_negative_coefficients():
         (ComplexSketch(projection="x"), "projection must be one of"),
         (TaylorSketch(split="left"), "split must be one of"),
         (Compressed(TensorSketch(), method="x"), "method must be one of"),
-        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1, found 0"),
+        (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1 or None, found 0"),
         (TreeSketch(factor=True), "factor must be a whole number of at least 1, found True"),
         (TensorProduct(TensorSketch(), TensorSketch(), factor=0), "factor must be a whole .* 1 or None, found 0"),
         (TensorProduct(TensorSketch(), TreeSketch(factor=0)), "factor must be a whole number of at least 1, found 0"),

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import (
+    AdditiveMap,
     ComplexSketch,
     Compressed,
     HadamardSketch,
@@ -17,8 +18,7 @@ from mercer import (
     TensorSketch,
     kernel_error,
 )
-from mercer._array import beside
-from mercer.kernels import Exponential, Gaussian, Linear, Polynomial, VovkInfinite
+from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Hellinger, Linear, Polynomial, VovkInfinite
 from mercer.maps._moments import pair_moments
 from mercer.maps.tensor_product import TensorParameters
 from mercer.maps.tensor_sketch import Hashes
@@ -125,15 +125,30 @@ def test_a_weight_is_a_root_in_the_features():
     np.testing.assert_allclose(weighted[:, 8:], 0.3 * plain[:, 8:], rtol=1e-14)
 
 
-def test_features_beside_each_other_are_sparse_where_both_are():
-    left, right = sp.random_array((4, 3), density=0.5, rng=0), np.ones((4, 2))
-    both = beside(sp.csr_array(left), sp.csr_array(right))
-    assert sp.issparse(both)
-    assert both.format == "csr"
-    expected = np.hstack([left.toarray(), right])
-    np.testing.assert_array_equal(both.toarray(), expected)
-    for pair in ((sp.csr_array(left), right), (left.toarray(), sp.csr_array(right)), (left.toarray(), right)):
-        np.testing.assert_array_equal(beside(*pair), expected)
+def test_features_are_sparse_where_those_of_both_are():
+    X = np.abs(sample_rows(300, 7))
+    X[X < 0.2] = 0.0
+    rows = sp.csr_array(X)
+    sparse = Stack(AdditiveMap(AdditiveChi2()), AdditiveMap(Hellinger()), n_components=40, random_state=0).fit(X)
+    Z = sparse.transform(rows)
+    assert sp.issparse(Z)
+    assert Z.format == "csr"
+    assert Z.nnz == rows.nnz * sparse.n_components_ // 7
+    np.testing.assert_allclose(Z.toarray(), sparse.transform(X), rtol=1e-12)
+    mixed = Stack(AdditiveMap(AdditiveChi2()), TensorSketch(), n_components=40, random_state=0).fit(X)
+    assert type(mixed.transform(rows)) is np.ndarray
+    nested = Stack(sparse, mixed, random_state=0).fit(X)
+    assert type(nested.transform(rows)) is np.ndarray
+    assert sp.issparse(Stack(sparse, sparse, random_state=0).fit(X).transform(rows))
+
+
+def test_a_product_takes_sparse_features():
+    X = np.abs(sample_rows(30, 7))
+    X[X < 0.2] = 0.0
+    product = TensorProduct(AdditiveMap(Hellinger()), TensorSketch(Linear()), n_components=16, random_state=0).fit(X)
+    features = product._features_of_both(product.parameters_, sp.csr_array(X))
+    assert [sp.issparse(Z) for Z in features] == [True, False]
+    np.testing.assert_allclose(product.transform(sp.csr_array(X)), product.transform(X), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("join", [Stack, TensorProduct])

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from .._checks import check_whole
 from ..kernels import Composition, Kernel, Polynomial, Product, Scaled, Sum, parse
+from ..kernels.additive import Additive
 from ..maps import (
+    AdditiveMap,
     FeatureMap,
     OrthogonalFourier,
     QuasiFourier,
@@ -18,6 +20,7 @@ from ..maps import (
     TensorProduct,
     TreeSketch,
 )
+from ..maps._base import without_weight
 from ..maps._two_maps import TwoMaps
 
 HIGH_DEGREE = 7
@@ -41,19 +44,20 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     is the one that was best or nearly so on most data; a map that knows the data can be better by far (``Nystrom`` and
     ``TaylorSketch`` for wide Gaussians, ``StructuredFourier`` for rows of many thousand columns).
 
-    ==================================== =================== ==========================================================
-    kernel                               map                 why
-    ==================================== =================== ==========================================================
-    a function of the distance alone     OrthogonalFourier   a lower error than random frequencies, at the same cost
-    another spectral law, in closed form QuasiFourier        evenly spread frequencies beat random ones
-    any other spectral law               RandomFourier       a composition's frequencies are random sums
-    homogeneous polynomial, degree >= 7  TreeSketch          its error grows slowly with the degree, on any rows
-    another dot-product kernel           TaylorSketch        low degrees exactly, the width where the data need it
-    f.of(k), k a dot-product kernel      RandomMaclaurin     random products of random products
-    a multiple of a sum or product       that of the inside  the weight moves to the terms, or to one factor
-    a sum                                Stack               both maps side by side, every term as wide as the others
-    a product                            TensorProduct       a sketch of all products of two features
-    ==================================== =================== ==========================================================
+    ==================================== ================== ===============================================================
+    kernel                               map                why
+    ==================================== ================== ===============================================================
+    additive, for histograms             AdditiveMap        deterministic, sparse for sparse rows, and the error falls fast
+    a function of the distance alone     OrthogonalFourier  a lower error than random frequencies, at the same cost
+    another spectral law, in closed form QuasiFourier       evenly spread frequencies beat random ones
+    any other spectral law               RandomFourier      a composition's frequencies are random sums
+    homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
+    another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
+    f.of(k), k a dot-product kernel      RandomMaclaurin    random products of random products
+    a multiple of a sum or product       that of the inside the weight moves to the terms, or to one factor
+    a sum                                Stack              both maps side by side, every term as wide as the others
+    a product                            TensorProduct      a sketch of all products of two features
+    ==================================== ================== ===============================================================
 
     Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
     the data. A product inside a product is as wide as what it is part of.
@@ -108,17 +112,13 @@ def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
     return isinstance(kernel, kind) or any(_contains(part, kind) for part in parts)
 
 
-def _without_weight(kernel: Any) -> Any:
-    return _without_weight(kernel.kernel) if isinstance(kernel, Scaled) else kernel
-
-
 def _is_high_power(kernel: Any) -> bool:
-    kernel = _without_weight(kernel)
+    kernel = without_weight(kernel)[1]
     return isinstance(kernel, Polynomial) and kernel.degree >= HIGH_DEGREE and kernel.coef0 == 0
 
 
 def _is_series_of_series(kernel: Any) -> bool:
-    kernel = _without_weight(kernel)
+    kernel = without_weight(kernel)[1]
     return isinstance(kernel, Composition) and (kernel.inner.is_dot_product or _is_series_of_series(kernel.inner))
 
 
@@ -178,6 +178,13 @@ def _no_wider_inside(map: FeatureMap) -> None:
 
 
 RULES = [
+    Rule(
+        "additive, for histograms",
+        lambda kernel: isinstance(without_weight(kernel)[1], Additive),
+        "AdditiveMap",
+        _maker(AdditiveMap),
+        "deterministic, sparse for sparse rows, and the error falls fast",
+    ),
     Rule(
         "a function of the distance alone",
         _rotates,

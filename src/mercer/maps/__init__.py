@@ -1,6 +1,7 @@
 """Feature maps: how a kernel is approximated."""
 
 from ._base import FeatureMap
+from .additive_map import AdditiveMap
 from .complex_sketch import ComplexSketch
 from .compressed import Compressed
 from .fastfood import Fastfood
@@ -17,6 +18,7 @@ from .tensor_sketch import TensorSketch
 from .tree_sketch import TreeSketch
 
 __all__ = [
+    "AdditiveMap",
     "ComplexSketch",
     "Compressed",
     "Fastfood",

@@ -14,14 +14,32 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import Array, check_foreign, is_foreign, namespace, send, to_numpy
+from .._array import (
+    Array,
+    check_foreign,
+    first_overflow,
+    is_foreign,
+    is_sparse,
+    namespace,
+    send,
+    stack_sparse,
+    to_numpy,
+)
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
-from ..kernels import Kernel
+from ..kernels import Kernel, Scaled
 from ..kernels._base import located
+
+
+def without_weight(kernel: Kernel) -> tuple[float, Any]:
+    """The factor in front of a kernel, and the kernel that it multiplies."""
+    weight = 1.0
+    while isinstance(kernel, Scaled):
+        weight, kernel = weight * float(kernel.weight), kernel.kernel
+    return weight, kernel
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -90,7 +108,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @abstractmethod
     def _apply(self, params: Any, X: Array) -> Array:
-        """The features of one tile of rows."""
+        """The features of one tile of rows, dense."""
+
+    def _apply_sparse(self, params: Any, X: Any) -> Any:
+        """The features of one CSR tile as CSR."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse features")
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         raise NotImplementedError(
@@ -101,6 +123,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         if self._bias:
             raise NotImplementedError(f"the mean of {type(self).__name__} is not known: {self._bias}")
         return self.kernel_(X, Y)
+
+    @property
+    def _keeps_sparse(self) -> bool:
+        """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them."""
+        return False
 
     @property
     def _paired(self) -> bool:
@@ -172,30 +199,50 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Returns
         -------
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
+            Dense, but for maps that say so.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
+        if is_sparse(X) and self._keeps_sparse:
+            return self._transform_sparse(send(self.parameters_, X), X)
         check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
-        params = send(self.parameters_, X)
-        rows = tile_rows(self._scratch(self.n_features_in_))
+        return self._features(self.parameters_, X, self.n_jobs)
+
+    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
+        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
+        params = send(params, X)
+        rows = tile_rows(self._scratch(X.shape[1]))
         if is_foreign(X):
-            parts = [self._tile(params, X, tile) for tile in tiles(X.shape[0], rows)]
+            parts = [self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)]
             return namespace(X).concat(parts, axis=0)
         Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(tile: slice) -> None:
-            Z[tile] = self._tile(params, X, tile)
+            Z[tile] = self._tile(params, X, tile, first_row)
 
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        run_tiles(fill, X.shape[0], rows, n_jobs)
         return Z
 
-    def _tile(self, params: Any, X: Array, tile: slice) -> Array:
+    def _transform_sparse(self, params: Any, X: Any) -> Any:
+        n_rows, n_features = X.shape
+        check_memory((X.nnz, self.n_components_ // n_features), X.dtype.itemsize, "the array of features")
+        # A tile holds what its stored entries need, not what its dense rows would.
+        rows = tile_rows(self._scratch(n_features) * X.nnz // (n_rows * n_features))
+        parts: dict[int, Any] = {}
+
+        def keep(tile: slice) -> None:
+            parts[tile.start] = self._tile(params, X, tile, sparse=True)
+
+        run_tiles(keep, n_rows, rows, self.n_jobs)
+        return stack_sparse([parts[start] for start in sorted(parts)])
+
+    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, sparse: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = self._apply(params, X[tile])
-        finite = namespace(Z).isfinite(Z)
-        if not bool(finite.all()):
-            row = tile.start + int(np.argmin(to_numpy(finite).all(axis=1)))
+            Z = (self._apply_sparse if sparse else self._apply)(params, X[tile])
+        row = first_overflow(Z)
+        if row is not None:
+            row += first_row + tile.start
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
         return Z
 
@@ -234,8 +281,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             )
         return X
 
+    @property
+    def domain_is_non_negative(self) -> bool:
+        """Whether the rows must have no negative values, as the kernel or a map inside this one may ask."""
+        parts = self.get_params(deep=False).values()
+        return any(part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.domain_is_non_negative
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -26,6 +26,7 @@ class Stack(TwoMaps):
     For sums of kernels that no one map serves, such as a Gaussian and a polynomial; longer sums are stacks of stacks.
     Where one map serves the sum (two dot-product kernels, two shift-invariant ones), that map is simpler and deals out
     its width by itself. Weights belong to the kernels: the map of ``0.3 * k`` has features times the root of 0.3.
+    Sparse rows have sparse features where they have under both maps.
 
     With independent parameters, :math:`\langle Z(x), Z(y)\rangle` is the sum of both estimates; means and variances
     add. Widths are for the caller to say, since errors add as :math:`a^2/D_1 + b^2/D_2`, with a and b the deviations of
@@ -89,6 +90,13 @@ class Stack(TwoMaps):
 
     def _apply(self, params: StackParameters, X: Array) -> Array:
         return beside(self.left_._apply(params.left, X), self.right_._apply(params.right, X))
+
+    @property
+    def _keeps_sparse(self) -> bool:
+        return self.left_._keeps_sparse and self.right_._keeps_sparse
+
+    def _apply_sparse(self, params: StackParameters, X: Any) -> Any:
+        return beside(self.left_._apply_sparse(params.left, X), self.right_._apply_sparse(params.right, X))
 
     def _mean(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.left_._mean(params.left, X, Y) + self.right_._mean(params.right, X, Y)
