@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._array import is_foreign, to_numpy
+from ._array import to_numpy
 from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22
@@ -28,7 +27,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     Parameters
     ----------
     map : a fitted FeatureMap
-    X : dense or CSR matrix
+    X : dense or CSR matrix, or what else the map was fitted on; of a precomputed kernel the square matrix of its fit
 
     Examples
     --------
@@ -45,7 +44,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
     Z = np.asarray(to_numpy(map.transform(X)))
-    X = to_numpy(X) if sp.issparse(X) or is_foreign(X) else np.asarray(X)
+    X = to_numpy(map._validated(X, reset=False))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
     squared_error = squared_kernel = maximum = 0.0

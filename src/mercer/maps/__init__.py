@@ -4,6 +4,7 @@ from ._base import FeatureMap
 from .complex_sketch import ComplexSketch
 from .compressed import Compressed
 from .hadamard_sketch import HadamardSketch
+from .nystrom import Nystrom
 from .random_maclaurin import RandomMaclaurin
 from .taylor_sketch import TaylorSketch
 from .tensor_sketch import TensorSketch
@@ -14,6 +15,7 @@ __all__ = [
     "Compressed",
     "FeatureMap",
     "HadamardSketch",
+    "Nystrom",
     "RandomMaclaurin",
     "TaylorSketch",
     "TensorSketch",

@@ -93,8 +93,12 @@ class Compressed(FeatureMap):
         return CraftParameters(
             self.map_._draw(rng.child("map"), rows),
             rng.child("signs").signs((width,)),
-            rng.child("outputs").permutation(padded_width(width))[: self.n_components_],
+            rng.child("outputs").permutation(self._padded(width))[: self.n_components_],
         )
+
+    def _padded(self, width: int) -> int:
+        """The width of the transform: that of the output where few rows made the inner map narrower."""
+        return padded_width(max(width, self.n_components_))
 
     def _adopt(self, params: CraftParameters, n_features: int) -> None:
         super()._adopt(params, n_features)
@@ -103,7 +107,7 @@ class Compressed(FeatureMap):
     def _apply(self, params: CraftParameters, X: Array) -> Array:
         xp = namespace(X)
         up = self.map_._apply(params.map, X)
-        turned = hadamard(pad(up * xp.astype(params.signs, up.dtype), padded_width(up.shape[1])))
+        turned = hadamard(pad(up * xp.astype(params.signs, up.dtype), self._padded(up.shape[1])))
         return xp.take(turned, params.outputs, axis=1) / math.sqrt(self.n_components_)
 
     def fold(self, coef: Any) -> NDArray[Any]:
@@ -120,9 +124,8 @@ class Compressed(FeatureMap):
         coef, params = np.asarray(coef), self.parameters_
         if coef.ndim == 0 or coef.shape[-1] != self.n_components_:
             raise ValueError(f"coef must end in an axis of {self.n_components_} coefficients, found shape {coef.shape}")
-        scattered = np.zeros(
-            (*coef.shape[:-1], padded_width(len(params.signs))), dtype=np.result_type(coef, np.float32)
-        )
+        size = self._padded(len(params.signs))
+        scattered = np.zeros((*coef.shape[:-1], size), dtype=np.result_type(coef, np.float32))
         scattered[..., params.outputs] = coef
         return hadamard(scattered)[..., : len(params.signs)] * params.signs / math.sqrt(self.n_components_)
 
@@ -130,4 +133,4 @@ class Compressed(FeatureMap):
         return self.map_._mean(params.map, X, Y)
 
     def _scratch(self, n_features: int) -> int:
-        return self.map_._scratch(n_features) + 3 * padded_width(self.map_.n_components_)
+        return self.map_._scratch(n_features) + 3 * self._padded(self.map_.n_components_)
