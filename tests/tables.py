@@ -19,6 +19,7 @@ from mercer import (
     Compressed,
     FeatureMap,
     HadamardSketch,
+    Nystrom,
     RandomMaclaurin,
     TaylorSketch,
     TensorSketch,
@@ -102,6 +103,8 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+CHOSEN = "landmarks are chosen from the rows"
+FEW_ROWS = "no more columns than rows"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -110,6 +113,7 @@ TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": S
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+NYSTROM = {"mean": CHOSEN, "unbiased": CHOSEN, "variance": CHOSEN, "constant": CHOSEN, "nested": CHOSEN}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -165,6 +169,12 @@ ROWS = [
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(Nystrom, Gaussian(2.0), width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Gaussian(2.0), {"landmarks": "rpcholesky"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Polynomial(3, gamma=2.0, coef0=0.4), {"landmarks": "leverage"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Matern(1.5, length_scale=0.8), {"landmarks": "kmeans"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Laplacian(2.0) + 0.5 * Linear(), {"max_rows": 40}, width=FEW_ROWS, **NYSTROM),
+    Row(compressed(Nystrom), Gaussian(2.0), {"factor": 2}, one_hot=PROJECTED, **NYSTROM),
 ]
 
 

@@ -30,6 +30,7 @@ Indices = NDArray[np.int64]
 
 BLOCK_ROWS = 1024
 LLOYD_STEPS = 20
+LANDMARKS_A_DIRECTION = 8
 SMALLEST_RIDGE = 1e-9
 """The ridge of leverage scores is at least this fraction of the mean of k(x, x), so that no score is rounding."""
 
@@ -110,8 +111,8 @@ def leverage(rng: Stream, candidates: Candidates, count: int) -> Indices:
 def leverage_scores(candidates: Candidates, count: int) -> Vector:
     """phi' (Phi' Phi + ridge)^-1 phi + (k(x, x) - ||phi||^2) / ridge from a pilot map on ``count`` uniform landmarks.
 
-    The ridge is what the largest count / 2 eigenvalues leave of the trace, over count / 2: of as many landmarks as
-    are to be drawn, half go to the directions that it does not drown.
+    The ridge is what the largest ``count`` / 8 eigenvalues leave of the trace, over their number: directions that it
+    drowns are not worth a landmark of their own, and each of the others gets several.
     """
     numbers = candidates.rows.choose(count)
     pilot = np.searchsorted(candidates.numbers, numbers)
@@ -119,9 +120,9 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     features = features @ whitening(features[pilot], np.finfo(np.float64).eps, count)
     left = explained(candidates.diagonal - np.einsum("ij,ij->i", features, features), candidates.diagonal)
     values, vectors = np.linalg.eigh(features.T @ features)
-    half = -(-count // 2)
-    tail = float(left.sum()) + float(values[:-half].sum())
-    ridge = max(tail / half, SMALLEST_RIDGE * float(np.abs(candidates.diagonal).mean()))
+    leading = -(-count // LANDMARKS_A_DIRECTION)
+    tail = float(left.sum()) + float(values[:-leading].sum())
+    ridge = max(tail / leading, SMALLEST_RIDGE * float(np.abs(candidates.diagonal).mean()))
     if ridge == 0.0:
         return np.zeros(len(candidates))
     turned = features @ vectors

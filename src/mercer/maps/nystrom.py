@@ -73,8 +73,8 @@ class Nystrom(FeatureMap):
 
     ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
     ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
-    uniform ones miss; so does ``"leverage"``, by scores from a uniform pilot map with the ridge that as many landmarks
-    can resolve. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
+    uniform ones miss; so does ``"leverage"``, by scores from a uniform pilot map, with what its first n_components / 8
+    eigenvalues leave of the trace, divided by their number, as the ridge. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
 
     Parameters
     ----------
