@@ -80,10 +80,11 @@ def _items(X: Any) -> Any:
 
 def is_matrix(X: Any) -> bool:
     """Whether these are rows of numbers, rather than a sequence of objects of any kind."""
-    if sp.issparse(X) or is_foreign(X) or getattr(X, "ndim", None) == 2:
+    if sp.issparse(X) or is_foreign(X):
         return True
-    numbers = isinstance(X, list | tuple) and len(X) > 0 and not isinstance(X[0], str | bytes) and np.ndim(X[0]) == 1
-    if not numbers:
+    if hasattr(X, "__array__"):
+        return np.asarray(X).ndim == 2
+    if not isinstance(X, list | tuple) or len(X) == 0 or not isinstance(X[0], list | tuple | np.ndarray):
         return False
     try:
         array = np.asarray(X)

@@ -12,8 +12,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from .._array import dense, double
+from .._array import dense, double, squares
 from .._checks import is_whole
+from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tiles
 from ..kernels import Kernel
@@ -21,7 +22,7 @@ from ..kernels._base import check_matrix
 from ..kernels._families import with_short_indices
 from ._allotment import rounded
 from ._blackbox import Precomputed
-from ._rpcholesky import explained
+from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
 from ._whitening import whitening
 
 Vector = NDArray[np.float64]
@@ -40,16 +41,23 @@ def kernel_block(kernel: Any, X: Any, landmarks: Any) -> Matrix:
     return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
+def kernel_epsilon(kernel: Any, rows: Any) -> float:
+    """The relative rounding of kernel values: that of float64, or of the matrix where it was computed by others."""
+    return float(np.finfo(rows.dtype if isinstance(kernel, Precomputed) else np.float64).eps)
+
+
 class Candidates:
     """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece."""
 
     def __init__(self, kernel: Any, rows: Any, count: int):
         self.kernel = kernel
         self.rows = rows
+        self.epsilon = kernel_epsilon(kernel, rows)
         self.numbers: Indices = rows.choose(count)
         # A precomputed matrix has a row for every column: its rows are read when they are needed.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
         self.diagonal = self._diagonal()
+        self._noise = max(NOISE, 64.0 * self.epsilon)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -74,6 +82,15 @@ class Candidates:
     def block(self, places: Indices) -> Matrix:
         """The rows and columns of the kernel matrix at these places."""
         return kernel_block(self.kernel, self.sample(places), self.landmarks(places))
+
+    def unexplained(self, lengths: Vector, places: slice = slice(None)) -> Vector:
+        """k(x, x) - ||phi(x)||^2 of the candidates at these places, 0 where that is rounding."""
+        diagonal = self.diagonal[places]
+        return explained(diagonal - lengths, diagonal, self._noise)
+
+    def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
+        """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
+        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
 
     def _diagonal(self) -> Vector:
         values = np.empty(len(self))
@@ -117,8 +134,8 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     numbers = candidates.rows.choose(count)
     pilot = np.searchsorted(candidates.numbers, numbers)
     features = candidates.columns(pilot)
-    features = features @ whitening(features[pilot], np.finfo(np.float64).eps, count)
-    left = explained(candidates.diagonal - np.einsum("ij,ij->i", features, features), candidates.diagonal)
+    features = features @ whitening(features[pilot], candidates.epsilon, count)
+    left = candidates.unexplained(squares(features))
     values, vectors = np.linalg.eigh(features.T @ features)
     leading = -(-count // LANDMARKS_A_DIRECTION)
     tail = float(left.sum()) + float(values[:-leading].sum())
@@ -133,11 +150,12 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
 def kmeans(X: Any, start: Any) -> Any:
     """The centres of Lloyd's algorithm on rows X, from these rows."""
     X, start = (with_short_indices(double(M)) for M in (X, start))
+    check_memory(start.shape, 8, "the cluster centres")
     # From given centres it draws nothing; on one thread its sums do not depend on how many there are.
-    model = KMeans(len(dense(start)), init=dense(start), n_init=1, max_iter=LLOYD_STEPS, algorithm="lloyd")
+    model = KMeans(start.shape[0], init=dense(start), n_init=1, max_iter=LLOYD_STEPS, algorithm="lloyd")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
-        centres = model.fit(X).cluster_centers_
+        centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
     return sp.csr_array(centres) if sp.issparse(X) else centres
 
 

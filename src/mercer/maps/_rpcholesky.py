@@ -30,9 +30,9 @@ class Pivots(NamedTuple):
     trace: float
 
 
-def explained(residual: Vector, diagonal: Vector) -> Vector:
+def explained(residual: Vector, diagonal: Vector, noise: float = NOISE) -> Vector:
     """The residual diagonal with 0 for what is rounding."""
-    return np.where(residual > NOISE * np.abs(diagonal), residual, 0.0)
+    return np.where(residual > noise * np.abs(diagonal), residual, 0.0)
 
 
 def rpcholesky(
@@ -42,6 +42,7 @@ def rpcholesky(
     block: Callable[[Indices], Matrix],
     count: int,
     tol: float = 0.0,
+    noise: float = NOISE,
 ) -> Pivots:
     """At most ``count`` pivots; fewer where the residual trace falls to ``tol`` times the trace, or to rounding.
 
@@ -57,6 +58,7 @@ def rpcholesky(
     block : its rows and columns at these indices
     count : the most pivots
     tol : the residual trace, relative to the trace, at which to stop
+    noise : the residual, relative to the diagonal, that is rounding
 
     References
     ----------
@@ -66,7 +68,7 @@ def rpcholesky(
     """
     check_memory((count, len(diagonal)), 8, "the factor of the kernel matrix")
     factor = np.empty((count, len(diagonal)))
-    residual, floor = explained(diagonal, diagonal), NOISE * np.abs(diagonal)
+    residual, floor = explained(diagonal, diagonal, noise), noise * np.abs(diagonal)
     enough = tol * float(residual.sum())
     pivots: list[int] = []
     trace, step = float(residual.sum()), 0
@@ -92,7 +94,7 @@ def rpcholesky(
         pivots += chosen[:needed].tolist()
         residual = residual - np.einsum("ij,ij->j", new[:needed], new[:needed])
         residual[pivots] = 0.0
-        residual = explained(residual, diagonal)
+        residual = explained(residual, diagonal, noise)
         trace = float(residual.sum())
     return Pivots(np.array(pivots, dtype=np.int64), trace)
 

@@ -17,8 +17,16 @@ from .._tiles import tile_rows, tiles
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap
 from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
-from ._landmarks import Candidates, as_landmarks, given_numbers, given_rows, kernel_block, kmeans, leverage
-from ._rpcholesky import explained, rpcholesky
+from ._landmarks import (
+    Candidates,
+    as_landmarks,
+    given_numbers,
+    given_rows,
+    kernel_block,
+    kernel_epsilon,
+    kmeans,
+    leverage,
+)
 from ._whitening import check_symmetric, whitening
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
@@ -73,8 +81,9 @@ class Nystrom(FeatureMap):
 
     ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
     ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
-    uniform ones miss; so does ``"leverage"``, by scores from a uniform pilot map, with what its first n_components / 8
-    eigenvalues leave of the trace, divided by their number, as the ridge. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
+    uniform ones miss; its first landmarks are those of a smaller map. ``"leverage"`` draws by ridge leverage scores
+    from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
+    their number. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
 
     Parameters
     ----------
@@ -201,7 +210,9 @@ class Nystrom(FeatureMap):
             landmarks = as_objects(landmarks, "landmarks")
             if not all(is_whole(item) for item in landmarks):
                 return landmarks, none
-        elif sp.issparse(landmarks) or np.ndim(landmarks) != 1:
+        elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
+            raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
+        elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
             if isinstance(self.kernel_, Precomputed):
                 raise ValueError("landmarks of a precomputed kernel must be row numbers, found a matrix")
             landmarks = given_rows(landmarks, rows.n_features)
@@ -217,7 +228,7 @@ class Nystrom(FeatureMap):
         landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
         count = landmarks.shape[0]
         check_memory((count, count), 8, "the kernel matrix of the landmarks")
-        root = whitening(self._gram(landmarks, rows), self._epsilon(rows), self._most)
+        root = whitening(self._gram(landmarks, rows), candidates.epsilon, self._most)
         # A wrapper counts on the width that was specified; `fit` drops these columns again.
         root = pad(root, min(self._n_landmarks, self._most))
         params = NystromParameters(stored(landmarks), chosen, root, np.zeros(3))
@@ -233,11 +244,9 @@ class Nystrom(FeatureMap):
         elif self._by("leverage"):
             chosen = candidates.numbers[leverage(rng, candidates, count)]
         elif self._by("rpcholesky"):
-            found = rpcholesky(rng, candidates.diagonal, candidates.columns, candidates.block, count, float(self.tol))
-            chosen = candidates.numbers[found.pivots]
+            chosen = candidates.numbers[candidates.pivots(rng, count, float(self.tol)).pivots]
         else:
-            everything = slice(None)
-            return kmeans(candidates.sample(everything), rows.sample(count)), np.zeros(0, dtype=np.int64)
+            return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
         if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
             chosen = rows.choose(1)
         return as_landmarks(self.kernel_, rows, chosen), chosen
@@ -248,18 +257,14 @@ class Nystrom(FeatureMap):
             return self.kernel_(landmarks)
         left = rows.take(landmarks) if isinstance(self.kernel_, Precomputed) else landmarks
         name = "the kernel matrix" if isinstance(self.kernel_, Precomputed) else "the kernel"
-        return check_symmetric(kernel_block(self.kernel_, left, landmarks), self._epsilon(rows), name)
-
-    def _epsilon(self, rows: Any) -> float:
-        """The relative rounding of kernel values."""
-        return float(np.finfo(rows.dtype if isinstance(self.kernel_, Precomputed) else np.float64).eps)
+        return check_symmetric(kernel_block(self.kernel_, left, landmarks), kernel_epsilon(self.kernel_, rows), name)
 
     def _residual(self, params: NystromParameters, candidates: Candidates) -> NDArray[np.float64]:
         trace = 0.0
         for tile in tiles(len(candidates), tile_rows(self._scratch(candidates.rows.n_features))):
             X = candidates.sample(tile)
             lengths = squares(self._apply(params, X if X.dtype == object else double(X)))
-            trace += float(explained(candidates.diagonal[tile] - lengths, candidates.diagonal[tile]).sum())
+            trace += float(candidates.unexplained(lengths, tile).sum())
         return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
 
     def _apply(self, params: NystromParameters, X: Array) -> Array:
