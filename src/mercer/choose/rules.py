@@ -47,7 +47,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     ==================================== ================== ===============================================================
     kernel                               map                why
     ==================================== ================== ===============================================================
-    additive, for histograms             AdditiveMap        deterministic, sparse for sparse rows, and the error falls fast
+    additive, for histograms             AdditiveMap        exact but for a quickly falling error, and sparse
     a function of the distance alone     OrthogonalFourier  a lower error than random frequencies, at the same cost
     another spectral law, in closed form QuasiFourier       evenly spread frequencies beat random ones
     any other spectral law               RandomFourier      a composition's frequencies are random sums
@@ -89,10 +89,8 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     return _choose(kernel, int(n_components)).set_params(random_state=random_state)
 
 
-def _choose(kernel: Any, n_components: int) -> FeatureMap:
-    rule = next((rule for rule in RULES if rule.serves(kernel)), None)
-    if rule is None:
-        raise ValueError(f"no map serves {kernel!r}")
+def _choose(kernel: Kernel, n_components: int) -> FeatureMap:
+    rule = next(rule for rule in RULES if rule.serves(kernel))
     return rule.make(kernel, n_components)
 
 
@@ -183,7 +181,7 @@ RULES = [
         lambda kernel: isinstance(without_weight(kernel)[1], Additive),
         "AdditiveMap",
         _maker(AdditiveMap),
-        "deterministic, sparse for sparse rows, and the error falls fast",
+        "exact but for a quickly falling error, and sparse",
     ),
     Rule(
         "a function of the distance alone",
