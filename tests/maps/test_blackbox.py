@@ -16,10 +16,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from mercer import Compressed, Nystrom, kernel_error
 from mercer.kernels import Gaussian, Linear
 
-WORDS = """
+TEXT = """
     kernel kernels colonel journal eternal landmark landmarks benchmark bookmark feature features creature fracture
     matrix matrices metric symmetric trace traces tracer racer race sketch sketches sketched fetched stretched
-""".split()
+"""
+WORDS = TEXT.split()
 
 
 def spectrum(left, right, length=2):
