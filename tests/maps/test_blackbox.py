@@ -16,35 +16,11 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from mercer import Compressed, Nystrom, kernel_error
 from mercer.kernels import Gaussian, Linear
 
-WORDS = [
-    "kernel",
-    "kernels",
-    "colonel",
-    "journal",
-    "eternal",
-    "landmark",
-    "landmarks",
-    "benchmark",
-    "bookmark",
-    "feature",
-    "features",
-    "creature",
-    "fracture",
-    "matrix",
-    "matrices",
-    "metric",
-    "symmetric",
-    "trace",
-    "traces",
-    "tracer",
-    "racer",
-    "race",
-    "sketch",
-    "sketches",
-    "sketched",
-    "fetched",
-    "stretched",
-]
+TEXT = """
+    kernel kernels colonel journal eternal landmark landmarks benchmark bookmark feature features creature fracture
+    matrix matrices metric symmetric trace traces tracer racer race sketch sketches sketched fetched stretched
+"""
+WORDS = TEXT.split()
 
 
 def spectrum(left, right, length=2):
