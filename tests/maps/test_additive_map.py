@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.pipeline import make_pipeline
 
-from mercer import AdditiveMap, Compressed, TaylorSketch, TensorSketch, kernel_error
+from mercer import AdditiveMap, Compressed, TensorSketch, kernel_error
 from mercer._array import first_overflow
 from mercer.kernels import AdditiveChi2, Gaussian, Hellinger, Intersection, JensenShannon, Linear, Polynomial
 
@@ -277,24 +277,10 @@ def test_negative_values_in_torch():
         AdditiveMap().fit(abs(bad)).transform(bad)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "hint"),
-    [
-        (Gaussian(), "; TaylorSketch serves the Gaussian"),
-        (Linear(), "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"),
-        (AdditiveChi2() + Hellinger(), ""),
-    ],
-    ids=repr,
-)
-def test_other_kernels_are_refused(kernel, hint):
-    with pytest.raises(ValueError, match=r"AdditiveMap needs an additive kernel, found .*" + hint):
+@pytest.mark.parametrize("kernel", [Gaussian(), Linear(), AdditiveChi2() + Hellinger()], ids=repr)
+def test_other_kernels_are_refused(kernel):
+    with pytest.raises(ValueError, match="AdditiveMap needs an additive kernel, found"):
         AdditiveMap(kernel).fit(histograms())
-
-
-@pytest.mark.parametrize("make", [TensorSketch, TaylorSketch])
-def test_other_maps_name_this_one(make):
-    with pytest.raises(ValueError, match=r"found 2.0 . Intersection.*; AdditiveMap serves the additive kernels"):
-        make(2.0 * Intersection()).fit(histograms())
 
 
 def test_overflow_of_sparse_features_names_the_row():

@@ -8,9 +8,12 @@ from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer import (
+    AdditiveMap,
     ComplexSketch,
     Compressed,
     HadamardSketch,
+    OrthogonalFourier,
+    RandomFourier,
     RandomMaclaurin,
     Stack,
     TaylorSketch,
@@ -21,6 +24,7 @@ from mercer import (
 from mercer.kernels import (
     Exponential,
     Gaussian,
+    Intersection,
     Laplacian,
     Linear,
     Maclaurin,
@@ -180,17 +184,22 @@ def test_number_of_jobs(n_jobs):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "hint"),
+    ("make", "kernel", "chosen"),
     [
-        (Exponential(), "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"),
-        (2.0 * Gaussian(), "; TaylorSketch serves the Gaussian"),
-        (Polynomial(2).of(Gaussian()), "; RandomMaclaurin serves compositions"),
-        (Laplacian(), ""),
+        (TensorSketch, Exponential(), "TaylorSketch"),
+        (TensorSketch, 2.0 * Gaussian(), "OrthogonalFourier"),
+        (TensorSketch, 2.0 * Intersection(), "AdditiveMap"),
+        (TaylorSketch, Polynomial(2).of(Laplacian()), "RandomFourier"),
+        (OrthogonalFourier, Laplacian(), "QuasiFourier"),
+        (RandomFourier, Linear(), "TaylorSketch"),
+        (RandomMaclaurin, Gaussian() + Linear(), "Stack"),
+        (RandomMaclaurin, Polynomial(2).of(Gaussian() * Linear()), "Nystrom"),
+        (AdditiveMap, Gaussian() * Linear(), "TensorProduct"),
     ],
 )
-def test_a_refusal_names_a_map_that_serves(kernel, hint):
-    with pytest.raises(ValueError, match=rf"found {re.escape(repr(kernel))}{hint}$"):
-        TensorSketch(kernel).fit(sample_rows())
+def test_a_refusal_names_the_map_that_would_be_chosen(make, kernel, chosen):
+    with pytest.raises(ValueError, match=rf"{re.escape(repr(kernel))}; mercer.feature_map takes {chosen} for it$"):
+        make(kernel).fit(np.abs(sample_rows()))
 
 
 def test_kernel_error_wants_a_map():

@@ -191,7 +191,7 @@ def test_sobol_points_end():
 )
 @pytest.mark.parametrize("make", [OrthogonalFourier, StructuredFourier, Fastfood])
 def test_kernels_that_single_out_the_axes_are_refused(make, kernel):
-    with pytest.raises(ValueError, match=r"needs a kernel that depends on \|\|x - y\|\| alone.*QuasiFourier serve"):
+    with pytest.raises(ValueError, match=r"needs a kernel that depends on \|\|x - y\|\| alone.*takes QuasiFourier"):
         make(kernel).fit(np.ones((2, 3)))
 
 

@@ -11,6 +11,7 @@ from ..kernels.additive import Additive
 from ..maps import (
     AdditiveMap,
     FeatureMap,
+    Nystrom,
     OrthogonalFourier,
     QuasiFourier,
     RandomFourier,
@@ -44,9 +45,9 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     is the one that was best or nearly so on most data; a map that knows the data can be better by far (``Nystrom`` and
     ``TaylorSketch`` for wide Gaussians, ``StructuredFourier`` for rows of many thousand columns).
 
-    ==================================== ================== ===============================================================
+    ==================================== ================== ========================================================
     kernel                               map                why
-    ==================================== ================== ===============================================================
+    ==================================== ================== ========================================================
     additive, for histograms             AdditiveMap        exact but for a quickly falling error, and sparse
     a function of the distance alone     OrthogonalFourier  a lower error than random frequencies, at the same cost
     another spectral law, in closed form QuasiFourier       evenly spread frequencies beat random ones
@@ -57,7 +58,8 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     a multiple of a sum or product       that of the inside the weight moves to the terms, or to one factor
     a sum                                Stack              both maps side by side, every term as wide as the others
     a product                            TensorProduct      a sketch of all products of two features
-    ==================================== ================== ===============================================================
+    a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
+    ==================================== ================== ========================================================
 
     Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
     the data. A product inside a product is as wide as what it is part of.
@@ -65,6 +67,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     Parameters
     ----------
     kernel : a kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` reads
+        A function of two objects or "precomputed" too, as :class:`Nystrom` takes them.
     n_components : the width of the output
     random_state : int, numpy Generator or RandomState, or None
 
@@ -85,12 +88,20 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
           right=TaylorSketch(kernel=0.1 * Linear(), n_components=128))
     """
     check_whole("n_components", n_components)
-    kernel = parse(kernel) if isinstance(kernel, str) else kernel
+    if isinstance(kernel, str) and kernel != "precomputed":
+        kernel = parse(kernel)
+    if isinstance(kernel, type) or not (isinstance(kernel, Kernel | str) or callable(kernel)):
+        hint = f"; write {kernel.__name__}()" if isinstance(kernel, type) else ""
+        raise TypeError(
+            "kernel must be a kernel of mercer.kernels, text that describes one, a function of two objects, "
+            f"or 'precomputed', found {kernel!r}{hint}"
+        )
     return _choose(kernel, int(n_components)).set_params(random_state=random_state)
 
 
-def _choose(kernel: Kernel, n_components: int) -> FeatureMap:
-    rule = next(rule for rule in RULES if rule.serves(kernel))
+def _choose(kernel: Any, n_components: int) -> FeatureMap:
+    # Of a function or a matrix nothing is known but its values: that is the last rule's.
+    rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
     return rule.make(kernel, n_components)
 
 
@@ -245,5 +256,12 @@ RULES = [
         "TensorProduct",
         _tensor_product,
         "a sketch of all products of two features",
+    ),
+    Rule(
+        "a function, 'precomputed', any other",
+        lambda kernel: True,
+        "Nystrom",
+        _maker(Nystrom),
+        "needs nothing of a kernel but its values",
     ),
 ]

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from .._array import Array, is_sparse
 from .._random import Stream
+from ..kernels import Kernel
 from ._base import FeatureMap
 
 
@@ -29,8 +30,10 @@ class TwoMaps(FeatureMap):
         """Copies of both maps, so wide."""
         self.left_: FeatureMap = clone(self.left).set_params(n_components=left)
         self.right_: FeatureMap = clone(self.right).set_params(n_components=right)
-        self.left_._specify(rows)
-        self.right_._specify(rows)
+        for name, inner in (("left", self.left_), ("right", self.right_)):
+            inner._specify(rows)
+            if not isinstance(inner.kernel_, Kernel):
+                raise TypeError(f"{name} must be a map of a kernel of mercer.kernels, found one of {inner.kernel_!r}")
 
     def _draw_both(self, rng: Stream, rows: Any) -> tuple[Any, Any]:
         """Independent parameters, even where the two maps are the same one."""
