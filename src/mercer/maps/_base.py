@@ -220,7 +220,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
         """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1]))
+        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         if is_foreign(X):
             parts = [self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)]
             return namespace(X).concat(parts, axis=0)
