@@ -104,9 +104,9 @@ def spread(X: Any, features: Callable[[Array], Array]) -> Any:
     return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], width))
 
 
-def stack_sparse(parts: list[Any]) -> Any:
-    """CSR parts, one below the other."""
-    return sp.vstack(parts, format="csr")
+def stack_rows(parts: list[Array]) -> Array:
+    """The rows of several tiles, one below the other."""
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
 
 
 def first_overflow(Z: Array) -> int | None:

@@ -20,9 +20,8 @@ from .._array import (
     first_overflow,
     is_foreign,
     is_sparse,
-    namespace,
     send,
-    stack_sparse,
+    stack_rows,
     to_numpy,
 )
 from .._checks import check_choice, check_whole, is_whole
@@ -30,7 +29,7 @@ from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
-from ..kernels import Composition, Gaussian, Kernel, Scaled
+from ..kernels import Composition, DistanceComposition, Gaussian, Kernel, Scaled
 from ..kernels._base import located
 from ..kernels.additive import Additive
 
@@ -52,7 +51,11 @@ def other_maps(kernel: Kernel) -> str:
         return "; TaylorSketch serves the Gaussian"
     if isinstance(inner, Additive):
         return "; AdditiveMap serves the additive kernels"
-    return "; RandomMaclaurin serves compositions" if isinstance(inner, Composition) else ""
+    if isinstance(inner, Composition) and (inner.has_spectrum or inner.inner.is_dot_product):
+        return "; RandomMaclaurin serves compositions"
+    if isinstance(inner, Composition | DistanceComposition):
+        return "; Composed serves it, with an outer map over the features of an inner one"
+    return ""
 
 
 class KernelParameters(BaseEstimator):
@@ -133,6 +136,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             raise NotImplementedError(f"the mean of {type(self).__name__} is not known: {self._bias}")
         return self.kernel_(X, Y)
 
+    def _apply_as_is(self, params: Any, X: Array) -> Array:
+        """The features of one tile, sparse where they can be: for a map that takes either."""
+        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._apply)(params, X)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every seed gives the same features, once arguments and rows are given."""
+        return False
+
     @property
     def _paired(self) -> bool:
         """Whether columns 2 i and 2 i + 1 are the cosine and the sine of one frequency, to be weighed together."""
@@ -211,7 +223,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         rows = tile_rows(self._scratch(self.n_features_in_))
         if is_foreign(X):
             parts = [self._tile(params, X, tile) for tile in tiles(X.shape[0], rows)]
-            return namespace(X).concat(parts, axis=0)
+            return stack_rows(parts)
         Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(tile: slice) -> None:
@@ -228,14 +240,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         parts: dict[int, Any] = {}
 
         def keep(tile: slice) -> None:
-            parts[tile.start] = self._tile(params, X, tile, sparse=True)
+            parts[tile.start] = self._tile(params, X, tile, as_is=True)
 
         run_tiles(keep, n_rows, rows, self.n_jobs)
-        return stack_sparse([parts[start] for start in sorted(parts)])
+        return stack_rows([parts[start] for start in sorted(parts)])
 
-    def _tile(self, params: Any, X: Array, tile: slice, sparse: bool = False) -> Array:
+    def _tile(self, params: Any, X: Array, tile: slice, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = (self._apply_sparse if sparse else self._apply)(params, X[tile])
+            Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
         row = first_overflow(Z)
         if row is not None:
             row += tile.start
