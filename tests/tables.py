@@ -26,8 +26,10 @@ from mercer import (
     QuasiFourier,
     RandomFourier,
     RandomMaclaurin,
+    Stack,
     StructuredFourier,
     TaylorSketch,
+    TensorProduct,
     TensorSketch,
     TreeSketch,
 )
@@ -121,6 +123,18 @@ def composed(outer: Callable[..., FeatureMap], inner: Callable[..., FeatureMap])
     return make
 
 
+def joined(
+    join: Callable[..., FeatureMap], left: Callable[..., FeatureMap], right: Callable[..., FeatureMap]
+) -> Callable[..., FeatureMap]:
+    """A maker of Stack or TensorProduct over these two maps, for the kernel's two sides."""
+
+    def make(kernel: Any, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return join(left(kernel.left), right(kernel.right), n_components=n_components, **arguments)
+
+    make.__name__ = f"{join.__name__}-{left.__name__}-{right.__name__}"
+    return make
+
+
 SEVERAL_DEGREES = "several degrees: a one-hot row is exact only where the degree is fixed"
 HASHED = "hashes modulo D differ for every D"
 HALF_PAIR = "up to O(1/D)"
@@ -141,6 +155,10 @@ DEPENDENT = "frequencies depend on each other"
 SIGN_ROTATION = "signs are only nearly a random rotation"
 OFFSET = "only pairs have the same norm for every row"
 ABOVE = "entries above -skewedness"
+SHARED = "both maps grow with the width"
+AT_LEAST_TWO = "one feature for each map at least"
+HASHED_FEATURES = "the features of a one-hot row are hashed together"
+SHRUNK = "a projection learned from rows shrinks the estimate"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -148,10 +166,13 @@ SEVERAL = {"one_hot": SEVERAL_DEGREES}
 TAYLOR = {"unbiased": KEPT, "constant": LEARNED, "nested": LEARNED, "one_hot": SEVERAL_DEGREES}
 TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
+TEFM = {"mean": SHRUNK, "unbiased": SHRUNK} | SQUEEZED | {"constant": SHRUNK}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
 ADDITIVE = {"unbiased": SAMPLED, "constant": SAMPLED, "nested": STEPS, "one_hot": SAMPLED, "width": EVERY_COLUMN}
 QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
 SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
+BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
+TENSORED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED, "one_hot": HASHED_FEATURES}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -249,6 +270,33 @@ ROWS = [
         constant=BENT,
         one_hot=INNER,
     ),
+    Row(joined(Stack, HadamardSketch, RandomMaclaurin), Polynomial(2) + 0.3 * Exponential(0.8), **BOTH),
+    Row(joined(Stack, HadamardSketch, HadamardSketch), Polynomial(2) + 0.3 * Polynomial(2), **BOTH),
+    Row(
+        joined(Stack, TaylorSketch, TensorSketch),
+        0.3 * Gaussian(0.5) + Polynomial(2, gamma=0.7, coef0=0.4),
+        unbiased=KEPT,
+        constant=LEARNED,
+        **BOTH,
+    ),
+    Row(joined(Stack, RandomFourier, TaylorSketch), 0.5 * Cauchy(0.7) + Linear(), constant=LEARNED, **BOTH),
+    Row(joined(TensorProduct, TaylorSketch, TaylorSketch), Linear() * (0.5 * Linear()), {"factor": None}, **TENSORED),
+    Row(joined(TensorProduct, TensorSketch, TensorSketch), Polynomial(2) * Polynomial(2), **TENSORED),
+    Row(
+        joined(TensorProduct, RandomFourier, ComplexSketch),
+        0.5 * Laplacian(0.3) * Polynomial(2, gamma=0.7, coef0=0.4),
+        {"factor": 1},
+        **TENSORED,
+    ),
+    Row(
+        joined(TensorProduct, TaylorSketch, HadamardSketch),
+        0.5 * Gaussian(0.5) * Linear(),
+        {"factor": None},
+        **(TENSORED | {"unbiased": KEPT}),
+    ),
+    Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
+    Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
+    Row(compressed(OrthogonalFourier), Gaussian(0.5), {"method": "tefm-s"}, **TEFM),
 ]
 
 

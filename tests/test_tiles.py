@@ -2,13 +2,15 @@
 
 import multiprocessing
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer import RandomMaclaurin, TensorSketch
-from mercer._tiles import n_threads, run_tiles, single_threaded_blas, tiles
+from mercer._tiles import aligned, n_threads, run_tiles, single_threaded_blas, sum_in_order, tiles
 
 from .tables import sample_rows
 
@@ -27,6 +29,76 @@ def test_none_means_what_blas_is_allowed():
         assert n_threads(None) == 1
     assert n_threads(3) == 3
     assert n_threads(-1) >= 1
+
+
+def test_our_own_pinning_does_not_hide_what_blas_is_allowed():
+    with threadpool_limits(limits=2, user_api="blas"):
+        with single_threaded_blas(), single_threaded_blas():
+            assert n_threads(None) == 2
+        assert n_threads(None) == 2
+    with threadpool_limits(limits=1, user_api="blas"), single_threaded_blas():
+        assert n_threads(None) == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("cuts", [[3, 3, 3, 1], [10], [1] * 10, [4, 4, 2], [0, 7, 0, 3]])
+def test_blocks_are_cut_anew_at_multiples(form, cuts):
+    X = np.arange(20.0).reshape(10, 2)
+    edges = np.cumsum([0, *cuts])
+    blocks = [form(X[start:stop]) for start, stop in pairwise(edges)]
+    pieces = list(aligned(iter(blocks), 4))
+    assert [first for first, _ in pieces] == [0, 4, 8]
+    for first, piece in pieces:
+        found = piece.toarray() if sp.issparse(piece) else piece
+        np.testing.assert_array_equal(found, X[first : first + 4])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_sums_are_taken_in_order(threads):
+    values = np.random.default_rng(0).normal(size=(50, 20))  # 20 sums, of which another order changes most
+    pause = threading.Event()
+
+    def work(place):
+        pause.wait(0.002 * (place % 3))  # later items finish first
+        return values[place].copy(), np.array([1.0])
+
+    total, count = sum_in_order(work, iter(range(50)), threads, held=8)
+    expected = np.zeros(20)
+    for value in values:
+        expected += value
+    np.testing.assert_array_equal(total, expected)
+    assert count[0] == 50
+
+
+def test_large_results_are_summed_by_fewer_threads():
+    running, most, lock = 0, 0, threading.Lock()
+
+    def work(place):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        threading.Event().wait(0.01)
+        with lock:
+            running -= 1
+        return (np.ones(1),)
+
+    assert sum_in_order(work, range(12), 6, held=2**27)[0] == 12
+    assert most <= 2
+    assert sum_in_order(work, range(3), 6, held=2**40)[0] == 3
+
+
+def test_an_error_in_a_sum_is_raised_and_blas_restored():
+    def work(place):
+        if place == 3:
+            raise ZeroDivisionError
+        return (np.ones(1),)
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        for threads in (1, 2):
+            with pytest.raises(ZeroDivisionError):
+                sum_in_order(work, range(100), threads, held=8)
+        assert blas_threads() == {2}
 
 
 def test_blas_is_pinned_inside_and_restored_by_the_last_one_out():

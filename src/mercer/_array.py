@@ -104,11 +104,6 @@ def spread(X: Any, features: Callable[[Array], Array]) -> Any:
     return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], width))
 
 
-def stack_rows(parts: list[Array]) -> Array:
-    """The rows of several tiles, one below the other."""
-    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
-
-
 def first_overflow(Z: Array) -> int | None:
     """The first row with a value that is not finite, if there is one."""
     values = Z.data if sp.issparse(Z) else Z
@@ -123,6 +118,13 @@ def first_overflow(Z: Array) -> int | None:
 def dense(X: Array) -> Array:
     """A tile as a dense array."""
     return X.toarray() if sp.issparse(X) else X
+
+
+def stack_rows(parts: list[Array]) -> Array:
+    """The rows of several tiles, one below the other; a single one as it is."""
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
 
 
 def product(X: Array, matrix: Array) -> Array:
@@ -161,6 +163,14 @@ def ones(X: Array, width: int) -> Array:
     if sp.issparse(X):
         return np.ones((X.shape[0], width), dtype=X.dtype)
     return namespace(X).ones((X.shape[0], width), dtype=X.dtype, device=device_of(X))
+
+
+def beside(left: Array, right: Array) -> Array:
+    """The columns of both tiles; CSR where both are, dense otherwise."""
+    if sp.issparse(left) and sp.issparse(right):
+        return sp.hstack([left, right], format="csr")
+    left, right = dense(left), dense(right)
+    return namespace(left).concat([left, right], axis=1)
 
 
 def pad(X: Array, width: int) -> Array:

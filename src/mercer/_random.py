@@ -116,6 +116,16 @@ class Stream:
         """A uniformly random order of 0 .. count-1."""
         return np.argsort(self.words(count), kind="stable").astype(np.int32)
 
+    def subset(self, bits: int, count: int) -> NDArray[np.int64]:
+        """``count`` different integers of so many bits, every such choice as likely, without listing all integers."""
+        draws, mask = 2 * count, np.uint64((1 << bits) - 1)
+        while True:  # a longer draw starts with the shorter one, so the length of a draw does not enter the result
+            integers = (self.words(draws) & mask).astype(np.int64)
+            _, first = np.unique(integers, return_index=True)
+            if len(first) >= count:
+                return integers[np.sort(first)[:count]]
+            draws *= 2
+
     def uniforms(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Independent uniforms inside (0, 1), never 0 nor 1."""
         words = self.words(int(np.prod(shape))) >> np.uint64(12)

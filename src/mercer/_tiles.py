@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import joblib
+import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
+
+from ._array import Array, stack_rows
 
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
+HELD_BYTES = 256 * 2**20
+"""What the results that wait to be added may take."""
 
 
 def tile_rows(scratch: int) -> int:
@@ -36,17 +43,36 @@ def tiles(n_rows: int, rows: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_rows))
 
 
+def aligned(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, Array]]:
+    """The rows of consecutive blocks cut anew at multiples of ``rows``, each piece with the number of its first row."""
+    first, waiting, count = 0, [], 0
+    for block in blocks:
+        start = 0
+        while start < block.shape[0]:
+            part = block[start : start + rows - count]
+            start, count = start + part.shape[0], count + part.shape[0]
+            waiting.append(part)
+            if count == rows:
+                yield first, stack_rows(waiting)
+                first, waiting, count = first + rows, [], 0
+    if waiting:
+        yield first, stack_rows(waiting)
+
+
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # a scan of the loaded libraries: milliseconds, hence once
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many tiles may run at once; ``None`` means as many threads as BLAS is allowed now."""
+    """How many tiles may run at once; ``None`` means as many threads as BLAS is allowed outside of our own pinning."""
     if n_jobs is None:
-        pools = [pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas"]
-        return max([1, *pools])
+        return single_threaded_blas.allowed or _blas_threads()
     return int(joblib.effective_n_jobs(n_jobs))
+
+
+def _blas_threads() -> int:
+    return max([1, *(pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas")])
 
 
 class _SingleThreadedBlas:
@@ -60,12 +86,15 @@ class _SingleThreadedBlas:
     def _reset(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._limit: Any = None
+        self.allowed: int | None = None
+        """The threads that BLAS had before, while anyone is inside."""
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             self._inside += 1
             if self._inside == 1:
+                self.allowed = _blas_threads()
                 self._limit = _controller().limit(limits=1, user_api="blas")
         try:
             yield
@@ -74,7 +103,7 @@ class _SingleThreadedBlas:
                 self._inside -= 1
                 if self._inside == 0 and self._limit is not None:
                     self._limit.restore_original_limits()
-                    self._limit = None
+                    self._limit = self.allowed = None
 
 
 single_threaded_blas = _SingleThreadedBlas()
@@ -97,3 +126,39 @@ def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
+
+
+def sum_in_order(
+    work: Callable[[Any], tuple[NDArray[np.float64], ...]], items: Iterable[Any], n_jobs: int | None, held: int
+) -> tuple[NDArray[np.float64], ...]:
+    """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
+
+    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``.
+    """
+    threads = max(1, min(n_threads(n_jobs), HELD_BYTES // held))
+    totals: tuple[NDArray[np.float64], ...] = ()
+
+    def add(parts: tuple[NDArray[np.float64], ...]) -> None:
+        nonlocal totals
+        for total, part in zip(totals, parts, strict=bool(totals)):
+            total += part
+        totals = totals or parts
+
+    with single_threaded_blas():
+        if threads == 1:
+            for item in items:
+                add(work(item))
+            return totals
+        with ThreadPoolExecutor(threads) as pool:
+            running: deque[Any] = deque()
+            try:
+                for item in items:
+                    running.append(pool.submit(work, item))
+                    if len(running) == threads:
+                        add(running.popleft().result())
+                while running:
+                    add(running.popleft().result())
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+    return totals

@@ -15,6 +15,7 @@ from mercer import (
     OrthogonalFourier,
     RandomFourier,
     RandomMaclaurin,
+    Stack,
     TaylorSketch,
     TensorSketch,
     kernel_error,
@@ -174,6 +175,14 @@ def test_rows_are_mapped_only_when_somebody_asks(monkeypatch):
     assert not mapped
 
 
+def test_a_sum_of_additive_kernels_can_be_inside():
+    X = histograms(200)
+    inner = Stack(AdditiveMap(), AdditiveMap(0.5 * Hellinger()))
+    fitted = Composed(TaylorSketch(Gaussian("median")), inner, n_components=512, random_state=0).fit(X)
+    assert fitted.kernel_.inner == AdditiveChi2() + 0.5 * Hellinger()
+    assert kernel_error(fitted, X).relative < 0.1
+
+
 def test_an_outer_map_cannot_learn_from_features_that_are_not_drawn_yet():
     X = histograms()
     for outer in (RandomFourier(Gaussian("median")), TaylorSketch(Polynomial(2))):
@@ -221,7 +230,14 @@ def test_determinism_is_known():
     additive, random = AdditiveMap(), RandomFourier()
     assert additive.is_deterministic
     assert Composed(additive, additive).is_deterministic
-    for map in (random, Compressed(additive), Composed(random, additive), Composed(additive, random)):
+    assert Stack(additive, additive).is_deterministic
+    for map in (
+        random,
+        Stack(additive, random),
+        Compressed(additive),
+        Composed(random, additive),
+        Composed(additive, random),
+    ):
         assert not map.is_deterministic
 
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mercer import Compressed, RandomMaclaurin, TaylorSketch, TensorSketch
+from mercer import Compressed, RandomMaclaurin, Stack, TaylorSketch, TensorProduct, TensorSketch
 from mercer._array import dense
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial
 
@@ -60,6 +60,18 @@ GRIDS = [
     ),
     pytest.param(
         Compressed(TensorSketch(Polynomial(2, coef0=1.0))), "map__kernel__gamma", [1e-4, 1.0, 100.0], id="map"
+    ),
+    pytest.param(
+        Stack(TensorSketch(Polynomial(2, coef0=1.0)), TensorSketch(Linear())),
+        "left__kernel__gamma",
+        [1e-4, 1.0, 100.0],
+        id="stack",
+    ),
+    pytest.param(
+        TensorProduct(TensorSketch(Linear()), RandomMaclaurin(Polynomial(2, coef0=1.0) + Linear())),
+        "right__kernel__left__gamma",
+        [1e-4, 1.0, 100.0],
+        id="product",
     ),
     pytest.param(RandomMaclaurin(0.5 * Exponential()), "kernel__weight", [1e-6, 1.0], id="weight"),
 ]

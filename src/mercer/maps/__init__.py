@@ -11,8 +11,10 @@ from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .stack import Stack
 from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
+from .tensor_product import TensorProduct
 from .tensor_sketch import TensorSketch
 from .tree_sketch import TreeSketch
 
@@ -28,8 +30,10 @@ __all__ = [
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "Stack",
     "StructuredFourier",
     "TaylorSketch",
+    "TensorProduct",
     "TensorSketch",
     "TreeSketch",
 ]

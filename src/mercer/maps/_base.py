@@ -153,6 +153,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _check_kernel(self, kernel: Kernel) -> None:
         """Raise a ValueError for a kernel that this map cannot serve."""
 
+    def _width(self) -> Any:
+        """The width that is asked for; ``n_components_`` is what it has become."""
+        return self.n_components
+
     def _scratch(self, n_features: int) -> int:
         """About how many floats one row needs while it is mapped."""
         return 4 * (n_features + self.n_components_)
@@ -195,7 +199,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self._check_kernel(self.kernel_)
 
     def _check_arguments(self) -> None:
-        check_whole("n_components", self.n_components)
+        check_whole("n_components", self._width())
         if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, found {self.n_jobs!r}")
         for name, choices in self._choices.items():
@@ -216,20 +220,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
-        params = send(self.parameters_, X)
         if is_sparse(X) and self._keeps_sparse:
-            return self._transform_sparse(params, X)
+            return self._transform_sparse(send(self.parameters_, X), X)
         check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
-        rows = tile_rows(self._scratch(self.n_features_in_))
+        return self._features(self.parameters_, X, self.n_jobs)
+
+    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
+        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
+        params = send(params, X)
+        rows = tile_rows(self._scratch(X.shape[1]))
         if is_foreign(X):
-            parts = [self._tile(params, X, tile) for tile in tiles(X.shape[0], rows)]
-            return stack_rows(parts)
+            return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
         Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
 
         def fill(tile: slice) -> None:
-            Z[tile] = self._tile(params, X, tile)
+            Z[tile] = self._tile(params, X, tile, first_row)
 
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        run_tiles(fill, X.shape[0], rows, n_jobs)
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
@@ -245,12 +252,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         run_tiles(keep, n_rows, rows, self.n_jobs)
         return stack_rows([parts[start] for start in sorted(parts)])
 
-    def _tile(self, params: Any, X: Array, tile: slice, as_is: bool = False) -> Array:
+    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
         row = first_overflow(Z)
         if row is not None:
-            row += tile.start
+            row += first_row + tile.start
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
         return Z
 

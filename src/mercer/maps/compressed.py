@@ -2,72 +2,93 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import Array, hadamard, namespace, pad
+from .._array import Array, double
 from .._checks import check_whole
 from .._random import Stream
 from ._base import FeatureMap
+from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from .complex_sketch import padded_width
 
-
-class CraftParameters(NamedTuple):
-    """The inner map's parameters, then the signs and the kept outputs of the projection."""
-
-    map: Any
-    signs: NDArray[np.int8]
-    outputs: NDArray[np.int32]
+FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
+"""What the papers take."""
 
 
 class Compressed(FeatureMap):
-    r"""Another map at ``factor`` times the width, compressed by a fast random projection.
+    r"""Another map at ``factor`` times the width, compressed by a projection.
 
-    The choice for polynomial kernels of degree 4 and more, where an estimate needs many features but a learner wants
-    few. Below degree 3 the projection costs more accuracy than the wider map gains.
-
-    With E = factor D up-features z of the inner map, the output is D rows, without replacement, of
+    ``method="craft"`` projects at random. It is the choice for polynomial kernels of degree 4 and more, where an
+    estimate needs many features but a learner wants few; below degree 3 the projection costs more accuracy than the
+    wider map gains. With E = factor D up-features z of the inner map, the output is D rows, without replacement, of
     :math:`H\,\mathrm{diag}(signs)\, z / \sqrt D`: about :math:`D\,\mathrm{Var} = k(x,x)k(y,y) + k(x,y)^2 +
     D\,\mathrm{Var}_E`, so the degree enters only through the wide map.
+
+    ``method="tefm-g"`` and ``"tefm-s"`` (training-efficient feature maps) learn the projection from the rows, and are
+    the choice wherever there are rows to learn from that are like those to be mapped, more of them than features: the
+    error is then near that of the wide map, for every kernel and inner map. With F the n x E matrix of up-features,
+    which is never held as a whole,
+
+    .. math:: Y = (F^\top F)^{power} F^\top \Theta, \qquad Q R = Y, \qquad Z = F Q.
+
+    Theta is n x D standard normal for ``"tefm-g"``, and D random columns of :math:`\mathrm{diag}(signs) H / \sqrt D`
+    for ``"tefm-s"``, which saves one of the 2 ``power`` + 1 products with F. ``fit`` passes ``power`` + 1 times over
+    the rows. A projection shrinks: the eigenvalues of :math:`Z Z^\top` are at most those of :math:`F F^\top`, and the
+    estimate is not unbiased. Where the rows span no more than D dimensions (D rows or fewer, say),
+    :math:`Z Z^\top = F F^\top` on them, and the columns that are left over project on random directions.
 
     Parameters
     ----------
     map : FeatureMap
         Its ``n_components`` is replaced, its seed comes from this map.
     n_components : the width of the output
-    factor : the width of the inner map over that of the output
-    method : "craft"
+    factor : the width of the inner map over that of the output; None means 8 for "craft" and 4 for the others
+    method : "craft", "tefm-g" or "tefm-s"
+    power : how often F'F is applied to the sketch, for "tefm-g" and "tefm-s"
+        0 is the fastest, and for "tefm-s" what the paper describes; beyond 2 there is little to gain.
     random_state, n_jobs : see :class:`FeatureMap`
+
+    Attributes
+    ----------
+    map_ : the inner map, fitted
+    captured_ : float or None
+        At least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the rows of ``fit``, is
+        kept by the projection. None where no pass tells: for "craft", and with ``power=0``.
 
     References
     ----------
     Hamid, Xiao, Gittens and DeCoste, Compact random feature maps, ICML 2014.
+    Chen, Yang, King and Lyu, Training-efficient feature map for shift-invariant kernels, IJCAI 2016.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer import Compressed, TensorSketch
     >>> from mercer.kernels import Polynomial
-    >>> X = np.random.default_rng(0).normal(size=(5, 10))
+    >>> X = np.random.default_rng(0).normal(size=(300, 10))
     >>> narrow = Compressed(TensorSketch(Polynomial(4)), n_components=16, random_state=0).fit(X)
     >>> narrow.transform(X).shape, narrow.map_.n_components_
-    ((5, 16), 128)
+    ((300, 16), 128)
+    >>> learned = Compressed(TensorSketch(Polynomial(4)), n_components=16, method="tefm-g", random_state=0).fit(X)
+    >>> learned.map_.n_components_, bool(0.4 < learned.captured_ < 1.0)
+    (64, True)
     """
 
-    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": ("craft",)}
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": ("craft", "tefm-g", "tefm-s")}
 
     def __init__(
         self,
         map: FeatureMap,
         *,
         n_components: int = 256,
-        factor: int = 8,
-        method: Literal["craft"] = "craft",
+        factor: int | None = None,
+        method: Literal["craft", "tefm-g", "tefm-s"] = "craft",
+        power: int = 1,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
@@ -75,36 +96,42 @@ class Compressed(FeatureMap):
         self.n_components = n_components
         self.factor = factor
         self.method = method
+        self.power = power
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _specify(self, rows: Any) -> None:
         if not isinstance(self.map, FeatureMap):
             raise TypeError(f"map must be a feature map, found {self.map!r}")
-        check_whole("factor", self.factor)
+        if self.factor is not None:
+            check_whole("factor", self.factor, alternatives=" or None")
+        check_whole("power", self.power, least=0)
         self._check_arguments()
         self.n_components_ = int(self.n_components)
-        self.map_: FeatureMap = clone(self.map).set_params(n_components=int(self.factor) * self.n_components_)
+        factor = FACTORS[self.method] if self.factor is None else int(self.factor)
+        self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * self.n_components_)
         self.map_._specify(rows)
         self.kernel_ = self.map_.kernel_
 
-    def _draw(self, rng: Stream, rows: Any) -> CraftParameters:
-        width = self.map_.n_components_
-        return CraftParameters(
-            self.map_._draw(rng.child("map"), rows),
-            rng.child("signs").signs((width,)),
-            rng.child("outputs").permutation(padded_width(width))[: self.n_components_],
-        )
+    def _draw(self, rng: Stream, rows: Any) -> CraftParameters | TefmParameters:
+        self.captured_: float | None = None
+        inner, wide = self.map_._draw(rng.child("map"), rows), self.map_.n_components_
+        if self.method == "craft":
+            return draw_craft(rng, inner, wide, self.n_components_)
 
-    def _adopt(self, params: CraftParameters, n_features: int) -> None:
+        def features(X: Array, first_row: int) -> NDArray[np.float64]:
+            return self.map_._features(inner, double(X), 1, first_row)
+
+        tefm = Tefm(features, rows, wide, self.n_jobs)
+        projection, self.captured_ = tefm.learn(rng, self.method, int(self.power), self.n_components_)
+        return TefmParameters(inner, projection)
+
+    def _adopt(self, params: CraftParameters | TefmParameters, n_features: int) -> None:
         super()._adopt(params, n_features)
         self.map_._adopt(params.map, n_features)
 
-    def _apply(self, params: CraftParameters, X: Array) -> Array:
-        xp = namespace(X)
-        up = self.map_._apply(params.map, X)
-        turned = hadamard(pad(up * xp.astype(params.signs, up.dtype), padded_width(up.shape[1])))
-        return xp.take(turned, params.outputs, axis=1) / math.sqrt(self.n_components_)
+    def _apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
+        return params.project(self.map_._apply(params.map, X))
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.
@@ -117,17 +144,15 @@ class Compressed(FeatureMap):
         coef : array of shape (..., n_components_)
         """
         check_is_fitted(self)
-        coef, params = np.asarray(coef), self.parameters_
+        coef = np.asarray(coef)
         if coef.ndim == 0 or coef.shape[-1] != self.n_components_:
             raise ValueError(f"coef must end in an axis of {self.n_components_} coefficients, found shape {coef.shape}")
-        scattered = np.zeros(
-            (*coef.shape[:-1], padded_width(len(params.signs))), dtype=np.result_type(coef, np.float32)
-        )
-        scattered[..., params.outputs] = coef
-        return hadamard(scattered)[..., : len(params.signs)] * params.signs / math.sqrt(self.n_components_)
+        return self.parameters_.fold(coef.astype(np.result_type(coef, np.float32)))
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.map_._mean(params.map, X, Y)
+        if self.method == "craft":
+            return self.map_._mean(params.map, X, Y)
+        raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
 
     def _scratch(self, n_features: int) -> int:
         return self.map_._scratch(n_features) + 3 * padded_width(self.map_.n_components_)

@@ -1,0 +1,181 @@
+"""The projections of :class:`Compressed`: from the wide features of any map to few."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, hadamard, namespace, pad
+from .._random import Stream
+from .._tiles import aligned, sum_in_order
+from .complex_sketch import padded_width
+
+Matrix = NDArray[np.float64]
+
+CHUNK_BYTES = 16 * 2**20
+"""Wide features that are held at once, by each thread."""
+MOST_ROWS = 2048
+STREAM_ROWS = 64
+"""Random rows are drawn in blocks of so many, each with its own stream; a chunk is a multiple of it."""
+NEGLIGIBLE = 1e-13
+"""Directions in which a matrix is so much smaller than in its largest are rounding."""
+
+
+class CraftParameters(NamedTuple):
+    """The inner map's parameters, then the signs and the kept outputs of the projection."""
+
+    map: Any
+    signs: NDArray[np.int8]
+    outputs: NDArray[np.int32]
+
+    def project(self, wide: Array) -> Array:
+        """D rows of H diag(signs) z / sqrt(D)."""
+        xp = namespace(wide)
+        turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), padded_width(wide.shape[1])))
+        return xp.take(turned, self.outputs, axis=1) / math.sqrt(self.outputs.shape[0])
+
+    def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
+        """The transpose of ``project``."""
+        scattered = np.zeros((*coef.shape[:-1], padded_width(len(self.signs))), dtype=coef.dtype)
+        scattered[..., self.outputs] = coef
+        return hadamard(scattered)[..., : len(self.signs)] * self.signs / math.sqrt(len(self.outputs))
+
+
+class TefmParameters(NamedTuple):
+    """The inner map's parameters and orthonormal columns, on which its features are projected."""
+
+    map: Any
+    projection: Matrix
+
+    def project(self, wide: Array) -> Array:
+        """F Q."""
+        return wide @ self.projection
+
+    def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
+        """w' = Q w."""
+        return coef @ self.projection.T.astype(coef.dtype)
+
+
+def draw_craft(rng: Stream, inner: Any, wide: int, width: int) -> CraftParameters:
+    """The projection of CRAFT, which does not look at the rows."""
+    outputs = rng.child("outputs").permutation(padded_width(wide))[:width]
+    return CraftParameters(inner, rng.child("signs").signs((wide,)), outputs)
+
+
+class Tefm(NamedTuple):
+    """What the learning of a projection needs: ``features(X, first_row)`` gives the ``wide`` features F of rows."""
+
+    features: Callable[[Array, int], Matrix]
+    rows: Any
+    wide: int
+    n_jobs: int | None
+
+    @property
+    def chunk_rows(self) -> int:
+        """A power of two, whatever the blocks in which the rows arrive."""
+        rows = min(MOST_ROWS, padded_width(self.rows.n_rows))
+        while rows > STREAM_ROWS and rows * self.wide * 8 > CHUNK_BYTES:
+            rows //= 2
+        return rows
+
+    def learn(self, rng: Stream, method: str, power: int, width: int) -> tuple[Matrix, float | None]:
+        """The orthonormal columns Q and, where it is known, a lower bound of ||F Q||^2 / ||F||^2."""
+        exact = self.rows.n_rows <= width
+        make = gaussian_sketch if method == "tefm-g" else hadamard_sketch
+        sketch = make(rng, self.rows.n_rows, self.chunk_rows, width)
+        (Y,) = self._sum(lambda F, first: (sketch(F, first),), width)
+        Q, captured = orthonormal(Y, rng.child("rest"), width), 1.0 if exact else None
+        for _ in range(0 if exact else power):
+            Y, trace = self._sum(_power_of(Q), width)
+            captured = _captured(Q, Y) / (float(trace[0]) or 1.0)
+            Q = orthonormal(Y, rng.child("rest"), width)
+        return Q, captured
+
+    def _sum(self, part: Callable[[Matrix, int], tuple[Matrix, ...]], width: int) -> tuple[Matrix, ...]:
+        """The sum over all rows, one pass."""
+
+        def work(item: tuple[int, Array]) -> tuple[Matrix, ...]:
+            first, X = item
+            return part(self.features(X, first), first)
+
+        chunks = aligned(self.rows.blocks(), self.chunk_rows)
+        return sum_in_order(work, chunks, self.n_jobs, held=8 * self.wide * width)
+
+
+def _power_of(Q: Matrix) -> Callable[[Matrix, int], tuple[Matrix, Matrix]]:
+    """What a chunk adds to F'F Q, and to the squared norm of F."""
+    return lambda F, first: (F.T @ (F @ Q), np.array([np.vdot(F, F)]))
+
+
+def _captured(Q: Matrix, Y: Matrix) -> float:
+    """A lower bound of what the columns of Y = A Q capture of the trace of A: trace((Q'AQ)^-1 Q'A^2 Q).
+
+    With M_i = Q'A^i Q they capture trace(M_2^-1 M_3). The matrix of blocks (M_1, M_2; M_2, M_3) is positive
+    semi-definite, so M_3 is at least M_2 M_1^-1 M_2. Terms that are left out lower the bound.
+    """
+    values, vectors = np.linalg.eigh(Q.T @ Y)
+    kept = values > math.sqrt(NEGLIGIBLE) * values[-1]
+    turned = Y @ vectors[:, kept]
+    return float(((turned * turned).sum(axis=0) / values[kept]).sum())
+
+
+def orthonormal(Y: Matrix, rng: Stream, width: int) -> Matrix:
+    """Orthonormal columns, ``width`` of them, that span those of Y; random ones where Y spans fewer dimensions."""
+    Q, R = np.linalg.qr(Y)
+    diagonal = np.abs(np.diag(R))
+    if len(diagonal) != width or diagonal.min() <= NEGLIGIBLE * diagonal.max():
+        U, sizes, _ = np.linalg.svd(R)
+        spanned = Q @ U[:, sizes > NEGLIGIBLE * sizes[0]]
+        rest = rng.normals((Y.shape[0], width - spanned.shape[1]))
+        Q, _ = np.linalg.qr(np.concatenate([spanned, rest], axis=1))
+    # LAPACK leaves the signs open.
+    return Q * np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(width)])
+
+
+def gaussian_rows(rng: Stream, first: int, count: int, width: int) -> Matrix:
+    """Rows of the standard normal Theta; ``first`` is a multiple of ``STREAM_ROWS``."""
+    return np.concatenate([block.normals((rows, width)) for block, rows in _streams(rng.child("theta"), first, count)])
+
+
+def sign_rows(rng: Stream, first: int, count: int) -> NDArray[np.int8]:
+    """Signs of rows."""
+    return np.concatenate([block.signs((rows,)) for block, rows in _streams(rng.child("signs"), first, count)])
+
+
+def _streams(rng: Stream, first: int, count: int) -> list[tuple[Stream, int]]:
+    """The streams of consecutive blocks of rows, each with how many of its rows are wanted."""
+    starts = range(first, first + count, STREAM_ROWS)
+    return [(rng.child(start // STREAM_ROWS), min(STREAM_ROWS, first + count - start)) for start in starts]
+
+
+def gaussian_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Callable[[Matrix, int], Matrix]:
+    """What a chunk adds to F' Theta, Theta standard normal."""
+    return lambda F, first: F.T @ gaussian_rows(rng, first, len(F), width)
+
+
+def hadamard_columns(rng: Stream, n_rows: int, width: int) -> NDArray[np.int64]:
+    """The columns of Theta among those of the Hadamard matrix: all where there are no more rows than the width."""
+    size = padded_width(n_rows)
+    return rng.child("columns").subset(size.bit_length() - 1, width if n_rows > width else size)
+
+
+def hadamard_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Callable[[Matrix, int], Matrix]:
+    """What a chunk adds to F' Theta, Theta = diag(signs) H[:, columns] / sqrt(number of columns).
+
+    Row ``first + i`` of H is row ``first`` times row i, and the low and the high bits of a column number tell them
+    apart: one transform of the chunk gives all columns up to a sign.
+    """
+    columns = hadamard_columns(rng, n_rows, width)
+    low, high, scale = columns % chunk_rows, columns // chunk_rows, 1.0 / math.sqrt(len(columns))
+
+    def part(F: Matrix, first: int) -> Matrix:
+        signed = F * sign_rows(rng, first, len(F))[:, None]
+        turned = hadamard(pad(np.ascontiguousarray(signed.T), chunk_rows))
+        odd = np.bitwise_count(high & (first // chunk_rows)) % 2
+        return turned[:, low] * np.where(odd, -scale, scale)
+
+    return part
