@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import (
     Array,
+    canonical_csr,
     check_foreign,
     first_overflow,
     is_foreign,
     is_sparse,
     send,
+    spread,
     stack_rows,
     to_numpy,
 )
@@ -104,7 +106,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     """Why the mean of the estimate is not known, where it is not."""
 
     _keeps_sparse: ClassVar[bool] = False
-    """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them."""
+    """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them.
+
+    Every column, and so every stored entry, has equally many features, which are neighbours.
+    """
 
     def __init__(self, kernel: Kernel, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None):
         self.kernel = kernel
@@ -240,17 +245,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
-        n_rows, n_features = X.shape
-        check_memory((X.nnz, self.n_components_ // n_features), X.dtype.itemsize, "the array of features")
+        X = canonical_csr(X)
+        length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
+        check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
+        Z = spread(X, length)
         # A tile holds what its stored entries need, not what its dense rows would.
-        rows = tile_rows(self._scratch(n_features) * X.nnz // (n_rows * n_features))
-        parts: dict[int, Any] = {}
+        rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
-        def keep(tile: slice) -> None:
-            parts[tile.start] = self._tile(params, X, tile, as_is=True)
+        def fill(tile: slice) -> None:
+            part = self._tile(params, X, tile, as_is=True)
+            Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
-        run_tiles(keep, n_rows, rows, self.n_jobs)
-        return stack_rows([parts[start] for start in sorted(parts)])
+        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        return Z
 
     def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, double, interleave, is_sparse, namespace, spread
+from .._array import Array, canonical_csr, dense, double, interleave, is_sparse, namespace, spread
 from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels._families import inner_products
@@ -114,7 +114,10 @@ class AdditiveMap(FeatureMap):
         return xp.astype(features, X.dtype)
 
     def _apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
-        return spread(X, lambda values: _features(params, values))
+        X = canonical_csr(X)
+        Z = spread(X, len(params.weights))
+        Z.data[:] = _features(params, X.data).ravel()
+        return Z
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))
