@@ -22,6 +22,7 @@ from mercer import (
     Fastfood,
     FeatureMap,
     HadamardSketch,
+    Nystrom,
     OrthogonalFourier,
     QuasiFourier,
     RandomFourier,
@@ -159,6 +160,8 @@ SHARED = "both maps grow with the width"
 AT_LEAST_TWO = "one feature for each map at least"
 HASHED_FEATURES = "the features of a one-hot row are hashed together"
 SHRUNK = "a projection learned from rows shrinks the estimate"
+CHOSEN = "landmarks are chosen from the rows"
+FEW_ROWS = "no more columns than rows"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -173,6 +176,7 @@ QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
 SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
 BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
 TENSORED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED, "one_hot": HASHED_FEATURES}
+NYSTROM = {"mean": CHOSEN, "unbiased": CHOSEN, "variance": CHOSEN, "constant": CHOSEN, "nested": CHOSEN}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -233,6 +237,12 @@ ROWS = [
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
     Row(compressed(AdditiveMap), AdditiveChi2(), {"factor": 2}, **(SQUEEZED | {"unbiased": SAMPLED})),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(Nystrom, Gaussian(2.0), width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Gaussian(2.0), {"landmarks": "rpcholesky"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Polynomial(3, gamma=2.0, coef0=0.4), {"landmarks": "leverage"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Matern(1.5, length_scale=0.8), {"landmarks": "kmeans"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Laplacian(2.0) + 0.5 * Linear(), {"max_rows": 40}, width=FEW_ROWS, **NYSTROM),
+    Row(compressed(Nystrom), Gaussian(2.0), {"factor": 2}, one_hot=PROJECTED, **NYSTROM),
     Row(RandomFourier, Gaussian(0.5)),
     Row(RandomFourier, Gaussian(0.5), {"form": "offset"}, one_hot=OFFSET),
     Row(RandomFourier, 2.0 * Laplacian(0.3)),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._array import is_foreign, to_numpy
+from ._array import is_foreign, is_sparse, to_numpy
 from .kernels._families import inner_products
 from .maps import FeatureMap
 
@@ -29,7 +28,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     Parameters
     ----------
     map : a fitted FeatureMap
-    X : dense or CSR matrix
+    X : dense or CSR matrix, or what else the map was fitted on; of a precomputed kernel the square matrix of its fit
 
     Examples
     --------
@@ -45,7 +44,9 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         raise TypeError(
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
-    Z, X = (to_numpy(M) if sp.issparse(M) or is_foreign(M) else np.asarray(M) for M in (map.transform(X), X))
+    Z = map.transform(X)
+    Z = to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)
+    X = to_numpy(map._validated(X, reset=False))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
     squared_error = squared_kernel = maximum = 0.0

@@ -12,6 +12,7 @@ from mercer import (
     AdditiveMap,
     Composed,
     Compressed,
+    Nystrom,
     OrthogonalFourier,
     RandomFourier,
     RandomMaclaurin,
@@ -164,6 +165,8 @@ def test_mapped_rows_are_the_features_of_the_rows(form, dtype):
     for _ in range(2):
         difference = stack(list(mapped.blocks())) - expected
         assert abs(difference).max() < 1e-13
+    assert mapped.dtype == mapped.sample(3).dtype == np.float64
+    np.testing.assert_array_equal(mapped.choose(100), rows.choose(100))
     difference = mapped.sample(100) - inner.transform(rows.sample(100).astype(np.float64))
     assert abs(difference).max() < 1e-13
 
@@ -173,6 +176,19 @@ def test_rows_are_mapped_only_when_somebody_asks(monkeypatch):
     monkeypatch.setattr(AdditiveMap, "_apply", lambda self, params, X: mapped.append(X))
     Composed(RandomFourier(Gaussian(1.0)), AdditiveMap(), random_state=0).fit(histograms())
     assert not mapped
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("landmarks", ["uniform", "rpcholesky", "kmeans"])
+def test_nystrom_takes_its_landmarks_from_the_inner_features(landmarks, form):
+    X = histograms(300)
+    outer = Nystrom(Gaussian(0.5), landmarks=landmarks)
+    fitted = Composed(outer, AdditiveMap(n_components=24), n_components=40, random_state=0).fit(form(X))
+    assert fitted.outer_.n_features_in_ == 24
+    assert kernel_error(fitted, form(X)).relative < 0.05
+    over_random = Composed(Nystrom(Gaussian(0.5)), RandomFourier(n_components=200), n_components=40, random_state=0)
+    Z, U = over_random.fit_transform(X), over_random.inner_.transform(X)
+    assert np.linalg.norm(Z @ Z.T - Gaussian(0.5)(U)) < 0.05 * np.linalg.norm(Gaussian(0.5)(U))
 
 
 def test_a_sum_of_additive_kernels_can_be_inside():

@@ -7,6 +7,7 @@ from .composed import Composed
 from .compressed import Compressed
 from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
+from .nystrom import Nystrom
 from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
@@ -26,6 +27,7 @@ __all__ = [
     "Fastfood",
     "FeatureMap",
     "HadamardSketch",
+    "Nystrom",
     "OrthogonalFourier",
     "QuasiFourier",
     "RandomFourier",

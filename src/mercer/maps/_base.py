@@ -196,12 +196,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Turn the arguments into ``kernel_`` and ``n_components_``; parameters come after."""
         self._check_arguments()
         self.n_components_ = int(self.n_components)
+        self.kernel_: Any = self._resolved_kernel(rows)
+        self._check_kernel(self.kernel_)
+
+    def _resolved_kernel(self, rows: Any) -> Any:
+        """The kernel with every field a number."""
         if not isinstance(self.kernel, Kernel):
             hint = f"; write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
             hint = "; mercer.kernels.parse reads one from text" if isinstance(self.kernel, str) else hint
             raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}{hint}")
-        self.kernel_: Any = self.kernel.resolve(rows)
-        self._check_kernel(self.kernel_)
+        return self.kernel.resolve(rows)
 
     def _check_arguments(self) -> None:
         check_whole("n_components", self._width())
@@ -236,7 +240,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         rows = tile_rows(self._scratch(X.shape[1]))
         if is_foreign(X):
             return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
-        Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+        dtype = np.float64 if X.dtype == object else X.dtype
+        Z = np.empty((X.shape[0], self.n_components_), dtype=dtype)
 
         def fill(tile: slice) -> None:
             Z[tile] = self._tile(params, X, tile, first_row)
@@ -285,10 +290,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
-        pair = [to_numpy(self._validated(M, reset=False)).astype(np.float64) for M in (X, X if Y is None else Y)]
+        pair = [to_numpy(self._validated(M, reset=False)) for M in (X, X if Y is None else Y)]
         for M in pair:
             self.kernel_.check_rows(M)
-        return pair[0], pair[1]
+        left, right = (M if M.dtype == object else M.astype(np.float64) for M in pair)
+        return left, right
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if not is_foreign(X):

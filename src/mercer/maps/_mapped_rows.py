@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._array import double, stack_rows
 from .._tiles import tile_rows, tiles
 from ._base import FeatureMap
@@ -34,10 +37,22 @@ class MappedRows:
     def n_features(self) -> int:
         return self._map.n_components_
 
-    def sample(self, count: int) -> Any:
-        """The features of the sample of the rows themselves."""
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float64)  # whatever the rows have, so that no more is lost on the way
+
+    def choose(self, count: int) -> NDArray[np.int64]:
+        """The numbers of at most so many rows: those that the rows themselves would name."""
+        return self._rows.choose(count)
+
+    def take(self, numbers: NDArray[np.int64]) -> Any:
+        """The features of the rows of these numbers."""
         self._check()
-        return stack_rows(list(self._tiles(self._rows.sample(count))))
+        return stack_rows(list(self._tiles(self._rows.take(numbers))))
+
+    def sample(self, count: int) -> Any:
+        """The features of the rows that ``choose`` names."""
+        return self.take(self.choose(count))
 
     def blocks(self) -> Iterator[Any]:
         """One pass over the features of all rows in order, in smaller blocks: features are wider than rows."""
