@@ -97,6 +97,10 @@ class Stack(TwoMaps):
         return self.left_._variance(params.left, X, Y) + self.right_._variance(params.right, X, Y)
 
     @property
+    def is_deterministic(self) -> bool:
+        return self.left.is_deterministic and self.right.is_deterministic
+
+    @property
     def _paired(self) -> bool:
         return self.left_._paired and self.right_._paired and self.left_.n_components_ % 2 == 0
 
