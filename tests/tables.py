@@ -17,6 +17,7 @@ from scipy.stats import norm
 from mercer import (
     AdditiveMap,
     ComplexSketch,
+    Composed,
     Compressed,
     Fastfood,
     FeatureMap,
@@ -111,6 +112,18 @@ def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
     return make
 
 
+def composed(outer: Callable[..., FeatureMap], inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
+    """A maker of Composed over this inner map, for the kernel's outer and inner part."""
+
+    def make(kernel: Any, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return Composed(
+            outer(kernel.outer), inner(kernel.inner, n_components=24), n_components=n_components, **arguments
+        )
+
+    make.__name__ = f"Composed-{outer.__name__}-{inner.__name__}"
+    return make
+
+
 def joined(
     join: Callable[..., FeatureMap], left: Callable[..., FeatureMap], right: Callable[..., FeatureMap]
 ) -> Callable[..., FeatureMap]:
@@ -136,6 +149,8 @@ LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the k
 PROJECTED = "the projection mixes all columns"
 SAMPLED = "deterministic: samples of the spectrum give almost the kernel"
 STEPS = "the step between the frequencies changes with D"
+INNER = "the features of the inner map are not one-hot"
+BENT = "the outer kernel of random features has another mean than that of their mean"
 EVERY_COLUMN = "every column has the same number of features, which rounds D up"
 DEPENDENT = "frequencies depend on each other"
 SIGN_ROTATION = "signs are only nearly a random rotation"
@@ -249,6 +264,22 @@ ROWS = [
     Row(QuasiFourier, SkewedChi2(1.5), {"sequence": "halton"}, everywhere=ABOVE, **QUASI),
     Row(Fastfood, Gaussian(0.5), **QUASI),
     Row(Fastfood, Matern(1.5), **QUASI),
+    Row(composed(RandomFourier, AdditiveMap), Gaussian(0.5).of_distance(AdditiveChi2()), unbiased=SAMPLED),
+    Row(composed(OrthogonalFourier, AdditiveMap), (0.5 * Matern(1.5)).of_distance(Hellinger()), **QUASI),
+    Row(
+        composed(TensorSketch, AdditiveMap), Polynomial(2).of(Intersection()), unbiased=SAMPLED, one_hot=INNER, **TENSOR
+    ),
+    Row(composed(TaylorSketch, AdditiveMap), Polynomial(3).of(JensenShannon()), **TAYLOR),
+    Row(composed(TaylorSketch, AdditiveMap), Gaussian(0.5).of_distance(2.0 * Hellinger()), **TAYLOR),
+    Row(
+        composed(HadamardSketch, RandomFourier),
+        Polynomial(2, coef0=0.4).of(Gaussian(0.5)),
+        mean=BENT,
+        unbiased=BENT,
+        variance=NO_FORMULA,
+        constant=BENT,
+        one_hot=INNER,
+    ),
     Row(joined(Stack, HadamardSketch, RandomMaclaurin), Polynomial(2) + 0.3 * Exponential(0.8), **BOTH),
     Row(joined(Stack, HadamardSketch, HadamardSketch), Polynomial(2) + 0.3 * Polynomial(2), **BOTH),
     Row(

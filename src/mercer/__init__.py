@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .maps import (
         AdditiveMap,
         ComplexSketch,
+        Composed,
         Compressed,
         Fastfood,
         FeatureMap,
@@ -34,6 +35,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "AdditiveMap",
     "ComplexSketch",
+    "Composed",
     "Compressed",
     "Fastfood",
     "FeatureMap",

@@ -5,7 +5,6 @@ A map's ``_apply`` is written once, with the few operations below and whatever t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import array_api_compat.numpy as numpy_namespace
@@ -89,24 +88,16 @@ def canonical_csr(X: Any) -> Any:
     return X
 
 
-def spread(X: Any, features: Callable[[Array], Array]) -> Any:
-    """CSR rows in which every stored value is followed by others: the row of ``features`` that it has.
+def spread(X: Any, length: int) -> Any:
+    """CSR rows in which each stored entry of X has become so many neighbours, whose values are still to be written.
 
-    A column of X becomes as many neighbouring columns as there are features.
+    A column of X becomes as many columns; the columns of X are stored in order.
     """
-    X = canonical_csr(X)
-    runs = features(X.data).astype(X.dtype)
-    length = runs.shape[1]
-    width = X.shape[1] * length
-    index = X.indices.dtype if max(width, runs.size) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
+    width, count = X.shape[1] * length, X.nnz * length
+    index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
     columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
-    starts = X.indptr.astype(index) * length
-    return type(X)((runs.ravel(), columns.ravel(), starts), shape=(X.shape[0], width))
-
-
-def stack_sparse(parts: list[Any]) -> Any:
-    """CSR parts, one below the other."""
-    return sp.vstack(parts, format="csr")
+    values = np.empty(count, dtype=X.dtype)
+    return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
 
 
 def first_overflow(Z: Array) -> int | None:

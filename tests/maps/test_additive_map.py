@@ -1,5 +1,7 @@
 """AdditiveMap: its error against the order, sparse features, and the ends of the domain."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -225,6 +227,17 @@ def test_a_tile_of_very_wide_rows_holds_its_entries_only():
     Z = features.transform(X)
     assert Z.shape == (1000, 11 * 10**7)
     assert Z.nnz == 11 * 4000
+
+
+def test_sparse_features_are_held_once():
+    X = sp.random_array((30_000, 400), density=0.05, format="csr", dtype=np.float32, random_state=0)
+    features = AdditiveMap(n_components=1, n_jobs=1).fit(X[:100])
+    features.transform(X[:1000])
+    tracemalloc.start()
+    Z = features.transform(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - Z.data.nbytes - Z.indices.nbytes - Z.indptr.nbytes < 12e6
 
 
 def test_the_mean_is_the_estimate_itself():

@@ -63,10 +63,10 @@ def fourier_uniform_error(
     :func:`relative_error` has the exact variance. The kernel must have frequencies w of finite :math:`\sigma^2 =
     E\|w\|^2`; the Laplacian, the skewed intersection and Matern kernels of nu <= 1 are refused.
 
-    It says what Claim 1 of Rahimi and Recht says, with another proof, which heads :mod:`mercer.bounds.fourier`. Theirs
-    takes the mean of a gradient at a point that depends on the draw as if it did not, and its exponent is that of D
-    frequencies with a cosine and a sine each, not of D features. Sutherland and Schneider (UAI 2015) mend it by
-    closed formulas.
+    It stands for Claim 1 of Rahimi and Recht, :math:`2^8 (\sigma M/\epsilon)^2 e^{-D\epsilon^2/(4(d+2))}`, and is
+    proved at the head of :mod:`mercer.bounds.fourier`. Their proof takes the mean of a gradient at a point that depends
+    on the draw as if it did not, and its exponent is that of D frequencies with a cosine and a sine each, not of D
+    features. Sutherland and Schneider (UAI 2015) mend it by closed formulas.
 
     Parameters
     ----------

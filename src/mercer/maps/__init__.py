@@ -3,6 +3,7 @@
 from ._base import FeatureMap
 from .additive_map import AdditiveMap
 from .complex_sketch import ComplexSketch
+from .composed import Composed
 from .compressed import Compressed
 from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
@@ -21,6 +22,7 @@ from .tree_sketch import TreeSketch
 __all__ = [
     "AdditiveMap",
     "ComplexSketch",
+    "Composed",
     "Compressed",
     "Fastfood",
     "FeatureMap",

@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import (
     Array,
+    canonical_csr,
     check_foreign,
     first_overflow,
     is_foreign,
     is_sparse,
-    namespace,
     send,
-    stack_sparse,
+    spread,
+    stack_rows,
     to_numpy,
 )
 from .._checks import check_choice, check_whole, is_whole
@@ -124,9 +125,21 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             raise NotImplementedError(f"the mean of {type(self).__name__} is not known: {self._bias}")
         return self.kernel_(X, Y)
 
+    def _apply_as_is(self, params: Any, X: Array) -> Array:
+        """The features of one tile, sparse where they can be: for a map that takes either."""
+        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._apply)(params, X)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every seed gives the same features, once arguments and rows are given."""
+        return False
+
     @property
     def _keeps_sparse(self) -> bool:
-        """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them."""
+        """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them.
+
+        Every column, and so every stored entry, has equally many features.
+        """
         return False
 
     @property
@@ -216,10 +229,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
         """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1]))
+        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         if is_foreign(X):
-            parts = [self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)]
-            return namespace(X).concat(parts, axis=0)
+            return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
         dtype = np.float64 if X.dtype == object else X.dtype
         Z = np.empty((X.shape[0], self.n_components_), dtype=dtype)
 
@@ -230,21 +242,27 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
-        n_rows, n_features = X.shape
-        check_memory((X.nnz, self.n_components_ // n_features), X.dtype.itemsize, "the array of features")
+        X = canonical_csr(X)
+        length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
+        check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
+        Z = self._sparse_frame(X)
         # A tile holds what its stored entries need, not what its dense rows would.
-        rows = tile_rows(self._scratch(n_features) * X.nnz // (n_rows * n_features))
-        parts: dict[int, Any] = {}
+        rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
-        def keep(tile: slice) -> None:
-            parts[tile.start] = self._tile(params, X, tile, sparse=True)
+        def fill(tile: slice) -> None:
+            part = self._tile(params, X, tile, as_is=True)
+            Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
-        run_tiles(keep, n_rows, rows, self.n_jobs)
-        return stack_sparse([parts[start] for start in sorted(parts)])
+        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        return Z
 
-    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, sparse: bool = False) -> Array:
+    def _sparse_frame(self, X: Any) -> Any:
+        """Where the features of CSR rows will stand: those of a column are neighbours."""
+        return spread(X, self.n_components_ // X.shape[1])
+
+    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = (self._apply_sparse if sparse else self._apply)(params, X[tile])
+            Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
         row = first_overflow(Z)
         if row is not None:
             row += first_row + tile.start

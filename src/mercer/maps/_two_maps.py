@@ -6,7 +6,6 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._array import Array, is_sparse
 from .._random import Stream
 from ..kernels import Kernel
 from ._base import FeatureMap
@@ -43,12 +42,3 @@ class TwoMaps(FeatureMap):
         super()._adopt(params, n_features)
         self.left_._adopt(params.left, n_features)
         self.right_._adopt(params.right, n_features)
-
-    def _features_of_both(self, params: Any, X: Array) -> tuple[Array, Array]:
-        """The features of one tile, each CSR where its map keeps sparse rows sparse."""
-        pairs = ((self.left_, params.left), (self.right_, params.right))
-        left, right = (
-            (inner._apply_sparse if is_sparse(X) and inner._keeps_sparse else inner._apply)(own, X)
-            for inner, own in pairs
-        )
-        return left, right

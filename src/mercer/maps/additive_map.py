@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, double, interleave, is_sparse, namespace, spread
+from .._array import Array, canonical_csr, dense, double, interleave, is_sparse, namespace, spread
 from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels._families import inner_products
@@ -83,6 +83,10 @@ class AdditiveMap(FeatureMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
 
+    @property
+    def is_deterministic(self) -> bool:
+        return True
+
     def _check_kernel(self, kernel: Kernel) -> None:
         if not isinstance(without_weight(kernel)[1], Additive):
             raise ValueError(f"AdditiveMap needs an additive kernel, found {kernel!r}{other_maps(kernel)}")
@@ -110,11 +114,13 @@ class AdditiveMap(FeatureMap):
         return xp.astype(features, X.dtype)
 
     def _apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
-        return spread(X, lambda values: _features(params, values))
+        X = canonical_csr(X)
+        Z = spread(X, len(params.weights))
+        Z.data[:] = _features(params, X.data).ravel()
+        return Z
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        apply = self._apply_sparse if is_sparse(X) and is_sparse(Y) else self._apply
-        return inner_products(apply(params, X), apply(params, Y))
+        return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         return np.zeros((X.shape[0], Y.shape[0]))

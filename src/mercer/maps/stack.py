@@ -98,11 +98,18 @@ class Stack(TwoMaps):
     def _apply_sparse(self, params: StackParameters, X: Any) -> Any:
         return beside(self.left_._apply_sparse(params.left, X), self.right_._apply_sparse(params.right, X))
 
+    def _sparse_frame(self, X: Any) -> Any:
+        return beside(self.left_._sparse_frame(X), self.right_._sparse_frame(X))
+
     def _mean(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.left_._mean(params.left, X, Y) + self.right_._mean(params.right, X, Y)
 
     def _variance(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.left_._variance(params.left, X, Y) + self.right_._variance(params.right, X, Y)
+
+    @property
+    def is_deterministic(self) -> bool:
+        return self.left.is_deterministic and self.right.is_deterministic
 
     @property
     def _paired(self) -> bool:

@@ -117,7 +117,8 @@ class TensorProduct(TwoMaps):
 
     def _apply(self, params: TensorParameters, X: Array) -> Array:
         width = self.n_components_
-        hashed = zip(self._features_of_both(params, X), (params.left_hashes, params.right_hashes), strict=True)
+        features = self.left_._apply_as_is(params.left, X), self.right_._apply_as_is(params.right, X)
+        hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
         spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
         return half_spectrum(spectrum, width)
 
