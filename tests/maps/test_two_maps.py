@@ -11,6 +11,7 @@ from mercer import (
     ComplexSketch,
     Compressed,
     HadamardSketch,
+    Nystrom,
     RandomMaclaurin,
     Stack,
     TaylorSketch,
@@ -163,6 +164,12 @@ def test_rows_outside_either_domain_are_refused(join):
         both.transform(X)
     with pytest.raises(ValueError, match=r"VovkInfinite.* below 1.*row 2 has 5"):
         both.fit(X)
+
+
+@pytest.mark.parametrize("join", [Stack, TensorProduct])
+def test_a_function_is_no_kernel_to_add_or_multiply(join):
+    with pytest.raises(TypeError, match=r"right must be a map of a kernel of mercer\.kernels, found one of Pairwise"):
+        join(TensorSketch(), Nystrom(np.dot)).fit(sample_rows())
 
 
 # -- TensorProduct -----------------------------------------------------------------------------------------------------
