@@ -122,6 +122,8 @@ def test_coordinates_of_skewed_kernels_keep_zeros():
         sparse = kernel.coordinates(sp.csr_array(X))
         assert sparse.nnz == 2
         np.testing.assert_allclose(sparse.toarray(), expected, atol=1e-15)
+        halves = sp.csr_array((np.array([1.0, 1.0, -0.5]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+        np.testing.assert_allclose(kernel.coordinates(halves).toarray(), expected, atol=1e-15)
 
 
 def test_a_composition_has_no_quantiles():

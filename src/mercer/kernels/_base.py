@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from .._array import Array
+from .._array import Array, canonical_csr, to_numpy
 from .._memory import check_memory
 from ..data import as_rows, is_rows
 
@@ -43,6 +44,22 @@ def check_matrix(X: Any, name: str = "X") -> Any:
     """X as float32 or float64, dense or CSR, finite."""
     with located(X):
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
+
+
+def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
+    """Where the first entry is that is wrong, in words; a CSR matrix is asked for the entries that it stores."""
+    X = to_numpy(X)
+    X = canonical_csr(X) if sp.issparse(X) else X
+    values = X.data if sp.issparse(X) else X.ravel()
+    found = wrong(values)
+    if not found.any():
+        return None
+    place = int(np.argmax(found))
+    if sp.issparse(X):
+        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+    else:
+        row, column = divmod(place, X.shape[1])
+    return f"row {row}, column {column} has {values[place]:g}"
 
 
 def format_value(value: Any) -> str:

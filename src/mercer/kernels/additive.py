@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import canonical_csr, to_numpy
-from ._base import Kernel
+from .._array import canonical_csr
+from ._base import Kernel, first_entry
 from ._families import inner_products
 
 CACHED_ELEMENTS = 1 << 15
@@ -63,20 +63,9 @@ class Additive(Kernel):
         return np.asarray(X.sum(axis=1)).ravel()
 
     def check_rows(self, X: Any) -> None:
-        X = to_numpy(X)
-        X = canonical_csr(X) if sp.issparse(X) else X
-        values = X.data if sp.issparse(X) else X.ravel()
-        if values.size == 0 or values.min() >= 0:
-            return
-        place = int(np.argmax(values < 0))
-        if sp.issparse(X):
-            row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
-        else:
-            row, column = divmod(place, X.shape[1])
-        raise ValueError(  # beginning as scikit-learn's own
-            f"Negative values in data passed to {self!r}, which takes none: "
-            f"row {row}, column {column} has {values[place]:g}"
-        )
+        found = first_entry(X, lambda values: values < 0)
+        if found:  # beginning as scikit-learn's own
+            raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
 
 
 def _by_column(X: Any) -> Any:

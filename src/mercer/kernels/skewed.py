@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, to_numpy
+from .._array import Array, canonical_csr, namespace
 from .._checks import check_positive
 from .._random import Stream
-from ._base import Kernel
+from ._base import Kernel, first_entry
 from ._families import column_product, manhattan_distances
 
 
@@ -33,8 +33,9 @@ class _Skewed(Kernel):
 
     def coordinates(self, X: Array) -> Array:
         # log(x + c) less log c, which no difference sees: zeros stay zeros, and sparse rows sparse.
-        shifted = X * (1.0 / self.skewedness)
-        return shifted.log1p() if sp.issparse(X) else namespace(X).log1p(shifted)
+        if sp.issparse(X):
+            return (canonical_csr(X) * (1.0 / self.skewedness)).log1p()
+        return namespace(X).log1p(X * (1.0 / self.skewedness))
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.spectral_block(self.coordinates(X), self.coordinates(Y))
@@ -43,14 +44,9 @@ class _Skewed(Kernel):
         return np.ones(X.shape[0])
 
     def check_rows(self, X: Any) -> None:
-        X = to_numpy(X)
-        values = X.data if sp.issparse(X) else X
         # As coordinates computes it, so that an entry just above -c does not become the logarithm of 0.
-        outside = ~(values * (1.0 / self.skewedness) > -1.0)
-        if outside.any():
-            place = np.argwhere(outside)[0]
-            row, column = (X.tocoo().row[place[0]], X.indices[place[0]]) if sp.issparse(X) else place
-            found = f"row {row}, column {column} has {values[tuple(place)]:g}"
+        found = first_entry(X, lambda values: ~(values * (1.0 / self.skewedness) > -1.0))
+        if found:
             raise ValueError(f"{self!r} needs entries above {-self.skewedness:g}; {found}")
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:

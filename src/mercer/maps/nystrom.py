@@ -170,21 +170,28 @@ class Nystrom(FeatureMap):
     def _by(self, *rules: str) -> bool:
         return isinstance(self.landmarks, str) and self.landmarks in rules
 
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _is_function(self) -> bool:
+        return callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
+
     def _resolved_kernel(self, rows: Any) -> Any:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if self._is_precomputed:
             return Precomputed()
-        if callable(self.kernel) and not isinstance(self.kernel, Kernel | type):
+        if self._is_function:
             return Pairwise(self.kernel)
         return super()._resolved_kernel(rows)
 
     def _specify(self, rows: Any) -> None:
         super()._specify(rows)
-        precomputed = isinstance(self.kernel_, Precomputed)
-        if precomputed and rows.n_rows != rows.n_features:
+        if self._is_precomputed and rows.n_rows != rows.n_features:
             shape = (rows.n_rows, rows.n_features)
             raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
-        if self._by("kmeans") and (precomputed or rows.dtype == object):
-            what = "a precomputed kernel" if precomputed else "objects"
+        if self._by("kmeans") and (self._is_precomputed or rows.dtype == object):
+            what = "a precomputed kernel" if self._is_precomputed else "objects"
             raise ValueError(f"landmarks='kmeans' needs rows of numbers, found {what}")
         if isinstance(self.landmarks, str):
             asked, self._n_landmarks = self.n_components_, min(self.n_components_, rows.n_rows)
@@ -192,7 +199,7 @@ class Nystrom(FeatureMap):
             asked = self._n_landmarks = self._given(rows)[0].shape[0]
         if self.rank is not None and self.rank > asked:
             raise ValueError(f"rank must be at most the number of landmarks, {asked}, found {self.rank}")
-        if not self._by("uniform") and isinstance(self.landmarks, str) and self.max_rows < self._n_landmarks:
+        if self._by("kmeans", "leverage", "rpcholesky") and self.max_rows < self._n_landmarks:
             raise ValueError(
                 f"max_rows must be at least the number of landmarks, {self._n_landmarks}, found {self.max_rows}"
             )
@@ -213,7 +220,7 @@ class Nystrom(FeatureMap):
         elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
             raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
         elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
-            if isinstance(self.kernel_, Precomputed):
+            if self._is_precomputed:
                 raise ValueError("landmarks of a precomputed kernel must be row numbers, found a matrix")
             landmarks = given_rows(landmarks, rows.n_features)
             self.kernel_.check_rows(landmarks)
@@ -255,8 +262,8 @@ class Nystrom(FeatureMap):
         """The kernel matrix of the landmarks."""
         if isinstance(self.kernel_, Kernel):
             return self.kernel_(landmarks)
-        left = rows.take(landmarks) if isinstance(self.kernel_, Precomputed) else landmarks
-        name = "the kernel matrix" if isinstance(self.kernel_, Precomputed) else "the kernel"
+        left = rows.take(landmarks) if self._is_precomputed else landmarks
+        name = "the kernel matrix" if self._is_precomputed else "the kernel"
         return check_symmetric(kernel_block(self.kernel_, left, landmarks), kernel_epsilon(self.kernel_, rows), name)
 
     def _residual(self, params: NystromParameters, candidates: Candidates) -> NDArray[np.float64]:
@@ -299,8 +306,7 @@ class Nystrom(FeatureMap):
         self.residual_trace_ = ResidualTrace(trace, trace / total if total > 0.0 else 0.0, int(rows))
 
     def _validated(self, X: Any, reset: bool) -> Any:
-        function = callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
-        if function and not (is_matrix(X) if reset else self._fitted_on_rows()):
+        if self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows()):
             return as_objects(X)
         return super()._validated(X, reset)
 
@@ -310,7 +316,7 @@ class Nystrom(FeatureMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
 
