@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
     from .maps import (
+        Calibrated,
         ComplexSketch,
         Compressed,
         Fastfood,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "Calibrated",
     "ComplexSketch",
     "Compressed",
     "Fastfood",

@@ -1,6 +1,7 @@
 """Feature maps: how a kernel is approximated."""
 
 from ._base import FeatureMap
+from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
 from .compressed import Compressed
 from .fastfood import Fastfood
@@ -15,6 +16,7 @@ from .tensor_sketch import TensorSketch
 from .tree_sketch import TreeSketch
 
 __all__ = [
+    "Calibrated",
     "ComplexSketch",
     "Compressed",
     "Fastfood",
