@@ -67,6 +67,23 @@ def matern(kernel: Any, x: Row, y: Row) -> float:
     return 2.0 ** (1.0 - kernel.nu) / math.gamma(kernel.nu) * z**kernel.nu * float(kv(kernel.nu, z))
 
 
+def additive_chi2(kernel: Any, x: Row, y: Row) -> float:
+    return math.fsum(2.0 * a * b / (a + b) for a, b in zip(x, y, strict=True) if a and b)
+
+
+def intersection(kernel: Any, x: Row, y: Row) -> float:
+    return math.fsum(min(a, b) for a, b in zip(x, y, strict=True))
+
+
+def jensen_shannon(kernel: Any, x: Row, y: Row) -> float:
+    pairs = [(a, b) for a, b in zip(x, y, strict=True) if a and b]
+    return math.fsum(a * math.log1p(b / a) + b * math.log1p(a / b) for a, b in pairs) / (2.0 * math.log(2.0))
+
+
+def hellinger(kernel: Any, x: Row, y: Row) -> float:
+    return math.fsum(math.sqrt(a * b) for a, b in zip(x, y, strict=True))
+
+
 def addition(kernel: Any, x: Row, y: Row) -> float:
     return value(kernel.left, x, y) + value(kernel.right, x, y)
 
@@ -101,11 +118,15 @@ def skewed_intersection(kernel: Any, x: Row, y: Row) -> float:
 
 
 FORMULAS: dict[str, Callable[[Any, Row, Row], float]] = {
+    "AdditiveChi2": additive_chi2,
     "Cauchy": cauchy,
     "Composition": composition,
     "DistanceComposition": distance_composition,
     "Exponential": exponential,
     "Gaussian": gaussian,
+    "Hellinger": hellinger,
+    "Intersection": intersection,
+    "JensenShannon": jensen_shannon,
     "Laplacian": laplacian,
     "Linear": linear,
     "Maclaurin": maclaurin,

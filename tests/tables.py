@@ -15,26 +15,35 @@ import pytest
 from scipy.stats import norm
 
 from mercer import (
+    AdditiveMap,
     ComplexSketch,
+    Composed,
     Compressed,
     Fastfood,
     FeatureMap,
     HadamardSketch,
+    Nystrom,
     OrthogonalFourier,
     QuasiFourier,
     RandomFourier,
     RandomMaclaurin,
+    Stack,
     StructuredFourier,
     TaylorSketch,
+    TensorProduct,
     TensorSketch,
     TreeSketch,
 )
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Kernel,
     Laplacian,
     Linear,
@@ -76,10 +85,15 @@ class Row:
     width: Law = True
     "n_components_ is n_components"
     everywhere: Law = True
-    "defined on all of R^d, as scikit-learn's checks need"
+    "defined on all of R^d, or for all rows without negative values, as scikit-learn's checks need"
 
     def __call__(self, n_components: int = 64, **arguments: Any) -> FeatureMap:
         return self.make(self.kernel, n_components=n_components, **self.options, **arguments)
+
+    def sample(self, n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:
+        """Rows of the kernel's domain."""
+        X = sample_rows(n, d, seed)
+        return np.abs(X) if self.kernel.domain_is_non_negative else X
 
     @property
     def id(self) -> str:
@@ -98,6 +112,30 @@ def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
     return make
 
 
+def composed(outer: Callable[..., FeatureMap], inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
+    """A maker of Composed over this inner map, for the kernel's outer and inner part."""
+
+    def make(kernel: Any, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return Composed(
+            outer(kernel.outer), inner(kernel.inner, n_components=24), n_components=n_components, **arguments
+        )
+
+    make.__name__ = f"Composed-{outer.__name__}-{inner.__name__}"
+    return make
+
+
+def joined(
+    join: Callable[..., FeatureMap], left: Callable[..., FeatureMap], right: Callable[..., FeatureMap]
+) -> Callable[..., FeatureMap]:
+    """A maker of Stack or TensorProduct over these two maps, for the kernel's two sides."""
+
+    def make(kernel: Any, *, n_components: int, **arguments: Any) -> FeatureMap:
+        return join(left(kernel.left), right(kernel.right), n_components=n_components, **arguments)
+
+    make.__name__ = f"{join.__name__}-{left.__name__}-{right.__name__}"
+    return make
+
+
 SEVERAL_DEGREES = "several degrees: a one-hot row is exact only where the degree is fixed"
 HASHED = "hashes modulo D differ for every D"
 HALF_PAIR = "up to O(1/D)"
@@ -109,11 +147,21 @@ CUT = "estimates the cut series"
 FIXED = "every degree has its own number of features, which rounds"
 LONG = "exp(0.8 <x, y>) is beyond float64 on the checks' rows of norm 140; the kernel with gamma 0.001 is not"
 PROJECTED = "the projection mixes all columns"
+SAMPLED = "deterministic: samples of the spectrum give almost the kernel"
+STEPS = "the step between the frequencies changes with D"
+INNER = "the features of the inner map are not one-hot"
+BENT = "the outer kernel of random features has another mean than that of their mean"
+EVERY_COLUMN = "every column has the same number of features, which rounds D up"
 DEPENDENT = "frequencies depend on each other"
 SIGN_ROTATION = "signs are only nearly a random rotation"
 OFFSET = "only pairs have the same norm for every row"
 ABOVE = "entries above -skewedness"
+SHARED = "both maps grow with the width"
+AT_LEAST_TWO = "one feature for each map at least"
+HASHED_FEATURES = "the features of a one-hot row are hashed together"
 SHRUNK = "a projection learned from rows shrinks the estimate"
+CHOSEN = "landmarks are chosen from the rows"
+FEW_ROWS = "no more columns than rows"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
 TENSOR = {"constant": HALF_PAIR, "nested": HASHED}
@@ -123,8 +171,12 @@ TREE = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED}
 SQUEEZED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": PROJECTED, "one_hot": PROJECTED}
 TEFM = {"mean": SHRUNK, "unbiased": SHRUNK} | SQUEEZED | {"constant": SHRUNK}
 ENDLESS = {"variance": "infinite for long rows", "constant": "infinite for long rows", "one_hot": SEVERAL_DEGREES}
+ADDITIVE = {"unbiased": SAMPLED, "constant": SAMPLED, "nested": STEPS, "one_hot": SAMPLED, "width": EVERY_COLUMN}
 QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
 SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
+BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
+TENSORED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED, "one_hot": HASHED_FEATURES}
+NYSTROM = {"mean": CHOSEN, "unbiased": CHOSEN, "variance": CHOSEN, "constant": CHOSEN, "nested": CHOSEN}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
 ROWS = [
@@ -176,10 +228,21 @@ ROWS = [
     Row(TreeSketch, Linear(), **TREE),
     Row(TreeSketch, Polynomial(4), {"factor": 2}, **TREE),
     Row(TreeSketch, Polynomial(5, coef0=0.4), one_hot=AUGMENTED, **TREE),
+    Row(AdditiveMap, AdditiveChi2(), **ADDITIVE),
+    Row(AdditiveMap, 0.5 * Intersection(), **ADDITIVE),
+    Row(AdditiveMap, JensenShannon(), **ADDITIVE),
+    Row(AdditiveMap, 2.0 * Hellinger(), **(ADDITIVE | {"unbiased": True, "one_hot": True})),
     Row(compressed(TensorSketch), Polynomial(4), **SQUEEZED),
     Row(compressed(ComplexSketch), Polynomial(3, coef0=0.4), {"factor": 3}, **SQUEEZED),
     Row(compressed(RandomMaclaurin), Exponential(0.8), {"factor": 4}, **SQUEEZED),
+    Row(compressed(AdditiveMap), AdditiveChi2(), {"factor": 2}, **(SQUEEZED | {"unbiased": SAMPLED})),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"factor": 2}, **(SQUEEZED | {"unbiased": KEPT})),
+    Row(Nystrom, Gaussian(2.0), width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Gaussian(2.0), {"landmarks": "rpcholesky"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Polynomial(3, gamma=2.0, coef0=0.4), {"landmarks": "leverage"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Matern(1.5, length_scale=0.8), {"landmarks": "kmeans"}, width=FEW_ROWS, **NYSTROM),
+    Row(Nystrom, Laplacian(2.0) + 0.5 * Linear(), {"max_rows": 40}, width=FEW_ROWS, **NYSTROM),
+    Row(compressed(Nystrom), Gaussian(2.0), {"factor": 2}, one_hot=PROJECTED, **NYSTROM),
     Row(RandomFourier, Gaussian(0.5)),
     Row(RandomFourier, Gaussian(0.5), {"form": "offset"}, one_hot=OFFSET),
     Row(RandomFourier, 2.0 * Laplacian(0.3)),
@@ -201,6 +264,46 @@ ROWS = [
     Row(QuasiFourier, SkewedChi2(1.5), {"sequence": "halton"}, everywhere=ABOVE, **QUASI),
     Row(Fastfood, Gaussian(0.5), **QUASI),
     Row(Fastfood, Matern(1.5), **QUASI),
+    Row(composed(RandomFourier, AdditiveMap), Gaussian(0.5).of_distance(AdditiveChi2()), unbiased=SAMPLED),
+    Row(composed(OrthogonalFourier, AdditiveMap), (0.5 * Matern(1.5)).of_distance(Hellinger()), **QUASI),
+    Row(
+        composed(TensorSketch, AdditiveMap), Polynomial(2).of(Intersection()), unbiased=SAMPLED, one_hot=INNER, **TENSOR
+    ),
+    Row(composed(TaylorSketch, AdditiveMap), Polynomial(3).of(JensenShannon()), **TAYLOR),
+    Row(composed(TaylorSketch, AdditiveMap), Gaussian(0.5).of_distance(2.0 * Hellinger()), **TAYLOR),
+    Row(
+        composed(HadamardSketch, RandomFourier),
+        Polynomial(2, coef0=0.4).of(Gaussian(0.5)),
+        mean=BENT,
+        unbiased=BENT,
+        variance=NO_FORMULA,
+        constant=BENT,
+        one_hot=INNER,
+    ),
+    Row(joined(Stack, HadamardSketch, RandomMaclaurin), Polynomial(2) + 0.3 * Exponential(0.8), **BOTH),
+    Row(joined(Stack, HadamardSketch, HadamardSketch), Polynomial(2) + 0.3 * Polynomial(2), **BOTH),
+    Row(
+        joined(Stack, TaylorSketch, TensorSketch),
+        0.3 * Gaussian(0.5) + Polynomial(2, gamma=0.7, coef0=0.4),
+        unbiased=KEPT,
+        constant=LEARNED,
+        **BOTH,
+    ),
+    Row(joined(Stack, RandomFourier, TaylorSketch), 0.5 * Cauchy(0.7) + Linear(), constant=LEARNED, **BOTH),
+    Row(joined(TensorProduct, TaylorSketch, TaylorSketch), Linear() * (0.5 * Linear()), {"factor": None}, **TENSORED),
+    Row(joined(TensorProduct, TensorSketch, TensorSketch), Polynomial(2) * Polynomial(2), **TENSORED),
+    Row(
+        joined(TensorProduct, RandomFourier, ComplexSketch),
+        0.5 * Laplacian(0.3) * Polynomial(2, gamma=0.7, coef0=0.4),
+        {"factor": 1},
+        **TENSORED,
+    ),
+    Row(
+        joined(TensorProduct, TaylorSketch, HadamardSketch),
+        0.5 * Gaussian(0.5) * Linear(),
+        {"factor": None},
+        **(TENSORED | {"unbiased": KEPT}),
+    ),
     Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
     Row(compressed(OrthogonalFourier), Gaussian(0.5), {"method": "tefm-s"}, **TEFM),
@@ -227,7 +330,7 @@ def estimates(row: Row, n_components: int, seeds: int = SEEDS, first: int = 0) -
 
 @cache
 def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
-    X = sample_rows()
+    X = ROWS[index].sample()
     fitted = ROWS[index](n_components, random_state=0).fit(X)
     rows = ArrayRows(X, Stream(0))
     grams = np.empty((seeds, len(X), len(X)))

@@ -82,7 +82,7 @@ def test_kernel_error_holds_blocks_only(monkeypatch):
 
 @pytest.mark.parametrize("row", obeying())
 def test_extra_memory_is_bounded_by_the_tiles(row):
-    X = sample_rows(30_000, 8).astype(np.float32)
+    X = row.sample(30_000, 8).astype(np.float32)
     sketch = row(64, random_state=0, n_jobs=1).fit(X[:500])
     sketch.transform(X[:1000])
     tracemalloc.start()

@@ -26,6 +26,11 @@ def is_foreign(X: Any) -> bool:
     return is_torch_array(X) or is_cupy_array(X)
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is one of SciPy's sparse matrices or arrays."""
+    return bool(sp.issparse(X))
+
+
 def namespace(X: Array) -> Any:
     """The array namespace of X's dense form."""
     return numpy_namespace if sp.issparse(X) else array_namespace(X)
@@ -72,6 +77,38 @@ def check_foreign(X: Array) -> Array:
 def double(X: Array) -> Array:
     """A tile in float64, dense or sparse."""
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
+
+
+def canonical_csr(X: Any) -> Any:
+    """CSR rows with every column stored once and in order; a copy where they were not."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def spread(X: Any, length: int) -> Any:
+    """CSR rows in which each stored entry of X has become so many neighbours, whose values are still to be written.
+
+    A column of X becomes as many columns; the columns of X are stored in order.
+    """
+    width, count = X.shape[1] * length, X.nnz * length
+    index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
+    columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
+    values = np.empty(count, dtype=X.dtype)
+    return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
+
+
+def first_overflow(Z: Array) -> int | None:
+    """The first row with a value that is not finite, if there is one."""
+    values = Z.data if sp.issparse(Z) else Z
+    finite = namespace(values).isfinite(values)
+    if bool(finite.all()):
+        return None
+    if sp.issparse(Z):
+        return int(np.searchsorted(Z.indptr, np.argmin(finite), side="right")) - 1
+    return int(np.argmin(to_numpy(finite).all(axis=1)))
 
 
 def dense(X: Array) -> Array:
@@ -122,6 +159,14 @@ def ones(X: Array, width: int) -> Array:
     if sp.issparse(X):
         return np.ones((X.shape[0], width), dtype=X.dtype)
     return namespace(X).ones((X.shape[0], width), dtype=X.dtype, device=device_of(X))
+
+
+def beside(left: Array, right: Array) -> Array:
+    """The columns of both tiles; CSR where both are, dense otherwise."""
+    if sp.issparse(left) and sp.issparse(right):
+        return sp.hstack([left, right], format="csr")
+    left, right = dense(left), dense(right)
+    return namespace(left).concat([left, right], axis=1)
 
 
 def pad(X: Array, width: int) -> Array:
@@ -190,5 +235,5 @@ def irfft(spectrum: Array, width: int) -> Array:
 def interleave(real: Array, imaginary: Array, width: int) -> Array:
     """Columns real_0, imaginary_0, real_1, ... cut to ``width``."""
     xp = namespace(real)
-    both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], -1))
+    both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], 2 * real.shape[1]))
     return both[:, :width]

@@ -29,3 +29,9 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """One of a few values."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {choices}, found {value!r}")
+
+
+def check_probability(name: str, value: Any) -> None:
+    """A probability that is neither 0 nor 1."""
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{name} must be a probability above 0 and below 1, found {value!r}")

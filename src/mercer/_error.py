@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ._array import is_foreign, to_numpy
+from ._array import is_foreign, is_sparse, to_numpy
+from .kernels._families import inner_products
 from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22
@@ -28,7 +28,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     Parameters
     ----------
     map : a fitted FeatureMap
-    X : dense or CSR matrix
+    X : dense or CSR matrix, or what else the map was fitted on; of a precomputed kernel the square matrix of its fit
 
     Examples
     --------
@@ -44,14 +44,15 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         raise TypeError(
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
-    Z = np.asarray(to_numpy(map.transform(X)))
-    X = to_numpy(X) if sp.issparse(X) or is_foreign(X) else np.asarray(X)
+    Z = map.transform(X)
+    Z = to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)
+    X = to_numpy(map._validated(X, reset=False))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
     squared_error = squared_kernel = maximum = 0.0
     for start in range(0, n, step):
         exact = map.kernel_(X[start : start + step], X).astype(np.float64)
-        error = Z[start : start + step].astype(np.float64) @ Z.T - exact
+        error = inner_products(Z[start : start + step].astype(np.float64), Z) - exact
         squared_error += float(np.vdot(error, error))
         squared_kernel += float(np.vdot(exact, exact))
         maximum = max(maximum, float(np.abs(error).max()))

@@ -9,9 +9,13 @@ import pytest
 import scipy.sparse as sp
 
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Laplacian,
     Linear,
     Maclaurin,
@@ -24,6 +28,7 @@ from mercer.kernels import (
 FORMS = [np.asarray, sp.csr_array, sp.csr_matrix]
 every_form = pytest.mark.parametrize("form", FORMS, ids=["dense", "csr_array", "csr_matrix"])
 LEAVES = [Linear(), Polynomial(2), Exponential(), VovkReal(2), Gaussian(), Laplacian(), Cauchy(), Matern(), Matern(0.7)]
+LEAVES += [AdditiveChi2(), Hellinger(), Intersection(), JensenShannon()]
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------

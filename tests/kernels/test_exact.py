@@ -13,9 +13,13 @@ from sklearn.metrics import pairwise
 
 from mercer import kernels
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Laplacian,
     Linear,
     Maclaurin,
@@ -54,6 +58,10 @@ LEAVES = [
     Matern(1.5, length_scale=0.5),
     Matern(2.5),
     Matern(7.3),
+    AdditiveChi2(),
+    Intersection(),
+    JensenShannon(),
+    Hellinger(),
     SkewedChi2(),
     SkewedChi2(2.0),
     SkewedIntersection(1.5),
@@ -66,6 +74,8 @@ COMPOSITES = [
     VovkInfinite().of(0.5 * Laplacian(0.5)),
     Exponential(0.5).of(VovkReal(3) + Matern(1.5)),
     Maclaurin(reciprocal_factorial).of(Polynomial(2)) * Linear(),
+    0.5 * AdditiveChi2() + Gaussian(0.5) * Hellinger(),
+    Polynomial(2, coef0=1.0).of(Intersection()),
     Gaussian(0.5).of_distance(Polynomial(2, coef0=1.0)),
     (0.5 * Matern(1.5) + Gaussian(2.0)).of_distance(Laplacian(0.5)),
     Exponential(0.5).of(SkewedChi2(1.5)),
@@ -75,15 +85,20 @@ SHIFT_INVARIANT = [kernel for kernel in LEAVES if kernel.is_shift_invariant] + [
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=oracles.label)
 
 
-@pytest.fixture(scope="module")
-def rows():
+def in_domain(kernel, X):
+    """X, without its signs where the kernel takes no negative values."""
+    return np.abs(X) if kernel.domain_is_non_negative else X
+
+
+@pytest.fixture
+def rows(kernel):
     """Rows of norm below 1, some columns 0, two rows equal, one row 0."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9, 6)) * (rng.random((9, 6)) < 0.6)
     X *= 0.95 / np.linalg.norm(X, axis=1).max()
     X[3] = X[7]
     X[5] = 0.0
-    return X, np.vstack([X[2:4], 0.9 * X[:4:-1] + 0.01])
+    return in_domain(kernel, X), in_domain(kernel, np.vstack([X[2:4], 0.9 * X[:4:-1] + 0.01]))
 
 
 def test_every_kernel_has_an_oracle_and_a_case():
@@ -121,7 +136,7 @@ def test_diag_and_symmetry(kernel, rows):
 def test_positive_semi_definite(kernel):
     X = np.random.default_rng(1).normal(size=(60, 4))
     X *= 0.95 / np.linalg.norm(X, axis=1).max()
-    values = np.linalg.eigvalsh(kernel(X))
+    values = np.linalg.eigvalsh(kernel(in_domain(kernel, X)))
     assert values[0] >= -1e-12 * values[-1]
 
 
@@ -285,6 +300,10 @@ PEERS = [
     ),
     (Gaussian(0.3), lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.3)),
     (Laplacian(0.3), lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=0.3)),
+    (
+        AdditiveChi2(),
+        lambda X, Y: (pairwise.additive_chi2_kernel(X, Y) + X.sum(axis=1)[:, None] + Y.sum(axis=1)) / 2,
+    ),
     *[(Matern(nu, length_scale=1.7), SklearnMatern(1.7, nu=nu)) for nu in (0.5, 0.9, 1.5, 2.5, 4.0)],
 ]
 
@@ -292,7 +311,7 @@ PEERS = [
 @pytest.mark.parametrize(("kernel", "peer"), PEERS, ids=[oracles.label(kernel) for kernel, _ in PEERS])
 def test_agrees_with_scikit_learn(kernel, peer):
     rng = np.random.default_rng(4)
-    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(20, 5))
+    X, Y = (in_domain(kernel, rng.normal(size=shape)) for shape in ((30, 5), (20, 5)))
     np.testing.assert_allclose(kernel(X, Y), peer(X, Y), rtol=1e-10, atol=1e-12)
 
 
@@ -313,7 +332,7 @@ def peak_of(call):
 def test_no_cube_in_memory(kernel, form):
     n, d = 300, 400
     X = np.random.default_rng(5).normal(size=(n, d)) * (0.9 / np.sqrt(2 * d))
-    X = form(X)
+    X = form(in_domain(kernel, X))
     cube, matrix, rows = 8 * n * n * d, 8 * n * n, 8 * n * d
     peak = peak_of(lambda: kernel(X))
     assert peak < 12 * matrix + 10 * rows < cube / 10

@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 
 from mercer import kernels
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Composition,
     DistanceComposition,
     Exponential,
     Gaussian,
+    Hellinger,
+    Intersection,
+    JensenShannon,
     Kernel,
     Laplacian,
     Linear,
@@ -56,6 +60,7 @@ outers = st.one_of(
 radials = positive.map(Gaussian) | st.builds(lambda g, w: w * Gaussian(g) + Matern(1.5), positive, positive)
 leaves = st.one_of(
     outers,
+    st.sampled_from([AdditiveChi2(), Hellinger(), Intersection(), JensenShannon()]),
     positive.map(SkewedChi2),
     positive.map(SkewedIntersection),
     bandwidths.map(Gaussian),
@@ -179,7 +184,7 @@ def test_a_new_kernel_needs_no_change_of_the_parser(monkeypatch):
 MISTAKES = [
     ("gausian(0.5)", "gausian", "did you mean 'Gaussian'?"),
     ("0.5*linear() + vovk_rael(2)", "vovk_rael", "did you mean 'VovkReal'?"),
-    ("quux()", "quux", "expected one of Cauchy, Exponential, Gaussian"),
+    ("quux()", "quux", "expected one of AdditiveChi2, Cauchy, Exponential, Gaussian"),
     ("sum(linear(), linear())", "sum", "unknown kernel"),
     ("__import__('os')", "__import__", "unknown kernel"),
     ("gaussian(gama=2)", "gama", "Gaussian has no parameter 'gama'; did you mean 'gamma'?"),

@@ -41,6 +41,7 @@ KERNELS = [
     Matern(60.0),
     2.5 * Laplacian(0.5),
     Gaussian(0.2) + Gaussian(5.0),
+    5.0 * Gaussian(0.2) + Matern(2.5),
     0.3 * Gaussian(0.5) + 2 * Cauchy(1.0) + Matern(0.7),
     Gaussian(0.5) * Gaussian(0.5),
     0.5 * Laplacian(0.3) * Matern(1.5) * Cauchy(0.5),

@@ -7,7 +7,17 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import mercer
-from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
+from mercer import (
+    ComplexSketch,
+    Compressed,
+    HadamardSketch,
+    RandomMaclaurin,
+    Stack,
+    TaylorSketch,
+    TensorProduct,
+    TensorSketch,
+    TreeSketch,
+)
 from mercer.kernels import (
     Exponential,
     Gaussian,
@@ -27,7 +37,7 @@ PRODUCT_SKETCHES = [TensorSketch, HadamardSketch, ComplexSketch, TreeSketch]
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", obeying())
 def test_nan_and_infinity(row, bad):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(8, random_state=0).fit(X)
     X[3, 2] = bad
     for act in (sketch.transform, row(8).fit, sketch.variance, sketch.mean):
@@ -37,7 +47,7 @@ def test_nan_and_infinity(row, bad):
 
 @pytest.mark.parametrize("row", obeying())
 def test_another_width(row):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(8, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"X has 4 features, but \w+ is expecting 5 features"):
         sketch.transform(X[:, :4])
@@ -46,8 +56,10 @@ def test_another_width(row):
 @pytest.mark.parametrize("n_components", [0, -3, 2.5, True, "8", None])
 @pytest.mark.parametrize("row", obeying())
 def test_number_of_components(row, n_components):
+    if n_components is None and type(row(8)) is Stack:
+        pytest.skip("the two maps then keep their own widths")
     with pytest.raises(ValueError, match="n_components must be a whole number of at least 1, found"):
-        row(n_components).fit(sample_rows())
+        row(n_components).fit(row.sample())
 
 
 @pytest.mark.parametrize("make", PRODUCT_SKETCHES)
@@ -129,6 +141,10 @@ def test_negative_coefficients():
         (Compressed(TensorSketch(), method="x"), "method must be one of"),
         (Compressed(TensorSketch(), factor=0), "factor must be a whole number of at least 1 or None, found 0"),
         (TreeSketch(factor=True), "factor must be a whole number of at least 1, found True"),
+        (TensorProduct(TensorSketch(), TensorSketch(), factor=0), "factor must be a whole .* 1 or None, found 0"),
+        (TensorProduct(TensorSketch(), TreeSketch(factor=0)), "factor must be a whole number of at least 1, found 0"),
+        (Stack(TensorSketch(n_components=None), TensorSketch()), "n_components must be .* found None"),
+        (Stack(TensorSketch(n_components="8"), TensorSketch(), n_components=8), "n_components must be .* found '8'"),
         (RandomMaclaurin(exact_terms="no"), r"exact_terms must be one of \(True, False\), found 'no'"),
         (TreeSketch(factor=1.5), r"factor must be a whole number of at least 1, found 1\.5"),
         (RandomMaclaurin(base=1.0), r"base must be a finite number above 1, found 1\.0"),
@@ -150,6 +166,11 @@ def test_things_that_are_no_kernels_and_no_maps():
         TensorSketch(Polynomial).fit(sample_rows())
     with pytest.raises(TypeError, match="map must be a feature map, found 3"):
         Compressed(3).fit(sample_rows())
+    for join in (Stack, TensorProduct):
+        with pytest.raises(TypeError, match=r"left must be a feature map, found Linear\(\)"):
+            join(Linear(), TensorSketch()).fit(sample_rows())
+        with pytest.raises(TypeError, match="right must be a feature map, found None"):
+            join(TensorSketch(), None).fit(sample_rows())
 
 
 @pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
@@ -178,7 +199,8 @@ def test_kernel_error_wants_a_map():
 
 
 def test_unknown_variances_say_so():
-    for sketch in (TreeSketch(random_state=0), Compressed(TensorSketch(), random_state=0)):
+    both = TensorProduct(TensorSketch(), TensorSketch(), random_state=0)
+    for sketch in (TreeSketch(random_state=0), Compressed(TensorSketch(), random_state=0), both):
         with pytest.raises(NotImplementedError, match=f"no exact variance is known for {type(sketch).__name__}"):
             sketch.fit(sample_rows()).variance(sample_rows())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ..tables import ROWS, obeying, sample_rows
+from ..tables import ROWS, obeying
 
 FOLDER = Path(__file__).parent.parent / "golden"
 SEED = 2013
@@ -26,7 +26,7 @@ def leaves(tree, path=""):
 
 def record(row):
     """What a golden file holds: integers as a digest, floats in full."""
-    sketch = row(12, random_state=SEED).fit(sample_rows())
+    sketch = row(12, random_state=SEED).fit(row.sample())
     recorded = {}
     for path, array in leaves(sketch.parameters_):
         entry = {"shape": list(array.shape), "dtype": str(array.dtype)}
@@ -66,7 +66,7 @@ def test_every_golden_file_belongs_to_a_row():
 
 @pytest.mark.parametrize("row", obeying())
 def test_parameters_have_the_promised_types(row):
-    sketch = row(12, random_state=SEED).fit(sample_rows())
+    sketch = row(12, random_state=SEED).fit(row.sample())
     for path, array in leaves(sketch.parameters_):
         assert isinstance(array, np.ndarray), path
         assert array.dtype in (np.int8, np.int32, np.int64, np.float64), path

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-from ..tables import ROWS, SEEDS, estimates, obeying, sample_rows, threshold
+from ..tables import ROWS, SEEDS, estimates, obeying, threshold
 
 WIDTHS = (8, 13, 64)
 
 
 def fitted(row, n_components):
-    return row(n_components, random_state=0).fit(sample_rows())
+    return row(n_components, random_state=0).fit(row.sample())
 
 
 @pytest.mark.parametrize("n_components", WIDTHS)
 @pytest.mark.parametrize("row", obeying("mean"))
 def test_the_mean_is_the_declared_one(row, n_components):
     # At D = 8 buckets collide all the time, so a bias that collisions cause would show.
-    X = sample_rows()
+    X = row.sample()
     grams = estimates(row, n_components)
     sketch = fitted(row, n_components)
     variance = sketch.variance(X) if row.variance is True else grams.var(axis=0, ddof=1)
@@ -30,14 +30,14 @@ def test_the_mean_is_the_declared_one(row, n_components):
 
 @pytest.mark.parametrize("row", obeying("unbiased"))
 def test_an_unbiased_map_declares_the_kernel_as_its_mean(row):
-    X = sample_rows()
+    X = row.sample()
     np.testing.assert_allclose(fitted(row, 16).mean(X), row.kernel(X), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_components", WIDTHS)
 @pytest.mark.parametrize("row", obeying("variance"))
 def test_the_variance_is_the_formula(row, n_components):
-    X = sample_rows()
+    X = row.sample()
     grams = estimates(row, n_components)
     variance = fitted(row, n_components).variance(X)
     deviation = grams - grams.mean(axis=0)
@@ -49,7 +49,7 @@ def test_the_variance_is_the_formula(row, n_components):
 
 @pytest.mark.parametrize("row", obeying("constant"))
 def test_the_error_falls_with_the_root_of_the_width(row):
-    X = sample_rows()
+    X = row.sample()
     widths = np.array([8, 64, 256])
     exact = fitted(row, 8).mean(X)
     errors = [np.sqrt(np.mean((estimates(row, width, SEEDS if width < 256 else 200) - exact) ** 2)) for width in widths]
@@ -59,7 +59,7 @@ def test_the_error_falls_with_the_root_of_the_width(row):
 
 @pytest.mark.parametrize("row", obeying("constant"))
 def test_the_formula_falls_with_the_width(row):
-    X = sample_rows()
+    X = row.sample()
     # H0/1 apart, D Var is the same number for every even D.
     np.testing.assert_allclose(8 * fitted(row, 8).variance(X), 64 * fitted(row, 64).variance(X), rtol=1e-9, atol=1e-14)
 
@@ -67,7 +67,7 @@ def test_the_formula_falls_with_the_width(row):
 @pytest.mark.full
 @pytest.mark.parametrize("row", obeying("variance"))
 def test_the_variance_is_the_formula_over_20000_seeds(row):
-    X = sample_rows()
+    X = row.sample()
     grams = estimates(row, 64, seeds=20_000, first=10_000)
     measured = ((grams - grams.mean(axis=0)) ** 2).mean(axis=(1, 2))
     formula = fitted(row, 64).variance(X).mean()
@@ -76,7 +76,7 @@ def test_the_variance_is_the_formula_over_20000_seeds(row):
 
 
 def test_the_fixture_draws_what_fit_draws():
-    X = sample_rows()
     for row in ROWS:
+        X = row.sample()
         Z = row(16, random_state=3).fit(X).transform(X)
         np.testing.assert_allclose(estimates(row, 16, seeds=1, first=3)[0], Z @ Z.T, rtol=1e-12, atol=1e-14)

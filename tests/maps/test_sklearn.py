@@ -13,14 +13,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mercer import Compressed, RandomMaclaurin, TaylorSketch, TensorSketch
+from mercer import Compressed, RandomMaclaurin, Stack, TaylorSketch, TensorProduct, TensorSketch
+from mercer._array import dense
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial
 
 from ..tables import ROWS, obeying, sample_rows
 
 
 def checks():
-    """Every check of scikit-learn for every row that is defined on all of R^d."""
+    """Every check of scikit-learn for every row that is defined on all that they give."""
     for row in ROWS:
         if row.everywhere is True:
             for estimator, check in estimator_checks_generator(row(8)):
@@ -35,7 +36,7 @@ def test_estimator_checks(estimator, check):
 @pytest.mark.parametrize("row", obeying("width"))
 @pytest.mark.parametrize("n_components", [1, 2, 3, 17])
 def test_any_width_comes_out_as_asked(row, n_components):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(n_components, random_state=0).fit(X)
     assert sketch.transform(X).shape == (len(X), n_components)
     assert sketch.n_components_ == n_components
@@ -44,7 +45,7 @@ def test_any_width_comes_out_as_asked(row, n_components):
 
 @pytest.mark.parametrize("row", obeying())
 def test_a_pickled_map_and_a_refitted_clone_give_the_same_bits(row):
-    X = sample_rows()
+    X = row.sample()
     sketch = row(16, random_state=2).fit(X)
     expected = sketch.transform(X)
     np.testing.assert_array_equal(clone(sketch).fit(X).transform(X), expected)
@@ -59,6 +60,18 @@ GRIDS = [
     ),
     pytest.param(
         Compressed(TensorSketch(Polynomial(2, coef0=1.0))), "map__kernel__gamma", [1e-4, 1.0, 100.0], id="map"
+    ),
+    pytest.param(
+        Stack(TensorSketch(Polynomial(2, coef0=1.0)), TensorSketch(Linear())),
+        "left__kernel__gamma",
+        [1e-4, 1.0, 100.0],
+        id="stack",
+    ),
+    pytest.param(
+        TensorProduct(TensorSketch(Linear()), RandomMaclaurin(Polynomial(2, coef0=1.0) + Linear())),
+        "right__kernel__left__gamma",
+        [1e-4, 1.0, 100.0],
+        id="product",
     ),
     pytest.param(RandomMaclaurin(0.5 * Exponential()), "kernel__weight", [1e-6, 1.0], id="weight"),
 ]
@@ -112,7 +125,7 @@ def test_bandwidth_rules_are_resolved_at_fit():
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("row", obeying())
 def test_sparse_rows_give_what_dense_rows_give(row, index):
-    X = sample_rows(30, 7)
+    X = row.sample(30, 7)
     X[X < 0.2] = 0.0
     sketch = row(16, random_state=0).fit(X)
     expected = sketch.transform(X)
@@ -120,12 +133,12 @@ def test_sparse_rows_give_what_dense_rows_give(row, index):
     for form in (sp.csr_array, sp.csr_matrix):
         rows = form(X)
         rows.indices, rows.indptr = rows.indices.astype(index), rows.indptr.astype(index)
-        np.testing.assert_allclose(sketch.transform(rows), expected, rtol=1e-10, atol=1e-12 * scale)
+        np.testing.assert_allclose(dense(sketch.transform(rows)), expected, rtol=1e-10, atol=1e-12 * scale)
         refitted = row(16, random_state=0).fit(rows)
-        np.testing.assert_allclose(refitted.transform(rows), expected, rtol=1e-8, atol=1e-10 * scale)
+        np.testing.assert_allclose(dense(refitted.transform(rows)), expected, rtol=1e-8, atol=1e-10 * scale)
     rows = sp.csr_array(X)
     for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):  # unsorted columns
         rows.indices[start:stop] = rows.indices[start:stop][::-1].copy()
         rows.data[start:stop] = rows.data[start:stop][::-1].copy()
     rows.has_sorted_indices = False
-    np.testing.assert_allclose(sketch.transform(rows), expected, rtol=1e-10, atol=1e-12 * scale)
+    np.testing.assert_allclose(dense(sketch.transform(rows)), expected, rtol=1e-10, atol=1e-12 * scale)

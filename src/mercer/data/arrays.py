@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._array import is_foreign, to_numpy
 from .._random import Stream, as_seed
@@ -18,7 +19,7 @@ class ArrayRows:
 
     Parameters
     ----------
-    X : dense or CSR matrix, already validated
+    X : dense or CSR matrix, or a one-dimensional array of objects, already validated
     rng : Stream
         Names the sample.
     """
@@ -33,17 +34,30 @@ class ArrayRows:
 
     @property
     def n_features(self) -> int:
-        return int(self._X.shape[1])
+        return int(self._X.shape[1]) if self._X.ndim == 2 else 1
 
-    def sample(self, count: int) -> Any:
-        """At most ``count`` rows without replacement, in row order.
+    @property
+    def dtype(self) -> Any:
+        return self._X.dtype
 
-        Row i carries the i-th word of the stream and the smallest words win, so the choice does not depend on blocks.
+    def choose(self, count: int) -> NDArray[np.int64]:
+        """The numbers of at most ``count`` rows without replacement, in order.
+
+        Row i carries the i-th word of the stream and the smallest words win, so the choice does not depend on blocks,
+        and a smaller one is part of a larger one.
         """
         if count >= self.n_rows:
-            return self._X
+            return np.arange(self.n_rows, dtype=np.int64)
         keys = self._rng.words(self.n_rows)
-        return self._X[np.sort(np.argpartition(keys, count)[:count])]
+        return np.sort(np.argpartition(keys, count)[:count]).astype(np.int64)
+
+    def take(self, numbers: NDArray[np.int64]) -> Any:
+        """The rows of these numbers."""
+        return self._X[numbers]
+
+    def sample(self, count: int) -> Any:
+        """The rows that ``choose`` names: all of them, not copied, where there are no more."""
+        return self._X if count >= self.n_rows else self.take(self.choose(count))
 
     def blocks(self) -> Iterator[Any]:
         """One pass over all rows in order."""

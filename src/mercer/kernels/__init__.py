@@ -1,6 +1,7 @@
 """Exact kernels and their algebra: what a feature map approximates."""
 
 from ._base import Kernel
+from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
 from .algebra import Product, Scaled, Sum
 from .cauchy import Cauchy
 from .composition import Composition, DistanceComposition
@@ -15,11 +16,15 @@ from .skewed import SkewedChi2, SkewedIntersection
 from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
+    "AdditiveChi2",
     "Cauchy",
     "Composition",
     "DistanceComposition",
     "Exponential",
     "Gaussian",
+    "Hellinger",
+    "Intersection",
+    "JensenShannon",
     "Kernel",
     "KernelSyntaxError",
     "Laplacian",

@@ -246,6 +246,11 @@ class Kernel(ABC):
         return False
 
     @property
+    def domain_is_non_negative(self) -> bool:
+        """Whether k is defined for rows without negative values alone, as one of its parts may be."""
+        return any(value.domain_is_non_negative for value in self._fields().values() if isinstance(value, Kernel))
+
+    @property
     def max_degree(self) -> int | None:
         """The last degree of a dot-product kernel's series; None where it does not end."""
         return None

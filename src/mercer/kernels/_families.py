@@ -120,10 +120,10 @@ def _pair_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """1-norm distances, dense."""
-    return sklearn_manhattan_distances(_with_short_indices(X), _with_short_indices(Y))
+    return sklearn_manhattan_distances(with_short_indices(X), with_short_indices(Y))
 
 
-def _with_short_indices(X: Any) -> Any:
+def with_short_indices(X: Any) -> Any:
     """X with int32 indices where it is sparse: scikit-learn's loop over its entries takes no others."""
     if not sp.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X

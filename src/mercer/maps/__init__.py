@@ -1,33 +1,43 @@
 """Feature maps: how a kernel is approximated."""
 
 from ._base import FeatureMap
+from .additive_map import AdditiveMap
 from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
+from .composed import Composed
 from .compressed import Compressed
 from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
+from .nystrom import Nystrom
 from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .stack import Stack
 from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
+from .tensor_product import TensorProduct
 from .tensor_sketch import TensorSketch
 from .tree_sketch import TreeSketch
 
 __all__ = [
+    "AdditiveMap",
     "Calibrated",
     "ComplexSketch",
+    "Composed",
     "Compressed",
     "Fastfood",
     "FeatureMap",
     "HadamardSketch",
+    "Nystrom",
     "OrthogonalFourier",
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "Stack",
     "StructuredFourier",
     "TaylorSketch",
+    "TensorProduct",
     "TensorSketch",
     "TreeSketch",
 ]

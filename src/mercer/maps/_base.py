@@ -14,26 +14,50 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._array import Array, check_foreign, is_foreign, namespace, send, to_numpy
+from .._array import (
+    Array,
+    canonical_csr,
+    check_foreign,
+    first_overflow,
+    is_foreign,
+    is_sparse,
+    send,
+    spread,
+    stack_rows,
+    to_numpy,
+)
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
-from ..kernels import Composition, Gaussian, Kernel, Scaled
+from ..kernels import Composition, DistanceComposition, Gaussian, Kernel, Scaled
 from ..kernels._base import located
+from ..kernels.additive import Additive
+
+
+def without_weight(kernel: Kernel) -> tuple[float, Any]:
+    """The factor in front of a kernel, and the kernel that it multiplies."""
+    weight = 1.0
+    while isinstance(kernel, Scaled):
+        weight, kernel = weight * float(kernel.weight), kernel.kernel
+    return weight, kernel
 
 
 def other_maps(kernel: Kernel) -> str:
     """The end of a refusal: which map serves the kernel, where one does."""
-    inner = kernel
-    while isinstance(inner, Scaled):
-        inner = inner.kernel
+    inner = without_weight(kernel)[1]
     if kernel.is_dot_product:
         return "; RandomMaclaurin and TaylorSketch serve every dot-product kernel"
     if isinstance(inner, Gaussian):
         return "; TaylorSketch serves the Gaussian"
-    return "; RandomMaclaurin serves compositions" if isinstance(inner, Composition) else ""
+    if isinstance(inner, Additive):
+        return "; AdditiveMap serves the additive kernels"
+    if isinstance(inner, Composition) and (inner.has_spectrum or inner.inner.is_dot_product):
+        return "; RandomMaclaurin serves compositions"
+    if isinstance(inner, Composition | DistanceComposition):
+        return "; Composed serves it, with an outer map over the features of an inner one"
+    return ""
 
 
 class KernelParameters(BaseEstimator):
@@ -81,6 +105,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
 
+    _keeps_sparse: ClassVar[bool] = False
+    """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them.
+
+    Every column, and so every stored entry, has equally many features, which are neighbours.
+    """
+
     def __init__(self, kernel: Kernel, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None):
         self.kernel = kernel
         self.n_components = n_components
@@ -95,7 +125,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @abstractmethod
     def _apply(self, params: Any, X: Array) -> Array:
-        """The features of one tile of rows."""
+        """The features of one tile of rows, dense."""
+
+    def _apply_sparse(self, params: Any, X: Any) -> Any:
+        """The features of one CSR tile as CSR."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse features")
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         raise NotImplementedError(
@@ -107,6 +141,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             raise NotImplementedError(f"the mean of {type(self).__name__} is not known: {self._bias}")
         return self.kernel_(X, Y)
 
+    def _apply_as_is(self, params: Any, X: Array) -> Array:
+        """The features of one tile, sparse where they can be: for a map that takes either."""
+        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._apply)(params, X)
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every seed gives the same features, once arguments and rows are given."""
+        return False
+
     @property
     def _paired(self) -> bool:
         """Whether columns 2 i and 2 i + 1 are the cosine and the sine of one frequency, to be weighed together."""
@@ -114,6 +157,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _check_kernel(self, kernel: Kernel) -> None:
         """Raise a ValueError for a kernel that this map cannot serve."""
+
+    def _width(self) -> Any:
+        """The width that is asked for; ``n_components_`` is what it has become."""
+        return self.n_components
 
     def _scratch(self, n_features: int) -> int:
         """About how many floats one row needs while it is mapped."""
@@ -149,15 +196,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Turn the arguments into ``kernel_`` and ``n_components_``; parameters come after."""
         self._check_arguments()
         self.n_components_ = int(self.n_components)
+        self.kernel_: Any = self._resolved_kernel(rows)
+        self._check_kernel(self.kernel_)
+
+    def _resolved_kernel(self, rows: Any) -> Any:
+        """The kernel with every field a number."""
         if not isinstance(self.kernel, Kernel):
             hint = f"; write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
             hint = "; mercer.kernels.parse reads one from text" if isinstance(self.kernel, str) else hint
             raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}{hint}")
-        self.kernel_: Any = self.kernel.resolve(rows)
-        self._check_kernel(self.kernel_)
+        return self.kernel.resolve(rows)
 
     def _check_arguments(self) -> None:
-        check_whole("n_components", self.n_components)
+        check_whole("n_components", self._width())
         if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number other than 0, found {self.n_jobs!r}")
         for name, choices in self._choices.items():
@@ -173,21 +224,24 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Returns
         -------
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
+            Dense, but for maps that say so.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
+        if is_sparse(X) and self._keeps_sparse:
+            return self._transform_sparse(send(self.parameters_, X), X)
         check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         return self._features(self.parameters_, X, self.n_jobs)
 
     def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
         """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1]))
+        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         if is_foreign(X):
-            parts = [self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)]
-            return namespace(X).concat(parts, axis=0)
-        Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+            return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
+        dtype = np.float64 if X.dtype == object else X.dtype
+        Z = np.empty((X.shape[0], self.n_components_), dtype=dtype)
 
         def fill(tile: slice) -> None:
             Z[tile] = self._tile(params, X, tile, first_row)
@@ -195,12 +249,27 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         run_tiles(fill, X.shape[0], rows, n_jobs)
         return Z
 
-    def _tile(self, params: Any, X: Array, tile: slice, first_row: int) -> Array:
+    def _transform_sparse(self, params: Any, X: Any) -> Any:
+        X = canonical_csr(X)
+        length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
+        check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
+        Z = spread(X, length)
+        # A tile holds what its stored entries need, not what its dense rows would.
+        rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
+
+        def fill(tile: slice) -> None:
+            part = self._tile(params, X, tile, as_is=True)
+            Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
+
+        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        return Z
+
+    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = self._apply(params, X[tile])
-        finite = namespace(Z).isfinite(Z)
-        if not bool(finite.all()):
-            row = first_row + tile.start + int(np.argmin(to_numpy(finite).all(axis=1)))
+            Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
+        row = first_overflow(Z)
+        if row is not None:
+            row += first_row + tile.start
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
         return Z
 
@@ -221,10 +290,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
-        pair = [to_numpy(self._validated(M, reset=False)).astype(np.float64) for M in (X, X if Y is None else Y)]
+        pair = [to_numpy(self._validated(M, reset=False)) for M in (X, X if Y is None else Y)]
         for M in pair:
             self.kernel_.check_rows(M)
-        return pair[0], pair[1]
+        left, right = (M if M.dtype == object else M.astype(np.float64) for M in pair)
+        return left, right
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if not is_foreign(X):
@@ -239,8 +309,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             )
         return X
 
+    @property
+    def domain_is_non_negative(self) -> bool:
+        """Whether the rows must have no negative values, as the kernel or a map inside this one may ask."""
+        parts = self.get_params(deep=False).values()
+        return any(part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.domain_is_non_negative
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -32,15 +32,20 @@ class CraftParameters(NamedTuple):
     signs: NDArray[np.int8]
     outputs: NDArray[np.int32]
 
+    @property
+    def _padded(self) -> int:
+        """The width of the transform: that of the output where few rows made the inner map narrower."""
+        return padded_width(max(self.signs.shape[0], self.outputs.shape[0]))
+
     def project(self, wide: Array) -> Array:
         """D rows of H diag(signs) z / sqrt(D)."""
         xp = namespace(wide)
-        turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), padded_width(wide.shape[1])))
+        turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), self._padded))
         return xp.take(turned, self.outputs, axis=1) / math.sqrt(self.outputs.shape[0])
 
     def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
         """The transpose of ``project``."""
-        scattered = np.zeros((*coef.shape[:-1], padded_width(len(self.signs))), dtype=coef.dtype)
+        scattered = np.zeros((*coef.shape[:-1], self._padded), dtype=coef.dtype)
         scattered[..., self.outputs] = coef
         return hadamard(scattered)[..., : len(self.signs)] * self.signs / math.sqrt(len(self.outputs))
 
@@ -62,7 +67,7 @@ class TefmParameters(NamedTuple):
 
 def draw_craft(rng: Stream, inner: Any, wide: int, width: int) -> CraftParameters:
     """The projection of CRAFT, which does not look at the rows."""
-    outputs = rng.child("outputs").permutation(padded_width(wide))[:width]
+    outputs = rng.child("outputs").permutation(padded_width(max(wide, width)))[:width]
     return CraftParameters(inner, rng.child("signs").signs((wide,)), outputs)
 
 
@@ -84,6 +89,8 @@ class Tefm(NamedTuple):
 
     def learn(self, rng: Stream, method: str, power: int, width: int) -> tuple[Matrix, float | None]:
         """The orthonormal columns Q and, where it is known, a lower bound of ||F Q||^2 / ||F||^2."""
+        if self.wide <= width:  # few rows made the inner map narrower than the output: there is nothing to project
+            return np.eye(self.wide, width), 1.0
         exact = self.rows.n_rows <= width
         make = gaussian_sketch if method == "tefm-g" else hadamard_sketch
         sketch = make(rng, self.rows.n_rows, self.chunk_rows, width)

@@ -145,4 +145,4 @@ class Compressed(MapWrapper):
         raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
 
     def _scratch(self, n_features: int) -> int:
-        return self.map_._scratch(n_features) + 3 * padded_width(self.map_.n_components_)
+        return self.map_._scratch(n_features) + 3 * padded_width(max(self.map_.n_components_, self.n_components_))

@@ -112,7 +112,7 @@ class RandomMaclaurin(FeatureMap):
         if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
             raise ValueError(
                 "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}" + ("" if isinstance(composed, Composition) else other_maps(kernel))
+                f"kernel, found {kernel!r}{other_maps(kernel)}"
             )
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")

@@ -22,6 +22,8 @@ def test_epsilon_is_positive(epsilon):
         lambda: bounds.hoeffding_count(1.0, epsilon=epsilon, delta=0.1),
         lambda: bounds.uniform_error(10, Linear(), 1.0, 2, epsilon=epsilon),
         lambda: bounds.uniform_components(Linear(), 1.0, 2, epsilon=epsilon, delta=0.1),
+        lambda: bounds.fourier_uniform_error(10, Gaussian(), 1.0, 2, epsilon=epsilon),
+        lambda: bounds.fourier_uniform_components(Gaussian(), 1.0, 2, epsilon=epsilon, delta=0.1),
     ):
         with pytest.raises(ValueError, match="epsilon must be a positive finite number"):
             call()
@@ -33,6 +35,7 @@ def test_delta_is_a_probability(delta):
         lambda: bounds.tensor_sketch_components(np.eye(2), None, 2, epsilon=0.5, delta=delta),
         lambda: bounds.hoeffding_count(1.0, epsilon=0.5, delta=delta),
         lambda: bounds.uniform_components(Linear(), 1.0, 2, epsilon=0.5, delta=delta),
+        lambda: bounds.fourier_uniform_components(Gaussian(), 1.0, 2, epsilon=0.5, delta=delta),
     ):
         with pytest.raises(ValueError, match="delta must be a probability above 0 and below 1"):
             call()
@@ -67,6 +70,8 @@ def test_counts_are_whole(number):
         lambda: bounds.hoeffding_error(number, 1.0, epsilon=0.5),
         lambda: bounds.uniform_error(number, Linear(), 1.0, 2, epsilon=0.5),
         lambda: bounds.uniform_error(10, Linear(), 1.0, number, epsilon=0.5),
+        lambda: bounds.fourier_uniform_error(number, Gaussian(), 1.0, 2, epsilon=0.5),
+        lambda: bounds.fourier_uniform_error(10, Gaussian(), 1.0, number, epsilon=0.5),
         lambda: bounds.tensor_sketch_variance(np.eye(2), None, number, 10),
         lambda: bounds.tensor_sketch_variance(np.eye(2), None, 2, number),
         lambda: bounds.pham_pagh_variance(np.eye(2), None, number, 10),

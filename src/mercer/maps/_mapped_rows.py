@@ -1,0 +1,83 @@
+"""Rows as another map shows them, for a map that learns from its features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import double, stack_rows
+from .._tiles import tile_rows, tiles
+from ._base import FeatureMap
+
+
+class MappedRows:
+    """The features of rows under a map, made when they are asked for, a tile at a time.
+
+    Parameters
+    ----------
+    map : a map that is specified
+    params : its parameters, None where they are still to be drawn
+    rows : the rows that the map takes
+    """
+
+    def __init__(self, map: FeatureMap, params: Any, rows: Any):
+        self._map = map
+        self._params = params
+        self._rows = rows
+        self._checked = False
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._rows.n_rows)
+
+    @property
+    def n_features(self) -> int:
+        return self._map.n_components_
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float64)  # whatever the rows have, so that no more is lost on the way
+
+    def choose(self, count: int) -> NDArray[np.int64]:
+        """The numbers of at most so many rows: those that the rows themselves would name."""
+        return self._rows.choose(count)
+
+    def take(self, numbers: NDArray[np.int64]) -> Any:
+        """The features of the rows of these numbers."""
+        self._check()
+        return stack_rows(list(self._tiles(self._rows.take(numbers))))
+
+    def sample(self, count: int) -> Any:
+        """The features of the rows that ``choose`` names."""
+        return self.take(self.choose(count))
+
+    def blocks(self) -> Iterator[Any]:
+        """One pass over the features of all rows in order, in smaller blocks: features are wider than rows."""
+        self._check()
+        for block in self._rows.blocks():
+            yield from self._tiles(block)
+
+    def _tiles(self, X: Any) -> Iterator[Any]:
+        for tile in tiles(X.shape[0], tile_rows(self._map._scratch(X.shape[1]))):
+            yield self._map._tile(self._params, double(X[tile]), slice(0, tile.stop - tile.start), as_is=True)
+
+    def _check(self) -> None:
+        """See once that the map's parameters are known and that its kernel takes the rows."""
+        if self._checked:
+            return
+        if self._params is None:
+            raise ValueError(
+                f"the outer map learns from rows, but the features of {self._map!r} are random and not drawn yet: "
+                "give bandwidths as numbers, or take an inner map that is not random"
+            )
+        start = 0
+        for block in self._rows.blocks():
+            try:
+                self._map.kernel_.check_rows(block)
+            except ValueError as error:
+                raise ValueError(f"{error}, counted from row {start}" if start else str(error)) from error
+            start += block.shape[0]
+        self._checked = True

@@ -1,0 +1,41 @@
+"""What maps made of two maps share: both are specified, drawn from streams of their own, and fitted together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from .._random import Stream
+from ._base import FeatureMap
+
+
+class TwoMaps(FeatureMap):
+    """A map made of the features of two others, which come first and are fitted as ``left_`` and ``right_``."""
+
+    left: FeatureMap
+    right: FeatureMap
+
+    def _check_arguments(self) -> None:
+        for name in ("left", "right"):
+            inner = getattr(self, name)
+            if not isinstance(inner, FeatureMap):
+                raise TypeError(f"{name} must be a feature map, found {inner!r}")
+            inner._check_arguments()
+        super()._check_arguments()
+
+    def _specify_both(self, rows: Any, left: int, right: int) -> None:
+        """Copies of both maps, so wide."""
+        self.left_: FeatureMap = clone(self.left).set_params(n_components=left)
+        self.right_: FeatureMap = clone(self.right).set_params(n_components=right)
+        self.left_._specify(rows)
+        self.right_._specify(rows)
+
+    def _draw_both(self, rng: Stream, rows: Any) -> tuple[Any, Any]:
+        """Independent parameters, even where the two maps are the same one."""
+        return self.left_._draw(rng.child("left"), rows), self.right_._draw(rng.child("right"), rows)
+
+    def _adopt(self, params: Any, n_features: int) -> None:
+        super()._adopt(params, n_features)
+        self.left_._adopt(params.left, n_features)
+        self.right_._adopt(params.right, n_features)

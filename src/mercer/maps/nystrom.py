@@ -1,0 +1,333 @@
+"""Nystrom: features from the kernel's values at a few landmarks, for any kernel on anything."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._array import Array, double, namespace, pad, send, squares, to_numpy
+from .._checks import check_choice, check_whole, is_whole
+from .._memory import check_memory
+from .._random import Stream
+from .._tiles import tile_rows, tiles
+from ..kernels import Gaussian, Kernel
+from ._base import FeatureMap
+from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
+from ._landmarks import (
+    Candidates,
+    as_landmarks,
+    given_numbers,
+    given_rows,
+    kernel_block,
+    kernel_epsilon,
+    kmeans,
+    leverage,
+)
+from ._whitening import check_symmetric, whitening
+
+RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
+
+
+class SparseRows(NamedTuple):
+    """The parts of a CSR matrix."""
+
+    data: NDArray[np.float64]
+    indices: NDArray[Any]
+    indptr: NDArray[Any]
+
+
+class NystromParameters(NamedTuple):
+    """Landmarks, their row numbers where they have some, V Sigma^(-1/2), and the residual trace with what it is of.
+
+    Landmarks are float64 rows, the parts of a CSR matrix where that is smaller, an array of objects, or the columns of
+    a precomputed matrix. ``residual`` holds the residual trace, the trace, and the number of rows behind both.
+    """
+
+    landmarks: Any
+    indices: NDArray[np.int64]
+    whitening: NDArray[np.float64]
+    residual: NDArray[np.float64]
+
+    @property
+    def keeps_precision(self) -> bool:
+        """Kernel values are computed in float64: Sigma^(-1/2) would blow up the last digits of float32."""
+        return True
+
+
+class ResidualTrace(NamedTuple):
+    """``trace``: the sum of k(x, x) - ||Z(x)||^2; ``relative``: over that of k(x, x); ``rows``: of how many rows."""
+
+    trace: float
+    relative: float
+    rows: int
+
+
+class Nystrom(FeatureMap):
+    r"""Features that are exact at landmarks, for any kernel and any objects.
+
+    The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
+    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value a row; for narrow bandwidths in
+    high dimension random features of the same width come close and need no data.
+
+    With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
+    eigenvalue first. Of c landmarks, eigenpairs up to :math:`c\,\epsilon` times the largest are rounding and left out,
+    with :math:`\epsilon` that of the kernel matrix: of float64, in which kernels are evaluated for float32 rows too,
+    or of a precomputed matrix itself. What the features lack of the kernel is positive semi-definite, so its trace
+    bounds every error; ``residual_trace_`` measures it on training rows, after the cut.
+
+    ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
+    ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
+    uniform ones miss; its first landmarks are those of a smaller map. ``"leverage"`` draws by ridge leverage scores
+    from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
+    their number. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
+
+    Parameters
+    ----------
+    kernel : a kernel of :mod:`mercer.kernels`, a function, or "precomputed"
+        A function takes two objects, or two float64 rows of a matrix, and returns a number; it is called in turn for
+        every row and landmark, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square
+        kernel matrix and ``transform`` the values of new rows against those of the fit.
+    n_components : the number of landmarks to choose
+        With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
+    rank : the most eigenpairs to keep, None for as many as landmarks
+    landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
+    tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
+    max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    Attributes
+    ----------
+    n_components_ : the width of the output: the number of eigenpairs kept
+        At most that of landmarks, fewer for duplicates and for kernels of low rank. Inside another map those
+        left out are columns of zeros, because its width is fixed before landmarks are known.
+    component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
+    residual_trace_ : trace, relative trace and number of rows
+        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``.
+
+    References
+    ----------
+    Williams and Seeger, Using the Nystrom method to speed up kernel machines, NIPS 2000.
+    Zhang, Tsang and Kwok, Improved Nystrom low-rank approximation and error analysis, ICML 2008, for "kmeans".
+    Alaoui and Mahoney, Fast randomized kernel ridge regression with statistical guarantees, NIPS 2015, for "leverage".
+    Epperly, Tropp and Webber, Embrace rejection, SIAM J. Matrix Anal. Appl. 2025, for "rpcholesky".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(500, 3))
+    >>> map = mercer.Nystrom(mercer.kernels.Gaussian(0.1), n_components=64, landmarks="rpcholesky", random_state=0)
+    >>> map.fit_transform(X).shape, bool(map.residual_trace_.relative < 1e-3)
+    ((500, 64), True)
+
+    Strings, by the letters that they share:
+
+    >>> words = ["cat", "act", "dog", "god", "cart"]
+    >>> letters = mercer.Nystrom(lambda a, b: len(set(a) & set(b))).fit(words)
+    >>> (letters.transform(["cat"]) @ letters.transform(["cart", "dog"]).T).round(6) + 0.0
+    array([[3., 0.]])
+    """
+
+    _bias = "its landmarks are chosen from the rows"
+
+    def __init__(
+        self,
+        kernel: Any = Gaussian(),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        rank: int | None = None,
+        landmarks: Any = "uniform",
+        tol: float = 0.0,
+        max_rows: int = 10_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.rank = rank
+        self.landmarks = landmarks
+        self.tol = tol
+        self.max_rows = max_rows
+
+    # -- arguments -----------------------------------------------------------------------------------------------------
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_whole("max_rows", self.max_rows)
+        if self.rank is not None:
+            check_whole("rank", self.rank, alternatives=" or None")
+        if isinstance(self.landmarks, str):
+            check_choice("landmarks", self.landmarks, RULES)
+        number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
+        if not number or not 0.0 <= float(self.tol) < 1.0:
+            raise ValueError(f"tol must be a number of at least 0 and below 1, found {self.tol!r}")
+        if self.tol > 0.0 and not self._by("rpcholesky"):
+            raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")
+
+    def _by(self, *rules: str) -> bool:
+        return isinstance(self.landmarks, str) and self.landmarks in rules
+
+    def _resolved_kernel(self, rows: Any) -> Any:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return Precomputed()
+        if callable(self.kernel) and not isinstance(self.kernel, Kernel | type):
+            return Pairwise(self.kernel)
+        return super()._resolved_kernel(rows)
+
+    def _specify(self, rows: Any) -> None:
+        super()._specify(rows)
+        precomputed = isinstance(self.kernel_, Precomputed)
+        if precomputed and rows.n_rows != rows.n_features:
+            shape = (rows.n_rows, rows.n_features)
+            raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
+        if self._by("kmeans") and (precomputed or rows.dtype == object):
+            what = "a precomputed kernel" if precomputed else "objects"
+            raise ValueError(f"landmarks='kmeans' needs rows of numbers, found {what}")
+        if isinstance(self.landmarks, str):
+            asked, self._n_landmarks = self.n_components_, min(self.n_components_, rows.n_rows)
+        else:
+            asked = self._n_landmarks = self._given(rows)[0].shape[0]
+        if self.rank is not None and self.rank > asked:
+            raise ValueError(f"rank must be at most the number of landmarks, {asked}, found {self.rank}")
+        if not self._by("uniform") and isinstance(self.landmarks, str) and self.max_rows < self._n_landmarks:
+            raise ValueError(
+                f"max_rows must be at least the number of landmarks, {self._n_landmarks}, found {self.max_rows}"
+            )
+        self.n_components_ = min(self._n_landmarks, self._most)
+
+    @property
+    def _most(self) -> int:
+        """The most eigenpairs to keep."""
+        return self._n_landmarks if self.rank is None else int(self.rank)
+
+    def _given(self, rows: Any) -> tuple[Any, Any]:
+        """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
+        landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
+        if rows.dtype == object:
+            landmarks = as_objects(landmarks, "landmarks")
+            if not all(is_whole(item) for item in landmarks):
+                return landmarks, none
+        elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
+            raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
+        elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
+            if isinstance(self.kernel_, Precomputed):
+                raise ValueError("landmarks of a precomputed kernel must be row numbers, found a matrix")
+            landmarks = given_rows(landmarks, rows.n_features)
+            self.kernel_.check_rows(landmarks)
+            return landmarks, none
+        chosen = given_numbers(landmarks, rows.n_rows)
+        return as_landmarks(self.kernel_, rows, chosen), chosen
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def _draw(self, rng: Stream, rows: Any) -> NystromParameters:
+        candidates = Candidates(self.kernel_, rows, int(self.max_rows))
+        landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
+        count = landmarks.shape[0]
+        check_memory((count, count), 8, "the kernel matrix of the landmarks")
+        root = whitening(self._gram(landmarks, rows), candidates.epsilon, self._most)
+        # A wrapper counts on the width that was specified; `fit` drops these columns again.
+        root = pad(root, min(self._n_landmarks, self._most))
+        params = NystromParameters(stored(landmarks), chosen, root, np.zeros(3))
+        return params._replace(residual=self._residual(params, candidates))
+
+    def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
+        """Landmarks and their row numbers."""
+        if not isinstance(self.landmarks, str):
+            return self._given(rows)
+        count = self._n_landmarks
+        if self._by("uniform") or (count == rows.n_rows and self.tol == 0.0):
+            chosen = rows.choose(count)
+        elif self._by("leverage"):
+            chosen = candidates.numbers[leverage(rng, candidates, count)]
+        elif self._by("rpcholesky"):
+            chosen = candidates.numbers[candidates.pivots(rng, count, float(self.tol)).pivots]
+        else:
+            return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
+        if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
+            chosen = rows.choose(1)
+        return as_landmarks(self.kernel_, rows, chosen), chosen
+
+    def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
+        """The kernel matrix of the landmarks."""
+        if isinstance(self.kernel_, Kernel):
+            return self.kernel_(landmarks)
+        left = rows.take(landmarks) if isinstance(self.kernel_, Precomputed) else landmarks
+        name = "the kernel matrix" if isinstance(self.kernel_, Precomputed) else "the kernel"
+        return check_symmetric(kernel_block(self.kernel_, left, landmarks), kernel_epsilon(self.kernel_, rows), name)
+
+    def _residual(self, params: NystromParameters, candidates: Candidates) -> NDArray[np.float64]:
+        trace = 0.0
+        for tile in tiles(len(candidates), tile_rows(self._scratch(candidates.rows.n_features))):
+            X = candidates.sample(tile)
+            lengths = squares(self._apply(params, X if X.dtype == object else double(X)))
+            trace += float(candidates.unexplained(lengths, tile).sum())
+        return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
+
+    def _apply(self, params: NystromParameters, X: Array) -> Array:
+        values = kernel_block(self.kernel_, to_numpy(X), restored(params.landmarks, X.shape[-1]))
+        features = send(values, X, cast=False) @ params.whitening
+        return features if X.dtype == object else namespace(X).astype(features, X.dtype)
+
+    def _scratch(self, n_features: int) -> int:
+        return 3 * n_features + 6 * self._n_landmarks + 2 * self.n_components_
+
+    # -- scikit-learn --------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose landmarks among the rows of X and decompose their kernel matrix.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function;
+            the square kernel matrix where it is "precomputed"
+        y : ignored
+        """
+        super().fit(X, y)
+        root = self.parameters_.whitening
+        self.n_components_ = self._n_features_out = max(1, int(np.count_nonzero(root.any(axis=0))))
+        self.parameters_ = self.parameters_._replace(whitening=np.ascontiguousarray(root[:, : self.n_components_]))
+        return self
+
+    def _adopt(self, params: NystromParameters, n_features: int) -> None:
+        super()._adopt(params, n_features)
+        self.component_indices_ = params.indices if len(params.indices) else None
+        trace, total, rows = params.residual.tolist()
+        self.residual_trace_ = ResidualTrace(trace, trace / total if total > 0.0 else 0.0, int(rows))
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        function = callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
+        if function and not (is_matrix(X) if reset else self._fitted_on_rows()):
+            return as_objects(X)
+        return super()._validated(X, reset)
+
+    def _fitted_on_rows(self) -> bool:
+        landmarks = self.parameters_.landmarks
+        return isinstance(landmarks, SparseRows) or landmarks.dtype != object
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+def stored(landmarks: Any) -> Any:
+    """Landmarks as plain arrays: sparse ones as the parts of a CSR matrix unless dense ones are smaller."""
+    if not sp.issparse(landmarks):
+        return landmarks
+    matrix = sp.csr_array(landmarks)
+    matrix.sort_indices()
+    if matrix.nnz * (8 + matrix.indices.itemsize) > 8 * matrix.shape[0] * matrix.shape[1]:
+        return matrix.toarray()
+    return SparseRows(matrix.data, matrix.indices, matrix.indptr)
+
+
+def restored(landmarks: Any, n_features: int) -> Any:
+    """What :func:`stored` was given, as NumPy has it."""
+    if not isinstance(landmarks, SparseRows):
+        return to_numpy(landmarks)
+    parts = SparseRows(*map(to_numpy, landmarks))
+    return sp.csr_array(tuple(parts), shape=(len(parts.indptr) - 1, n_features))

@@ -1,0 +1,130 @@
+"""TensorProduct: the product of two kernels, by a sketch of the tensor product of two maps' features."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, count_sketch
+from .._checks import check_whole
+from .._random import Stream
+from ._base import FeatureMap
+from ._two_maps import TwoMaps
+from .tensor_sketch import Hashes, half_spectrum, product_spectrum
+
+
+class TensorParameters(NamedTuple):
+    """The parameters of both maps, then the count sketch of each one's features."""
+
+    left: Any
+    right: Any
+    left_hashes: Hashes
+    right_hashes: Hashes
+
+
+class TensorProduct(TwoMaps):
+    r"""The product of two kernels: the tensor product of two maps' features, sketched.
+
+    For products of kernels that no one map serves, such as a Gaussian times a polynomial. Where one map serves the
+    product (two dot-product kernels, two shift-invariant ones), take that map: it has one source of error, not three.
+
+    With :math:`u = Z_1(x)` and :math:`v = Z_2(x)` of two independent maps, :math:`\langle u \otimes v, u' \otimes
+    v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both feature rows are
+    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) a row beyond the two
+    maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
+
+    .. math:: D^2 \mathrm{Var} = (D - e)(A_u A_v + B_u B_v) + e R_u R_v - (2D - e) t_u^2 t_v^2
+
+    in the notation of :class:`TensorSketch`; over seeds the fourth moments of the two maps enter, and no formula is
+    known. The two maps are ``factor`` times as wide as the output, so that their own error is the smaller part: on
+    handwritten digits at D = 256 a factor of 2 had 0.78 to 0.92 times the error of 1, and 4 another 0.91 to 1 of that.
+
+    Parameters
+    ----------
+    left, right : FeatureMap
+        Their seeds come from this map.
+    n_components : the width of the output
+    factor : int or None
+        The width of both maps over that of the output; None lets them keep their own widths.
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    Attributes
+    ----------
+    left_, right_ : the two maps, fitted
+
+    References
+    ----------
+    Pham and Pagh, Fast and scalable polynomial kernels via explicit feature maps, KDD 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import TaylorSketch, TensorProduct, TensorSketch
+    >>> from mercer.kernels import Gaussian, Polynomial
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))
+    >>> both = TensorProduct(TaylorSketch(Gaussian(0.1)), TensorSketch(Polynomial(2)), n_components=64, random_state=0)
+    >>> both.fit_transform(X).shape, both.left_.n_components_
+    ((40, 64), 128)
+    >>> both.kernel_
+    Gaussian(gamma=0.1) * Polynomial(degree=2, gamma=1.0, coef0=0.0)
+    """
+
+    def __init__(
+        self,
+        left: FeatureMap,
+        right: FeatureMap,
+        *,
+        n_components: int = 256,
+        factor: int | None = 2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ):
+        self.left = left
+        self.right = right
+        self.n_components = n_components
+        self.factor = factor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _check_arguments(self) -> None:
+        if self.factor is not None:
+            check_whole("factor", self.factor, alternatives=" or None")
+        super()._check_arguments()
+
+    def _specify(self, rows: Any) -> None:
+        self._check_arguments()
+        self.n_components_ = int(self.n_components)
+        if self.factor is None:
+            self._specify_both(rows, int(self.left._width()), int(self.right._width()))
+        else:
+            width = int(self.factor) * self.n_components_
+            self._specify_both(rows, width, width)
+        self.kernel_ = self.left_.kernel_ * self.right_.kernel_
+
+    def _draw(self, rng: Stream, rows: Any) -> TensorParameters:
+        left, right = self._draw_both(rng, rows)
+        return TensorParameters(
+            left,
+            right,
+            self._draw_hashes(rng.child("hashes", "left"), self.left_.n_components_),
+            self._draw_hashes(rng.child("hashes", "right"), self.right_.n_components_),
+        )
+
+    def _draw_hashes(self, rng: Stream, width: int) -> Hashes:
+        return Hashes(rng.child("buckets").buckets(self.n_components_, (width,)), rng.child("signs").signs((width,)))
+
+    def _apply(self, params: TensorParameters, X: Array) -> Array:
+        width = self.n_components_
+        features = self.left_._apply(params.left, X), self.right_._apply(params.right, X)
+        hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
+        spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
+        return half_spectrum(spectrum, width)
+
+    def _mean(self, params: TensorParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.left_._mean(params.left, X, Y) * self.right_._mean(params.right, X, Y)
+
+    def _scratch(self, n_features: int) -> int:
+        inner = self.left_._scratch(n_features) + self.right_._scratch(n_features)
+        return inner + self.left_.n_components_ + self.right_.n_components_ + 5 * self.n_components_
