@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .._array import Array, double, namespace
 from .._checks import check_positive, check_whole
 from .._random import Stream
+from ..kernels import Kernel
 from ._allotment import rounded
 from ._base import FeatureMap
 from ._nonnegative import nonnegative_minimum
@@ -119,6 +120,8 @@ class Calibrated(MapWrapper):
         check_whole("n_rows", self.n_rows)
         check_positive("regularization", self.regularization)
         self._wrap(rows)
+        if not isinstance(self.kernel_, Kernel):
+            raise ValueError(f"Calibrated needs a map of a kernel of mercer.kernels, found one of {self.kernel_!r}")
         self.n_components_ = self.map_.n_components_
 
     def _draw(self, rng: Stream, rows: Any) -> CalibratedParameters:
