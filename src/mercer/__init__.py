@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._versions import show_versions
     from .maps import (
         AdditiveMap,
+        Calibrated,
         ComplexSketch,
         Composed,
         Compressed,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 __all__ = [
     "AdditiveMap",
+    "Calibrated",
     "ComplexSketch",
     "Composed",
     "Compressed",
