@@ -16,6 +16,7 @@ from scipy.stats import norm
 
 from mercer import (
     AdditiveMap,
+    Calibrated,
     ComplexSketch,
     Composed,
     Compressed,
@@ -102,14 +103,19 @@ class Row:
         return f"{self.make.__name__}({kernel}{options})"
 
 
-def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
-    """A maker of Compressed over this map."""
+def around(wrap: Callable[..., FeatureMap], inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
+    """A maker of a wrapper around this map."""
 
     def make(kernel: Kernel, *, n_components: int, **arguments: Any) -> FeatureMap:
-        return Compressed(inner(kernel), n_components=n_components, **arguments)
+        return wrap(inner(kernel), n_components=n_components, **arguments)
 
-    make.__name__ = f"Compressed-{inner.__name__}"
+    make.__name__ = f"{wrap.__name__}-{inner.__name__}"
     return make
+
+
+def compressed(inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
+    """A maker of Compressed over this map."""
+    return around(Compressed, inner)
 
 
 def composed(outer: Callable[..., FeatureMap], inner: Callable[..., FeatureMap]) -> Callable[..., FeatureMap]:
@@ -160,6 +166,7 @@ SHARED = "both maps grow with the width"
 AT_LEAST_TWO = "one feature for each map at least"
 HASHED_FEATURES = "the features of a one-hot row are hashed together"
 SHRUNK = "a projection learned from rows shrinks the estimate"
+WEIGHED = "weights are learned from rows"
 CHOSEN = "landmarks are chosen from the rows"
 FEW_ROWS = "no more columns than rows"
 
@@ -176,6 +183,7 @@ QUASI = {"variance": DEPENDENT, "constant": DEPENDENT}
 SIGNED = QUASI | {"mean": SIGN_ROTATION, "unbiased": SIGN_ROTATION}
 BOTH = {"nested": SHARED, "one_hot": SEVERAL_DEGREES, "width": AT_LEAST_TWO}
 TENSORED = {"variance": NO_FORMULA, "constant": HALF_PAIR, "nested": HASHED, "one_hot": HASHED_FEATURES}
+CALIBRATED = {law: WEIGHED for law in ("mean", "unbiased", "variance", "constant", "nested", "one_hot")}
 NYSTROM = {"mean": CHOSEN, "unbiased": CHOSEN, "variance": CHOSEN, "constant": CHOSEN, "nested": CHOSEN}
 SRHT = {"constant": "at multiples of 2 d' only"}
 
@@ -314,6 +322,9 @@ ROWS = [
     Row(compressed(TensorSketch), Polynomial(3, coef0=0.4), {"method": "tefm-g"}, **TEFM),
     Row(compressed(TaylorSketch), Gaussian(0.5), {"method": "tefm-s", "power": 0}, **TEFM),
     Row(compressed(OrthogonalFourier), Gaussian(0.5), {"method": "tefm-s"}, **TEFM),
+    Row(around(Calibrated, OrthogonalFourier), Gaussian(0.5), **CALIBRATED),
+    Row(around(Calibrated, RandomFourier), 2.0 * Laplacian(0.3), {"regularization": 1.0}, **CALIBRATED),
+    Row(around(Calibrated, TensorSketch), Polynomial(3, coef0=0.4), {"n_rows": 20}, **CALIBRATED),
 ]
 
 

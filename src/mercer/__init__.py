@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .choose import feature_map
     from .maps import (
         AdditiveMap,
+        Calibrated,
         ComplexSketch,
         Composed,
         Compressed,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 __all__ = [
     "AdditiveMap",
+    "Calibrated",
     "ComplexSketch",
     "Composed",
     "Compressed",

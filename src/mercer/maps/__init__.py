@@ -2,6 +2,7 @@
 
 from ._base import FeatureMap
 from .additive_map import AdditiveMap
+from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
 from .composed import Composed
 from .compressed import Compressed
@@ -21,6 +22,7 @@ from .tree_sketch import TreeSketch
 
 __all__ = [
     "AdditiveMap",
+    "Calibrated",
     "ComplexSketch",
     "Composed",
     "Compressed",

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array, double
@@ -14,13 +13,14 @@ from .._checks import check_whole
 from .._random import Stream
 from ._base import FeatureMap
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
+from ._wrapper import MapWrapper
 from .complex_sketch import padded_width
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """What the papers take."""
 
 
-class Compressed(FeatureMap):
+class Compressed(MapWrapper):
     r"""Another map at ``factor`` times the width, compressed by a projection.
 
     ``method="craft"`` projects at random. It is the choice for polynomial kernels of degree 4 and more, where an
@@ -101,17 +101,11 @@ class Compressed(FeatureMap):
         self.n_jobs = n_jobs
 
     def _specify(self, rows: Any) -> None:
-        if not isinstance(self.map, FeatureMap):
-            raise TypeError(f"map must be a feature map, found {self.map!r}")
         if self.factor is not None:
             check_whole("factor", self.factor, alternatives=" or None")
         check_whole("power", self.power, least=0)
-        self._check_arguments()
+        self._wrap(rows, FACTORS.get(self.method, 1) if self.factor is None else int(self.factor))
         self.n_components_ = int(self.n_components)
-        factor = FACTORS[self.method] if self.factor is None else int(self.factor)
-        self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * self.n_components_)
-        self.map_._specify(rows)
-        self.kernel_ = self.map_.kernel_
 
     def _draw(self, rng: Stream, rows: Any) -> CraftParameters | TefmParameters:
         self.captured_: float | None = None
@@ -125,10 +119,6 @@ class Compressed(FeatureMap):
         tefm = Tefm(features, rows, wide, self.n_jobs)
         projection, self.captured_ = tefm.learn(rng, self.method, int(self.power), self.n_components_)
         return TefmParameters(inner, projection)
-
-    def _adopt(self, params: CraftParameters | TefmParameters, n_features: int) -> None:
-        super()._adopt(params, n_features)
-        self.map_._adopt(params.map, n_features)
 
     def _apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.map_._apply(params.map, X))

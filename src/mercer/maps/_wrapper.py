@@ -1,0 +1,28 @@
+"""What maps around one other map share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from ._base import FeatureMap
+
+
+class MapWrapper(FeatureMap):
+    """A map whose first parameter is another map, and whose parameters begin with those of that map."""
+
+    map: FeatureMap
+
+    def _wrap(self, rows: Any, factor: int = 1) -> None:
+        """Specify the inner map at ``factor`` times this width, and take its kernel."""
+        if not isinstance(self.map, FeatureMap):
+            raise TypeError(f"map must be a feature map, found {self.map!r}")
+        self._check_arguments()
+        self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * int(self.n_components))
+        self.map_._specify(rows)
+        self.kernel_ = self.map_.kernel_
+
+    def _adopt(self, params: Any, n_features: int) -> None:
+        super()._adopt(params, n_features)
+        self.map_._adopt(params.map, n_features)
