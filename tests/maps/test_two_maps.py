@@ -12,6 +12,7 @@ from mercer import (
     Compressed,
     HadamardSketch,
     Nystrom,
+    RandomFourier,
     RandomMaclaurin,
     Stack,
     TaylorSketch,
@@ -164,6 +165,14 @@ def test_rows_outside_either_domain_are_refused(join):
         both.transform(X)
     with pytest.raises(ValueError, match=r"VovkInfinite.* below 1.*row 2 has 5"):
         both.fit(X)
+
+
+@pytest.mark.parametrize(("widths", "paired"), [((6, 5), True), ((5, 6), False)])
+def test_pairs_of_columns_stay_pairs_where_the_left_map_ends_with_one(widths, paired):
+    left, right = (RandomFourier(Gaussian(0.5), n_components=width) for width in widths)
+    stack = Stack(left, right, random_state=0).fit(sample_rows())
+    assert stack._paired is paired
+    assert Stack(left, TensorSketch(n_components=4)).fit(sample_rows())._paired is False
 
 
 @pytest.mark.parametrize("join", [Stack, TensorProduct])
