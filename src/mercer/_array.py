@@ -5,7 +5,7 @@ A map's ``_apply`` is written once, with the few operations below and whatever t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import array_api_compat.numpy as numpy_namespace
 import numpy as np
@@ -17,6 +17,7 @@ from array_api_compat import device as device_of
 from . import _core
 
 Array = Any
+Parameters = TypeVar("Parameters", bound=tuple)
 
 SIGN_ELEMENTS = 1 << 20
 
@@ -43,10 +44,16 @@ def to_numpy(X: Array) -> Any:
     return X.get() if is_cupy_array(X) else X
 
 
+def in_double(parameters: type[Parameters]) -> type[Parameters]:
+    """Mark a NamedTuple of parameters whose arrays stay float64, whatever the precision of the rows."""
+    parameters.keeps_precision = True  # type: ignore[attr-defined]
+    return parameters
+
+
 def send(parameters: Any, like: Array, cast: bool = True) -> Any:
     """The tree of parameters on the device of ``like``, its floating arrays in ``like``'s precision.
 
-    Where a NamedTuple has ``keeps_precision``, its arrays stay float64.
+    Those of a NamedTuple that is marked by :func:`in_double` stay float64.
     """
     if isinstance(parameters, tuple):
         cast = cast and not getattr(parameters, "keeps_precision", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import pickle
@@ -12,6 +13,7 @@ from numpy.polynomial import polynomial as P
 from sklearn.base import BaseEstimator, clone
 
 from mercer.kernels import (
+    AdditiveChi2,
     Cauchy,
     Composition,
     Exponential,
@@ -306,3 +308,23 @@ def test_no_series_outside_the_family(kernel):
 def test_no_amplitude_outside_the_family(kernel):
     with pytest.raises(ValueError, match="not shift-invariant"):
         _ = kernel.amplitude
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1.0, 1e3, 1e8, 1e12, 1e20])
+@pytest.mark.parametrize("outer", [Gaussian(0.5), Matern(0.5), 2.0 * Matern(1.5) + Gaussian(3.0)], ids=repr)
+@pytest.mark.parametrize("inner", [Polynomial(3), AdditiveChi2(), Laplacian(0.1)], ids=repr)
+def test_distances_are_right_or_refused(inner, outer, scale):
+    X = scale * np.abs(np.random.default_rng(0).normal(size=(6, 4)))
+    kernel = outer.of_distance(inner)
+    if scale > 1.0:
+        with contextlib.suppress(ValueError):  # "loses its digits"
+            np.testing.assert_allclose(kernel(X).diagonal(), kernel.diag(X), rtol=1e-4)
+        return
+    np.testing.assert_allclose(kernel(X).diagonal(), kernel.diag(X), rtol=1e-4)
+
+
+def test_distances_that_are_rounding_are_refused():
+    X = 1e3 * np.abs(np.random.default_rng(0).normal(size=(6, 4)))
+    with pytest.raises(ValueError, match=r"loses its digits where k\(x, x\) \+ k\(y, y\).*scale the rows down"):
+        Gaussian(0.5).of_distance(Polynomial(3))(X)
+    assert Gaussian(1e-18).of_distance(Polynomial(3))(X).min() < 1.0

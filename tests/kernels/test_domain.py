@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from mercer.kernels import (
     Maclaurin,
     Matern,
     Polynomial,
+    SkewedChi2,
     VovkInfinite,
     VovkReal,
 )
@@ -249,3 +251,18 @@ def test_widths_must_agree(kernel, form):
 def test_not_rows(rows):
     with pytest.raises(ValueError, match=r"2D|minimum|dim|string|omplex"):
         Gaussian()(rows)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [SkewedChi2(), AdditiveChi2(), VovkInfinite(), VovkInfinite().of(0.5 * Gaussian())],
+    ids=repr,
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_looking_for_rows_outside_the_domain_holds_blocks_only(kernel, dtype):
+    X = np.full((60_000, 200), 1e-3, dtype=dtype)
+    tracemalloc.start()
+    kernel.check_rows(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 45e6  # float64 copies of all rows would be 96 MB

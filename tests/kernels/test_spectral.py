@@ -60,6 +60,7 @@ KERNELS = [
     SkewedChi2(1.7),
     0.5 * SkewedIntersection(1.7),
     Polynomial(2, coef0=0.5).of(SkewedChi2(1.7)),
+    SkewedChi2(1.7) * SkewedIntersection(1.7) + 2.0 * SkewedChi2(1.7),
 ]
 every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=label)
 
@@ -124,6 +125,13 @@ def test_coordinates_of_skewed_kernels_keep_zeros():
         np.testing.assert_allclose(sparse.toarray(), expected, atol=1e-15)
         halves = sp.csr_array((np.array([1.0, 1.0, -0.5]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
         np.testing.assert_allclose(kernel.coordinates(halves).toarray(), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("other", [SkewedChi2(1.5), Gaussian(), Polynomial(2).of(Cauchy())], ids=label)
+def test_kernels_in_different_coordinates_have_no_common_spectrum(other):
+    for kernel in (SkewedChi2() + other, other * SkewedIntersection()):
+        assert not kernel.has_spectrum
+    assert (other + 0.5 * other).has_spectrum
 
 
 def test_a_composition_has_no_quantiles():

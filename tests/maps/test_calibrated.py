@@ -14,6 +14,7 @@ from mercer import (
     OrthogonalFourier,
     QuasiFourier,
     RandomFourier,
+    RandomMaclaurin,
     TensorSketch,
     kernel_error,
 )
@@ -220,3 +221,18 @@ def test_refusals():
         Calibrated(RandomFourier(Gaussian(0.5)), random_state=0).fit(X).mean(X)
     with pytest.raises(ValueError, match=r"Calibrated needs a map of a kernel of mercer\.kernels, found one of"):
         Calibrated(Nystrom(lambda x, y: float(x @ y))).fit(X)
+
+
+def test_the_map_keeps_its_width_unless_another_is_asked_for():
+    X = sample_rows(40)
+    assert Calibrated(RandomFourier(n_components=48), random_state=0).fit_transform(X).shape == (40, 48)
+    assert Calibrated(RandomFourier(n_components=48), n_components=20, random_state=0).fit(X).n_components_ == 20
+
+
+def test_frequencies_of_compositions_are_weighed_in_pairs():
+    X = sample_rows(40)
+    for options, paired in (({}, True), ({"exact_terms": True}, False)):
+        inner = RandomMaclaurin(Polynomial(2, coef0=1.0).of(Gaussian(0.5)), n_components=16, **options)
+        sketch = Calibrated(inner, random_state=0).fit(X)
+        assert sketch._paired is paired
+        assert np.array_equal(sketch.weights_[0::2], sketch.weights_[1::2]) is paired

@@ -327,3 +327,14 @@ def test_things_that_cannot_be_composed():
 def test_a_refusal_names_this_map(make, kernel):
     with pytest.raises(ValueError, match=r"; mercer.feature_map takes Composed for it$"):
         make(kernel).fit(histograms())
+
+
+def test_long_inner_features_keep_their_digits_in_float32():
+    X = (1e14 * np.random.default_rng(0).random((30, 5))).astype(np.float32)
+    wide = Composed(RandomFourier(Gaussian(1e-14)), AdditiveMap(AdditiveChi2()), n_components=64, random_state=0)
+    wide.fit(X)
+    single = wide.transform(X)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, wide.transform(X.astype(np.float64)), atol=1e-6)
+    narrow = wide.set_params(outer__kernel__gamma=0.5).fit(X)
+    np.testing.assert_allclose(narrow.transform(X), narrow.transform(X.astype(np.float64)), atol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import hadamard
-from scipy.stats import chi, chi2, kstest
+from scipy.stats import chi, chi2, kstest, qmc
 
 import mercer
 from mercer import Fastfood, OrthogonalFourier, QuasiFourier, RandomFourier, StructuredFourier
@@ -97,11 +97,12 @@ def test_frequencies_have_the_lengths_of_normal_vectors(make):
 def test_padded_rows_see_part_of_a_longer_frequency(make):
     d, width = 5, {StructuredFourier: 64, Fastfood: 8}[make]
     features = make(GAUSSIAN, n_components=8192, random_state=1).fit(np.eye(d))
-    assert kstest(features.parameters_.radii, chi(width).cdf).pvalue > 1e-4
-    if make is Fastfood:  # each coordinate of a frequency is exactly normal
-        W = features._phases(features.parameters_, np.eye(d)).T
-        thinned = W[:: features.parameters_.signs.shape[1]]  # one frequency a block: these are independent
-        assert kstest((thinned**2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
+    W = features._phases(features.parameters_, np.eye(width)).T  # rows that need no padding
+    assert W.shape == (4096, width)
+    assert kstest(np.linalg.norm(W, axis=1), chi(width).cdf).pvalue > 1e-4
+    np.testing.assert_allclose(features._phases(features.parameters_, np.eye(d)).T, W[:, :d], atol=1e-12)
+    if make is Fastfood:  # one frequency a block, for these are independent: its coordinates are exactly normal
+        assert kstest((W[::width, :d] ** 2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
 
 
 def test_sign_rotations_are_their_definition():
@@ -178,12 +179,13 @@ def test_primes():
     assert _sequences.first_primes(1000)[-1] == 7919
 
 
-def test_sobol_points_end():
-    with pytest.raises(ValueError, match="at most 21201 coordinates, 21202 are needed; use sequence='halton'"):
-        QuasiFourier(GAUSSIAN, n_components=4).fit(np.ones((2, 21202)))
-    with pytest.raises(ValueError, match="at most 21201"):
-        QuasiFourier(Matern(), n_components=4).fit(np.ones((2, 21201)))
-    assert QuasiFourier(GAUSSIAN, n_components=4).fit_transform(np.ones((2, 21201))).shape == (2, 4)
+def test_coordinates_beyond_the_last_of_sobol_are_independent():
+    last = qmc.Sobol.MAXDIM
+    points = _sequences.sobol(Stream(3), 64, last + 2)
+    np.testing.assert_array_equal(points[:, :last], _sequences.sobol(Stream(3), 64, last))
+    np.testing.assert_array_equal(points[:10], _sequences.sobol(Stream(3), 10, last + 2))
+    assert kstest(points[:, last:].ravel(), "uniform").pvalue > 1e-4
+    assert QuasiFourier(Matern(), n_components=4).fit_transform(np.ones((2, last))).shape == (2, 4)
 
 
 @pytest.mark.parametrize(

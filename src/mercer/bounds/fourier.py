@@ -128,6 +128,8 @@ def _relative_diameter(kernel: Kernel, diameter: float, n_features: int, epsilon
     check_positive("diameter", diameter)
     check_whole("n_features", n_features)
     kernel.check_resolved()
+    if not kernel.has_spectrum:
+        raise ValueError(f"the bound is for kernels with a spectral law, which {kernel!r} does not have")
     moment = kernel.spectral_moment(n_features)
     if not moment < math.inf:
         raise ValueError(

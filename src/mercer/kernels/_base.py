@@ -48,18 +48,32 @@ def check_matrix(X: Any, name: str = "X") -> Any:
 
 def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
     """Where the first entry is that is wrong, in words; a CSR matrix is asked for the entries that it stores."""
+    for start, block in row_blocks(X):
+        values = block.data if sp.issparse(block) else block.ravel()
+        found = wrong(values)
+        if found.any():
+            place = int(np.argmax(found))
+            if sp.issparse(block):
+                row, column = int(np.searchsorted(block.indptr, place, side="right")) - 1, int(block.indices[place])
+            else:
+                row, column = divmod(place, block.shape[1])
+            return f"row {start + row}, column {column} has {values[place]:g}"
+    return None
+
+
+def row_blocks(X: Any) -> Iterator[tuple[int, Any]]:
+    """NumPy or CSR blocks of rows, small beside a large matrix, with the number of their first row."""
     X = to_numpy(X)
-    X = canonical_csr(X) if sp.issparse(X) else X
-    values = X.data if sp.issparse(X) else X.ravel()
-    found = wrong(values)
-    if not found.any():
-        return None
-    place = int(np.argmax(found))
-    if sp.issparse(X):
-        row, column = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
-    else:
-        row, column = divmod(place, X.shape[1])
-    return f"row {row}, column {column} has {values[place]:g}"
+    step = max(1, BLOCK_ELEMENTS // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step]
+        yield start, canonical_csr(block) if sp.issparse(block) else block
+
+
+def row_values(function: Callable[[Any], NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
+    """One number a row, computed in float64 block by block."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.concatenate([function(block.astype(np.float64)) for _, block in row_blocks(X)])
 
 
 def format_value(value: Any) -> str:
@@ -310,6 +324,11 @@ class Kernel(ABC):
     def amplitude(self) -> float:
         """k(x, x) of a kernel that has a spectrum."""
         raise self._without_spectrum()
+
+    @property
+    def chart(self) -> float | None:
+        """What tells the ``coordinates`` of kernels apart: the shift of a logarithm, None for X itself."""
+        return None
 
     def coordinates(self, X: Array) -> Array:
         """The rows in which the kernel is shift-invariant: X itself, for most."""

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
-from .._array import dense, squares, to_numpy
+from .._array import dense, squares
 from .._random import Stream
-from ._base import BLOCK_ELEMENTS, Kernel
+from ._base import BLOCK_ELEMENTS, Kernel, row_values
 
 CANCELLED = 1e-6
 """Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
@@ -43,8 +43,7 @@ class DotProduct(Kernel):
     def check_rows(self, X: Any) -> None:
         if np.isfinite(self.radius):
             # In float64: at the edge of the domain float32 would let through what the kernel then diverges on.
-            with np.errstate(over="ignore"):
-                self.check_arguments(squares(to_numpy(X).astype(np.float64)), "squared norm")
+            self.check_arguments(row_values(squares, X), "squared norm")
 
 
 class ShiftInvariant(Kernel):

@@ -39,6 +39,17 @@ class _Pair(Kernel):
         return self.left.is_shift_invariant and self.right.is_shift_invariant
 
     @property
+    def has_spectrum(self) -> bool:
+        return self.left.has_spectrum and self.right.has_spectrum and self.left.chart == self.right.chart
+
+    @property
+    def chart(self) -> float | None:
+        return self.left.chart
+
+    def coordinates(self, X: Array) -> Array:
+        return self.left.coordinates(X)
+
+    @property
     def is_rotation_invariant(self) -> bool:
         return self.left.is_rotation_invariant and self.right.is_rotation_invariant
 
@@ -84,6 +95,9 @@ class Sum(_Pair):
     @property
     def amplitude(self) -> float:
         return self.left.amplitude + self.right.amplitude
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.left.spectral_block(X, Y) + self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         from_left = rng.child("side").uniforms((count, 1)) < self.left.amplitude / self.amplitude
@@ -143,6 +157,9 @@ class Product(_Pair):
     @property
     def amplitude(self) -> float:
         return self.left.amplitude * self.right.amplitude
+
+    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.left.spectral_block(X, Y) * self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         left = self.left.frequencies(rng.child("left"), count, n_features)
@@ -223,6 +240,10 @@ class Scaled(Kernel):
     @property
     def amplitude(self) -> float:
         return self.weight * self.kernel.amplitude
+
+    @property
+    def chart(self) -> float | None:
+        return self.kernel.chart
 
     def coordinates(self, X: Array) -> Array:
         return self.kernel.coordinates(X)

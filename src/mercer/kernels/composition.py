@@ -9,13 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, to_numpy
+from .._array import Array
 from .._random import Stream
-from ._base import Kernel
+from ._base import Kernel, row_values
 from .algebra import Product, Scaled, Sum, check_kernel
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
+
+
+WRONG = 1e-4
+"""How much of k(x, x) rounding may take from a kernel of distances before it is refused."""
 
 
 def _bracketed(outer: Kernel) -> str:
@@ -60,9 +64,7 @@ class Composition(Kernel):
     def check_rows(self, X: Any) -> None:
         self.inner.check_rows(X)
         if np.isfinite(self.outer.radius):
-            with np.errstate(over="ignore", invalid="ignore"):
-                diagonal = self.inner._diagonal(to_numpy(X).astype(np.float64))
-            self.outer.check_arguments(diagonal, "inner kernel value")
+            self.outer.check_arguments(row_values(self.inner._diagonal, X), "inner kernel value")
 
     @property
     def is_shift_invariant(self) -> bool:
@@ -75,6 +77,10 @@ class Composition(Kernel):
     @property
     def is_rotation_invariant(self) -> bool:
         return self.inner.is_rotation_invariant
+
+    @property
+    def chart(self) -> float | None:
+        return self.inner.chart
 
     def coordinates(self, X: Array) -> Array:
         return self.inner.coordinates(X)
@@ -157,7 +163,19 @@ class DistanceComposition(Kernel):
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         norms = self.inner._diagonal(X)[:, None] + self.inner._diagonal(Y)[None, :]
+        self._check_rounding(float(norms.max()))
         return self.outer.radial(np.maximum(norms - 2.0 * self.inner._block(X, Y), 0.0))
+
+    def _check_rounding(self, norm: float) -> None:
+        """Raise where the kernel would depend on the last digits of a distance."""
+        # A mixture of Gaussians is steepest at 0, so that is where a wrong distance does most harm.
+        distance = 8.0 * float(np.finfo(np.float64).eps) * norm
+        top, moved = self.outer.radial(np.array([0.0, distance]))
+        if not top - moved <= WRONG * top:
+            raise ValueError(
+                f"{self!r} loses its digits where k(x, x) + k(y, y) of the inner kernel is {norm:.1g}: its distances "
+                f"are only known to {distance:.1g}; scale the rows down, or give a wider outer kernel"
+            )
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.outer.radial(np.zeros(X.shape[0]))

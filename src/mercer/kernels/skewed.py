@@ -31,6 +31,10 @@ class _Skewed(Kernel):
     def amplitude(self) -> float:
         return 1.0
 
+    @property
+    def chart(self) -> float:
+        return float(self.skewedness)
+
     def coordinates(self, X: Array) -> Array:
         # log(x + c) less log c, which no difference sees: zeros stay zeros, and sparse rows sparse.
         if sp.issparse(X):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
-from .._array import Array, double, interleave, namespace, product
+from .._array import Array, double, in_double, interleave, namespace, product
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, other_maps
@@ -18,16 +18,15 @@ LONGEST_PHASE = 2.0**40
 """A longer phase has an error above 2^-13 of a turn in float64."""
 
 
+@in_double
 class Frequencies(NamedTuple):
-    """One frequency a row, and the offsets of the features that stand alone."""
+    """One frequency a row, and the offsets of the features that stand alone.
+
+    In float32 a long row or a heavy-tailed frequency would leave no digit of the phases.
+    """
 
     frequencies: NDArray[np.float64]
     offset: NDArray[np.float64]
-
-    @property
-    def keeps_precision(self) -> bool:
-        """Phases are computed in float64: in float32 a long row or a heavy-tailed frequency leaves no digit of them."""
-        return True
 
 
 def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
@@ -44,7 +43,8 @@ def draw_frequencies(kernel: Kernel, rng: Stream, width: int, n_features: int) -
 def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled: bool = False) -> NDArray[np.float64]:
     """The lengths of so many frequencies of a rotation-invariant kernel in this dimension.
 
-    Where they are coupled, the second of each pair is as far out in its law as the first is near.
+    Where they are coupled, the uniform numbers behind the second of each pair are one less those behind the first: a
+    short one comes with a long one.
     """
 
     def draw(stream: Stream, size: int) -> NDArray[np.float64]:

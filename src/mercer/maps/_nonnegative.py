@@ -41,4 +41,6 @@ def nonnegative_minimum(gram: NDArray[np.float64], right: NDArray[np.float64]) -
         else:
             wrong[: np.flatnonzero(wrong)[-1]] = False
         free ^= wrong
+    else:
+        raise ValueError("the weights do not settle: the features hardly differ from one another; regularise more")
     return np.maximum(weights, 0.0)

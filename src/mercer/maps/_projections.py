@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, hadamard, namespace, pad
+from .._memory import check_memory
 from .._random import Stream
 from .._tiles import aligned, sum_in_order
 from .complex_sketch import padded_width
@@ -88,7 +89,11 @@ class Tefm(NamedTuple):
         return rows
 
     def learn(self, rng: Stream, method: str, power: int, width: int) -> tuple[Matrix, float | None]:
-        """The orthonormal columns Q and, where it is known, a lower bound of ||F Q||^2 / ||F||^2."""
+        """The orthonormal columns Q and, where it is known, a lower bound of ||F Q||^2 / ||F||^2.
+
+        Where F is no wider than the output, Q copies it, and columns of zeros fill up the rest.
+        """
+        check_memory((self.wide, width), 8, "the projection")
         if self.wide <= width:  # few rows made the inner map narrower than the output: there is nothing to project
             return np.eye(self.wide, width), 1.0
         exact = self.rows.n_rows <= width

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
+from .._memory import check_memory
 from .._random import Stream
 
 SOBOL_BITS = 30
@@ -20,16 +21,17 @@ DIGITS = 52
 
 
 def sobol(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first points of the Sobol sequence under a random digital shift, one a row."""
-    if dimension > qmc.Sobol.MAXDIM:
-        raise ValueError(
-            f"a Sobol sequence has at most {qmc.Sobol.MAXDIM} coordinates, {dimension} are needed; "
-            "use sequence='halton', or OrthogonalFourier or RandomFourier, to which it has no advantage at such widths"
-        )
-    points = qmc.Sobol(dimension, scramble=False, bits=SOBOL_BITS).random_base2(max(0, count - 1).bit_length())
+    """The first points of the Sobol sequence under a random digital shift, one a row.
+
+    Coordinates beyond the last that the sequence has are independent: there it would gain nothing anyway.
+    """
+    check_memory((count, dimension), 8, "the points of a sequence")
+    known = min(dimension, qmc.Sobol.MAXDIM)
+    points = qmc.Sobol(known, scramble=False, bits=SOBOL_BITS).random_base2(max(0, count - 1).bit_length())
     digits = (points[:count] * 2.0**SOBOL_BITS).astype(np.uint64) << np.uint64(DIGITS - SOBOL_BITS)
-    shift = rng.child("shift").words(dimension) >> np.uint64(64 - DIGITS)
-    return ((digits ^ shift).astype(np.float64) + 0.5) * 2.0**-DIGITS
+    shift = rng.child("shift").words(known) >> np.uint64(64 - DIGITS)
+    shifted = ((digits ^ shift).astype(np.float64) + 0.5) * 2.0**-DIGITS
+    return np.concatenate([shifted, rng.child("rest").uniforms((count, dimension - known))], axis=1)
 
 
 def first_primes(count: int) -> NDArray[np.int64]:
@@ -46,6 +48,7 @@ def first_primes(count: int) -> NDArray[np.int64]:
 
 def halton(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
     """The first points of the Halton sequence, every digit scrambled by a random linear map, one a row."""
+    check_memory((count, dimension), 8, "the points of a sequence")
     points = np.empty((count, dimension))
     for place, prime in enumerate(first_primes(dimension).tolist()):
         length = math.ceil(DIGITS / math.log2(prime))

@@ -19,7 +19,7 @@ class MapWrapper(FeatureMap):
         if not isinstance(self.map, FeatureMap):
             raise TypeError(f"map must be a feature map, found {self.map!r}")
         self._check_arguments()
-        self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * int(self.n_components))
+        self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * int(self._width()))
         self.map_._specify(rows)
         self.kernel_ = self.map_.kernel_
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, canonical_csr, dense, double, interleave, is_sparse, namespace, spread
+from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
 from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels._families import inner_products
@@ -19,16 +19,12 @@ GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
 
 
+@in_double
 class SpectralSamples(NamedTuple):
     """The sampled frequencies, and the weight of every feature of a column."""
 
     frequencies: NDArray[np.float64]
     weights: NDArray[np.float64]
-
-    @property
-    def keeps_precision(self) -> bool:
-        """Phases are computed in float64: in float32 those of high frequencies would lose their digits."""
-        return True
 
 
 class AdditiveMap(FeatureMap):

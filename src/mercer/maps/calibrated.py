@@ -35,8 +35,9 @@ class Calibration(NamedTuple):
     """How the weights were found and judged.
 
     ``applied``: whether they helped; otherwise every weight is 1. ``error_before`` and ``error_after``: the relative
-    Frobenius error of the Gram matrix of the ``n_held_out`` rows that the weights have not seen, with weights of 1 and
-    with theirs; NaN where there were too few rows to hold any out. ``n_rows``: the rows all of whose pairs taught them.
+    Frobenius error of the Gram matrix of the ``n_held_out`` rows that the weights have not seen (an inner map that
+    learns from rows may have), with weights of 1 and with theirs; NaN where there were too few rows to hold any out.
+    ``n_rows``: the rows all of whose pairs taught them.
     """
 
     applied: bool
@@ -68,8 +69,8 @@ class Calibrated(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its ``n_components`` is replaced, its seed comes from this map.
-    n_components : the width of the output
+        Its seed comes from this map.
+    n_components : the width of the output; None for that of the map
     n_rows : how many rows are sampled; three in four teach the weights and the others judge them
     regularization : how many rows it takes to be convinced that weights are not 1
     random_state, n_jobs : see :class:`FeatureMap`
@@ -99,14 +100,14 @@ class Calibrated(MapWrapper):
         self,
         map: FeatureMap,
         *,
-        n_components: int = 256,
+        n_components: int | None = None,
         n_rows: int = 2000,
         regularization: float = 15.0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self.map = map
-        self.n_components = n_components
+        self.n_components: Any = n_components
         self.n_rows = n_rows
         self.regularization = regularization
         self.random_state = random_state
@@ -115,6 +116,9 @@ class Calibrated(MapWrapper):
     @property
     def _paired(self) -> bool:
         return self.map_._paired
+
+    def _width(self) -> Any:
+        return self.map._width() if self.n_components is None else self.n_components
 
     def _specify(self, rows: Any) -> None:
         check_whole("n_rows", self.n_rows)

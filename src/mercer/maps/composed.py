@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._array import Array
+from .._array import Array, double, in_double, namespace
 from .._random import Stream
 from ..kernels import Kernel
 from ._base import FeatureMap
 from ._mapped_rows import MappedRows
 
 
+@in_double
 class ComposedParameters(NamedTuple):
-    """The parameters of both maps."""
+    """The parameters of both maps: rounded to float32, long inner features would leave outer phases no digits."""
 
     inner: Any
     outer: Any
@@ -109,7 +110,8 @@ class Composed(FeatureMap):
         self.outer_._adopt(params.outer, self.inner_.n_components_)
 
     def _apply(self, params: ComposedParameters, X: Array) -> Array:
-        return self.outer_._apply(params.outer, self.inner_._apply_as_is(params.inner, X))
+        features = self.outer_._apply(params.outer, self.inner_._apply_as_is(params.inner, double(X)))
+        return namespace(features).astype(features, X.dtype)
 
     @property
     def is_deterministic(self) -> bool:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, hadamard, namespace, pad
+from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from ._fourier import RotationInvariantMap, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 
 
+@in_double
 class FastfoodParameters(NamedTuple):
     """Signs, a permutation and a direction for every block; the lengths of the frequencies; the last offset."""
 
@@ -22,11 +23,6 @@ class FastfoodParameters(NamedTuple):
     directions: NDArray[np.float64]
     radii: NDArray[np.float64]
     offset: NDArray[np.float64]
-
-    @property
-    def keeps_precision(self) -> bool:
-        """Phases are computed in float64, as for every Fourier map."""
-        return True
 
 
 class Fastfood(RotationInvariantMap):

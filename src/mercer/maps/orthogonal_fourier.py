@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii
@@ -14,6 +15,7 @@ from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radi
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
     """Unit vectors, one a row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    check_memory((count, dimension), 8, "the frequencies of a map")
     blocks = []
     for start in range(0, count, dimension):
         rows = min(dimension, count - start)

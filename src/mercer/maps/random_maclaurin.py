@@ -117,6 +117,10 @@ class RandomMaclaurin(FeatureMap):
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
 
+    @property
+    def _paired(self) -> bool:
+        return self._fourier_kernel() is not None and not self.exact_degrees_
+
     # -- what is kept exactly, and what is drawn -----------------------------------------------------------------------
 
     def _series(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, hadamard, namespace, pad
+from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from ._fourier import RotationInvariantMap, draw_offsets, draw_radii
 from .complex_sketch import padded_width
@@ -16,17 +16,13 @@ SMALLEST_BLOCK = 64
 """Below this width three sign flips do not make a direction that looks random, and the estimate is biased."""
 
 
+@in_double
 class SignRotations(NamedTuple):
     """Three sign vectors a block, the lengths of the frequencies, and the offset of the last feature."""
 
     signs: NDArray[np.int8]
     radii: NDArray[np.float64]
     offset: NDArray[np.float64]
-
-    @property
-    def keeps_precision(self) -> bool:
-        """Phases are computed in float64, as for every Fourier map."""
-        return True
 
 
 def block_width(n_features: int) -> int:
