@@ -1,20 +1,27 @@
-"""Peak memory of ``transform`` beyond its output, one process a map: ``python benchmarks/memory.py``."""
+"""Time and peak memory of ``fit`` and ``transform`` beyond the output, one process a map.
+
+``python benchmarks/memory.py [part of a name ...]``. The peak is read from /proc, so this runs on Linux alone.
+"""
 
 from __future__ import annotations
 
-import resource
+import argparse
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import mercer
-from mercer.kernels import Exponential, Gaussian, Polynomial
+from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Polynomial
 
-ROWS, COLUMNS, WIDTH = 100_000, 100, 1024
+ROWS, COLUMNS, WIDTH = 200_000, 100, 512
+
+GAUSSIAN = Gaussian(0.5)
 
 MAPS: dict[str, Callable[[], mercer.FeatureMap]] = {
     "TensorSketch, p = 3": lambda: mercer.TensorSketch(Polynomial(3)),
@@ -28,36 +35,69 @@ MAPS: dict[str, Callable[[], mercer.FeatureMap]] = {
     "TaylorSketch, Gaussian": lambda: mercer.TaylorSketch(Gaussian("median")),
     "TaylorSketch, p = 7": lambda: mercer.TaylorSketch(Polynomial(7)),
     "TreeSketch, p = 7": lambda: mercer.TreeSketch(Polynomial(7)),
-    "Compressed(TensorSketch), p = 4": lambda: mercer.Compressed(mercer.TensorSketch(Polynomial(4))),
-    "Compressed(ComplexSketch), p = 7": lambda: mercer.Compressed(mercer.ComplexSketch(Polynomial(7))),
+    "RandomFourier": lambda: mercer.RandomFourier(GAUSSIAN),
+    "RandomFourier offset": lambda: mercer.RandomFourier(GAUSSIAN, form="offset"),
+    "OrthogonalFourier": lambda: mercer.OrthogonalFourier(GAUSSIAN),
+    "StructuredFourier": lambda: mercer.StructuredFourier(GAUSSIAN),
+    "QuasiFourier": lambda: mercer.QuasiFourier(GAUSSIAN),
+    "Fastfood": lambda: mercer.Fastfood(GAUSSIAN),
+    "AdditiveMap, chi2": lambda: mercer.AdditiveMap(AdditiveChi2()),
+    **{
+        f"Nystrom {landmarks}": partial(mercer.Nystrom, GAUSSIAN, landmarks=landmarks)
+        for landmarks in ("uniform", "kmeans", "leverage", "rpcholesky")
+    },
+    "Calibrated(OrthogonalFourier)": lambda: mercer.Calibrated(mercer.OrthogonalFourier(GAUSSIAN)),
+    "Compressed craft of TensorSketch": lambda: mercer.Compressed(mercer.TensorSketch(Polynomial(4))),
+    "Compressed craft of ComplexSketch": lambda: mercer.Compressed(mercer.ComplexSketch(Polynomial(7))),
+    "Compressed tefm-g": lambda: mercer.Compressed(mercer.OrthogonalFourier(GAUSSIAN), method="tefm-g"),
+    "Compressed tefm-s": lambda: mercer.Compressed(mercer.OrthogonalFourier(GAUSSIAN), method="tefm-s"),
+    "Compressed tefm-s, power 0": lambda: mercer.Compressed(
+        mercer.OrthogonalFourier(GAUSSIAN), method="tefm-s", power=0
+    ),
+    "Stack": lambda: mercer.Stack(mercer.RandomFourier(GAUSSIAN), mercer.TensorSketch(Polynomial(2))),
+    "TensorProduct": lambda: mercer.TensorProduct(mercer.RandomFourier(GAUSSIAN), mercer.TensorSketch(Polynomial(2))),
+    "Composed": lambda: mercer.Composed(mercer.RandomFourier(GAUSSIAN), mercer.AdditiveMap(AdditiveChi2())),
 }
 
 
-def resident() -> int:
-    """Bytes of this process in memory now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
+def status(field: str) -> int:
+    """Bytes that the system reports of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field + ":"))
+
+
+def watched(work: Callable[[], Any]) -> tuple[Any, float, int]:
+    """A result, the seconds that it took, and the peak of memory beyond what was held before."""
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
+    before, start = status("VmRSS"), time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start, status("VmHWM") - before
 
 
 def measure(name: str) -> None:
-    """Print the peak beyond input and output, and the time."""
-    X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)) / 10.0 + 0.05
-    sketch = MAPS[name]().set_params(n_components=WIDTH, random_state=0).fit(X[:2000])
-    sketch.transform(X[:2])
-    before, start = resident(), time.perf_counter()
-    Z = sketch.transform(X)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(f"{name:34}{(peak - before - Z.nbytes) / 1e6:10.0f} MB{seconds:10.1f} s", flush=True)
+    """Print the line of one map."""
+    X = np.abs(np.random.default_rng(0).normal(size=(ROWS, COLUMNS)) / 10.0)
+    sketch = MAPS[name]().set_params(n_components=WIDTH, random_state=0)
+    sketch.fit(X[:1000]).transform(X[:2])  # what is loaded on first use
+    _, fitting, fit_peak = watched(lambda: sketch.fit(X))
+    Z, mapping, peak = watched(lambda: sketch.transform(X))
+    peaks = [f"{size / 1e6:7.0f} MB" for size in (fit_peak, peak - Z.nbytes)]
+    print(f"{name:34}{fitting:8.1f} s{peaks[0]}{mapping:10.1f} s{peaks[1]}", flush=True)
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        measure(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=[""], help="parts of the names of maps")
+    parser.add_argument("--one", choices=MAPS, help="measure this map in this process")
+    arguments = parser.parse_args()
+    if arguments.one:
+        measure(arguments.one)
         return
     print(f"n = {ROWS}, d = {COLUMNS}, D = {WIDTH}, float64: output {ROWS * WIDTH * 8 / 1e6:.0f} MB")
+    print(f"{'':34}{'fit':>10}{'peak':>10}{'transform':>12}{'peak':>10}", flush=True)
     for name in MAPS:
-        subprocess.run([sys.executable, __file__, name], check=True)
+        if any(part in name for part in arguments.parts):
+            subprocess.run([sys.executable, __file__, "--one", name], check=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Projections learned from the rows: the papers' matrices formed as a whole, against the streamed ones."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -283,6 +285,18 @@ def test_the_wide_features_are_never_held_as_a_whole():
     assert sizes == 2 * [4096, 4096, 1808]
     wide = _projections.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)
     assert wide.chunk_rows * 8192 * 8 <= 32 * 2**20
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_extra_memory_of_fit_does_not_grow_with_the_rows(method):
+    X = cloud(20_000)
+    sketch = Compressed(RandomFourier(Gaussian(0.3)), n_components=64, method=method, random_state=0, n_jobs=1)
+    sketch.fit(X[:3000])
+    tracemalloc.start()
+    sketch.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 24e6  # all wide features would be 41 MB, a chunk of them is 4
 
 
 def test_a_learned_projection_of_a_biased_map():

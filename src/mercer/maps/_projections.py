@@ -185,9 +185,10 @@ def hadamard_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Ca
     low, high, scale = columns % chunk_rows, columns // chunk_rows, 1.0 / math.sqrt(len(columns))
 
     def part(F: Matrix, first: int) -> Matrix:
-        signed = F * sign_rows(rng, first, len(F))[:, None]
-        turned = hadamard(pad(np.ascontiguousarray(signed.T), chunk_rows))
+        signed = np.multiply(F.T, sign_rows(rng, first, len(F)), order="C")
+        picked = np.take(hadamard(pad(signed, chunk_rows)), low, axis=1)
         odd = np.bitwise_count(high & (first // chunk_rows)) % 2
-        return turned[:, low] * np.where(odd, -scale, scale)
+        picked *= np.where(odd, -scale, scale)
+        return picked
 
     return part
