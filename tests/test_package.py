@@ -6,14 +6,24 @@ import tracemalloc
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Compressed, TensorSketch, kernel_error, maps
+from mercer import (
+    AdditiveMap,
+    Calibrated,
+    Compressed,
+    RandomFourier,
+    Stack,
+    TensorSketch,
+    kernel_error,
+    maps,
+)
 from mercer._random import Stream
 from mercer.data import ArrayRows, is_rows
-from mercer.kernels import Polynomial
+from mercer.kernels import Intersection, Polynomial
 
 from .tables import ROWS, obeying, sample_rows
 
@@ -61,6 +71,20 @@ def test_kernel_error_is_its_definition():
     assert error.maximum == pytest.approx(np.abs(Z @ Z.T - K).max())
     assert kernel_error(sketch, sp.csr_array(X)).relative == pytest.approx(error.relative)
     assert kernel_error(sketch, X.tolist()).relative == pytest.approx(error.relative)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+def test_kernel_error_does_not_hang_on_the_scale(scale):
+    X = np.abs(sample_rows(30))
+    errors = [kernel_error(AdditiveMap(Intersection()).fit(rows), rows).relative for rows in (X, scale * X)]
+    assert errors[1] == pytest.approx(errors[0], rel=1e-2)
+
+
+def test_inner_maps_know_the_names_of_columns():
+    X = pd.DataFrame(sample_rows(30), columns=list("abcde"))
+    for map in (Compressed(TensorSketch()), Calibrated(RandomFourier()), Stack(TensorSketch(), RandomFourier())):
+        inner = map.fit(X).left_ if isinstance(map, Stack) else map.fit(X).map_
+        assert kernel_error(inner, X).relative >= 0.0  # and no warning about missing names
 
 
 def test_kernel_error_of_zeros_and_of_frames():

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mercer import RandomMaclaurin, TensorSketch
+from mercer import Compressed, RandomFourier, RandomMaclaurin, TensorSketch
 from mercer._tiles import aligned, n_threads, run_tiles, single_threaded_blas, sum_in_order, tiles
+from mercer.kernels import Gaussian
 
 from .tables import sample_rows
 
@@ -157,3 +159,46 @@ def test_a_fork_after_a_parallel_call_does_not_hang():
     np.testing.assert_array_equal(queue.get(timeout=60), expected)
     child.join(timeout=60)
     assert child.exitcode == 0
+
+
+def in_a_thread(work):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
+
+
+def test_blas_is_pinned_in_any_thread_and_freed_by_any():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+
+        def inside():
+            with single_threaded_blas():
+                return blas_threads()
+
+        assert inside() == in_a_thread(inside) == inside() == {1}
+        assert blas_threads() == before
+        # The main thread goes in first, another comes out last.
+        entered, leave = threading.Event(), threading.Event()
+
+        def late():
+            with single_threaded_blas():
+                entered.set()
+                leave.wait(10)
+
+        with ThreadPoolExecutor(1) as pool:
+            with single_threaded_blas():
+                future = pool.submit(late)
+                entered.wait(10)
+            assert blas_threads() == {1}
+            leave.set()
+            future.result()
+        assert blas_threads() == before
+
+
+def test_what_is_learned_does_not_depend_on_the_thread_that_fits():
+    X = np.random.default_rng(0).normal(size=(600, 6))
+
+    def features():
+        sketch = Compressed(RandomFourier(Gaussian(0.1)), n_components=64, method="tefm-g", random_state=0)
+        return sketch.fit(X).transform(X)
+
+    np.testing.assert_array_equal(features(), in_a_thread(features))

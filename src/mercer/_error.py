@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._array import is_foreign, is_sparse, to_numpy
 from .kernels._families import inner_products
@@ -49,13 +51,20 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     X = to_numpy(map._validated(X, reset=False))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
-    squared_error = squared_kernel = maximum = 0.0
+    errors, kernels, maximum = [], [], 0.0
     for start in range(0, n, step):
         exact = map.kernel_(X[start : start + step], X).astype(np.float64)
         error = inner_products(Z[start : start + step].astype(np.float64), Z) - exact
-        squared_error += float(np.vdot(error, error))
-        squared_kernel += float(np.vdot(exact, exact))
+        errors.append(_norm(error))
+        kernels.append(_norm(exact))
         maximum = max(maximum, float(np.abs(error).max()))
-    if squared_kernel == 0.0:
-        return KernelError(0.0 if squared_error == 0.0 else float("inf"), maximum)
-    return KernelError(float(np.sqrt(squared_error / squared_kernel)), maximum)
+    error_norm, kernel_norm = math.hypot(*errors), math.hypot(*kernels)
+    if kernel_norm == 0.0:
+        return KernelError(0.0 if error_norm == 0.0 else math.inf, maximum)
+    return KernelError(error_norm / kernel_norm, maximum)
+
+
+def _norm(M: NDArray[np.float64]) -> float:
+    """The Frobenius norm, of entries whose squares leave float64 too."""
+    size = float(np.abs(M).max())
+    return size * float(np.linalg.norm(M / size)) if size > 0.0 else 0.0

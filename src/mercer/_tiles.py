@@ -17,6 +17,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
@@ -75,6 +76,13 @@ def _blas_threads() -> int:
     return max([1, *(pool["num_threads"] for pool in _controller().info() if pool["user_api"] == "blas")])
 
 
+def _take_control() -> None:
+    """Let whichever thread comes next set the number of BLAS threads: threadpoolctl else listens to the first alone."""
+    openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
+    if hasattr(openblas, "clear_controlling_thread"):
+        openblas.clear_controlling_thread(force=True)
+
+
 class _SingleThreadedBlas:
     """BLAS on one thread while anyone is inside: the first in saves the setting, the last out restores it."""
 
@@ -95,6 +103,7 @@ class _SingleThreadedBlas:
             self._inside += 1
             if self._inside == 1:
                 self.allowed = _blas_threads()
+                _take_control()
                 self._limit = _controller().limit(limits=1, user_api="blas")
         try:
             yield
@@ -102,8 +111,10 @@ class _SingleThreadedBlas:
             with self._lock:
                 self._inside -= 1
                 if self._inside == 0 and self._limit is not None:
+                    _take_control()
                     self._limit.restore_original_limits()
                     self._limit = self.allowed = None
+                    _take_control()
 
 
 single_threaded_blas = _SingleThreadedBlas()

@@ -1,5 +1,7 @@
 """What sets the Fourier maps apart: their frequencies, and errors below those of independent ones."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -261,3 +263,10 @@ def test_orthogonal_features_beat_independent_ones_on_rows():
     assert mean[OrthogonalFourier] < 0.6 * mean[RandomFourier]
     assert mean[StructuredFourier] < 0.6 * mean[RandomFourier]
     assert mean[QuasiFourier] < 0.8 * mean[RandomFourier]
+
+
+@pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, QuasiFourier])
+def test_frequencies_lie_as_sparse_rows_read_them(make):
+    features = make(GAUSSIAN, n_components=64, random_state=0).fit(np.eye(300))
+    for fitted in (features, pickle.loads(pickle.dumps(features))):
+        assert fitted.parameters_.frequencies.T.flags.c_contiguous

@@ -6,18 +6,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._checks import check_whole
-from ..kernels import Composition, DistanceComposition, Kernel, Linear, Polynomial, Product, Scaled, Sum, parse
+from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
 from ..maps import (
     AdditiveMap,
-    ComplexSketch,
     Composed,
     FeatureMap,
     Nystrom,
     OrthogonalFourier,
     QuasiFourier,
     RandomFourier,
-    RandomMaclaurin,
     Stack,
     TaylorSketch,
     TensorProduct,
@@ -58,8 +56,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
     another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
     a multiple of what follows           that of the inside the weight moves to the terms, a factor or the outside
-    g.of_distance(k)                     Composed           OrthogonalFourier of g on the features of k's map
-    f.of(k), k additive or dot-product   Composed           a map of f on features of k that are nearly exact
+    a kernel over an additive one        Composed           another map on features that are nearly exact
     a sum                                Stack              both maps side by side, every term as wide as the others
     a product                            TensorProduct      a sketch of all products of two features
     a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
@@ -131,9 +128,7 @@ def _is_high_power(kernel: Any) -> bool:
 
 
 def _is_composed(kernel: Any) -> bool:
-    if not isinstance(kernel, Composition):
-        return False
-    return kernel.inner.is_dot_product or _choose(kernel.inner, 1).is_deterministic
+    return isinstance(kernel, Composition | DistanceComposition) and _choose(kernel.inner, 1).is_deterministic
 
 
 def _is_weighted(kernel: Any) -> bool:
@@ -157,14 +152,7 @@ def _weight_inside(kernel: Any, n_components: int) -> FeatureMap:
 
 
 def _composed(kernel: Any, n_components: int) -> FeatureMap:
-    inner = _choose(kernel.inner, n_components)
-    if isinstance(kernel, DistanceComposition):
-        outer: FeatureMap = OrthogonalFourier(kernel.outer)
-    elif inner.is_deterministic:
-        outer = _choose(kernel.outer, n_components)
-    else:  # its features are not there yet when TaylorSketch wants to look at them
-        polynomial = isinstance(without_weight(kernel.outer)[1], Linear | Polynomial)
-        outer = ComplexSketch(kernel.outer) if polynomial else RandomMaclaurin(kernel.outer, exact_terms=True)
+    inner, outer = _choose(kernel.inner, n_components), _choose(kernel.outer, n_components)
     return Composed(outer, inner, n_components=n_components)
 
 
@@ -255,18 +243,11 @@ RULES = [
         "the weight moves to the terms, a factor or the outside",
     ),
     Rule(
-        "g.of_distance(k)",
-        lambda kernel: isinstance(kernel, DistanceComposition),
-        "Composed",
-        _composed,
-        "OrthogonalFourier of g on the features of k's map",
-    ),
-    Rule(
-        "f.of(k), k additive or dot-product",
+        "a kernel over an additive one",
         _is_composed,
         "Composed",
         _composed,
-        "a map of f on features of k that are nearly exact",
+        "another map on features that are nearly exact",
     ),
     Rule(
         "a sum",

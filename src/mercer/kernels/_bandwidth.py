@@ -80,7 +80,7 @@ def _median(distances: Callable[[Any, Any], Any], rows: Any) -> float:
     pairs = matrix[np.triu_indices_from(matrix, k=1)]
     positive = pairs[pairs > 0]
     if positive.size == 0:
-        raise ValueError("'median' needs rows that differ: all sampled rows are equal; give a number instead")
+        raise ValueError("'median' needs rows that differ: all sampled rows are (nearly) equal; give a number instead")
     median = float(np.median(pairs))
     return median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
 

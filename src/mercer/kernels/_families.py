@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
-from .._array import dense, squares
+from .._array import canonical_csr, dense, squares
 from .._random import Stream
 from ._base import BLOCK_ELEMENTS, Kernel, row_values
 
+CACHED_ELEMENTS = 1 << 15
+"""Pairs of entries that are looked at together, few enough to stay in cache."""
 CANCELLED = 1e-6
 """Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
 
@@ -79,17 +81,69 @@ class Radial(ShiftInvariant):
         return self.radial(squared_distances(X, Y))
 
 
+def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+    """sum_j term(x_j, y_j), where a term with a 0 is 0, column by column: n x m x d would not fit."""
+    total = np.zeros((X.shape[0], Y.shape[0]))
+    X, Y = _by_column(X), _by_column(Y)
+    for column in np.intersect1d(_occupied(X), _occupied(Y), assume_unique=True).tolist():
+        (rows, x), (others, y) = _entries(X, column), _entries(Y, column)
+        full = len(rows) == total.shape[0] and len(others) == total.shape[1]
+        step = max(1, CACHED_ELEMENTS // max(1, len(y)))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            total[part if full else np.ix_(rows[part], others)] += term(x[part, None], y)
+    return total
+
+
 def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
-    """prod_j factor(x_j - y_j) with factor(0) = 1, column by column: n x m x d would not fit."""
-    columns: Any = range(X.shape[1])
+    """prod_j factor(x_j - y_j) for an even factor with factor(0) = 1, column by column."""
     if sp.issparse(X) or sp.issparse(Y):
-        X, Y = sp.csc_array(X), sp.csc_array(Y)
-        columns = np.flatnonzero(np.diff(X.indptr) + np.diff(Y.indptr))
+        return np.exp(_column_logarithms(factor, sp.csr_array(X), sp.csr_array(Y)))
     product = np.ones((X.shape[0], Y.shape[0]))
-    for j in columns:
-        x, y = (M[:, [j]].toarray().ravel() if sp.issparse(M) else M[:, j] for M in (X, Y))
+    for x, y in zip(X.T, Y.T, strict=True):
         product *= factor(x[:, None] - y[None, :])
     return product
+
+
+def _column_logarithms(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+    """sum_j log factor(x_j - y_j) of CSR rows, by the entries that they store."""
+
+    def alone(M: Any) -> NDArray[np.float64]:
+        M = canonical_csr(M)
+        logarithms = sp.csr_array((np.log(factor(M.data)), M.indices, M.indptr), shape=M.shape)
+        return np.asarray(logarithms.sum(axis=1)).ravel()
+
+    def together(x: Any, y: Any) -> Any:
+        return np.log(factor(x - y)) - np.log(factor(x)) - np.log(factor(y))
+
+    apart = alone(X)[:, None] + alone(Y)[None, :]
+    total = apart + column_sum(together, X, Y)
+    for i, j in _near_pairs(total, apart, X, Y):
+        total[i, j] = alone(X[i] - Y[j])
+    return total
+
+
+def _by_column(X: Any) -> Any:
+    """The matrix in a form whose columns are at hand, without stored zeros."""
+    if not sp.issparse(X):
+        return X
+    X = canonical_csr(X).tocsc()
+    X.eliminate_zeros()
+    return X
+
+
+def _occupied(X: Any) -> NDArray[np.int64]:
+    """The columns that are not 0."""
+    return np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=0))
+
+
+def _entries(X: Any, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The rows at which a column is not 0, and its values there."""
+    if sp.issparse(X):
+        part = slice(X.indptr[column], X.indptr[column + 1])
+        return X.indices[part], X.data[part]
+    rows = np.flatnonzero(X[:, column])
+    return rows, X[rows, column]
 
 
 def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
@@ -101,15 +155,19 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
         left, right = X - origin, Y - origin
     norms = squares(left)[:, None] + squares(right)[None, :]
     distances = norms - 2 * inner_products(left, right)
-    # Rows much nearer to each other than to the origin: the digits that count have cancelled.
+    for i, j in _near_pairs(distances, norms, X, Y):
+        distances[i, j] = _pair_distances(X[i], Y[j])
+    return distances
+
+
+def _near_pairs(distances: Any, norms: Any, X: Any, Y: Any) -> Iterator[tuple[Any, Any]]:
+    """Rows much nearer to each other than to the origin, so that the digits that count have cancelled, by blocks."""
     near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # so that NaN, infinity less infinity, is among them
     both_sparse = sp.issparse(X) and sp.issparse(Y)
     width = (X.nnz + Y.nnz) // (X.shape[0] + Y.shape[0]) if both_sparse else X.shape[1]
     step = max(1, BLOCK_ELEMENTS // max(1, width))
     for start in range(0, len(near_x), step):
-        i, j = near_x[start : start + step], near_y[start : start + step]
-        distances[i, j] = _pair_distances(X[i], Y[j])
-    return distances
+        yield near_x[start : start + step], near_y[start : start + step]
 
 
 def _pair_distances(X: Any, Y: Any) -> NDArray[np.float64]:

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from .._array import canonical_csr
 from ._base import Kernel, first_entry
-from ._families import inner_products
+from ._families import column_sum, inner_products
 
-CACHED_ELEMENTS = 1 << 15
-"""Pairs of entries that are looked at together, few enough to stay in cache."""
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -47,17 +45,7 @@ class Additive(Kernel):
         """The step at which the samples 0, L, ..., order L of the spectrum serve best."""
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        gram = np.zeros((X.shape[0], Y.shape[0]))
-        X, Y = _by_column(X), _by_column(Y)
-        for column in np.intersect1d(_occupied(X), _occupied(Y), assume_unique=True).tolist():
-            (rows, x), (others, y) = _entries(X, column), _entries(Y, column)
-            full = len(rows) == gram.shape[0] and len(others) == gram.shape[1]
-            step = max(1, CACHED_ELEMENTS // max(1, len(y)))
-            for start in range(0, len(x), step):
-                part = slice(start, start + step)
-                values = self.coordinate(x[part, None], y)
-                gram[part if full else np.ix_(rows[part], others)] += values
-        return gram
+        return column_sum(self.coordinate, X, Y)
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(X.sum(axis=1)).ravel()
@@ -66,29 +54,6 @@ class Additive(Kernel):
         found = first_entry(X, lambda values: values < 0)
         if found:  # beginning as scikit-learn's own
             raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
-
-
-def _by_column(X: Any) -> Any:
-    """The matrix in a form whose columns are at hand, without stored zeros."""
-    if not sp.issparse(X):
-        return X
-    X = canonical_csr(X).tocsc()
-    X.eliminate_zeros()
-    return X
-
-
-def _occupied(X: Any) -> NDArray[np.int64]:
-    """The columns that are not 0."""
-    return np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=0))
-
-
-def _entries(X: Any, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The rows at which a column is not 0, and its values there."""
-    if sp.issparse(X):
-        part = slice(X.indptr[column], X.indptr[column + 1])
-        return X.indices[part], X.data[part]
-    rows = np.flatnonzero(X[:, column])
-    return rows, X[rows, column]
 
 
 def _hyperbolic_secant(z: NDArray[np.float64]) -> NDArray[np.float64]:

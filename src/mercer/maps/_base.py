@@ -184,6 +184,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.n_features_in_ = n_features
         self._n_features_out = self.n_components_
 
+    def _hand_on(self, inner: FeatureMap, params: Any, n_features: int) -> None:
+        """Let a map of the same rows be fitted too, with these parameters."""
+        inner._adopt(params, n_features)
+        if hasattr(self, "feature_names_in_"):
+            inner.feature_names_in_ = self.feature_names_in_
+
     def _specify(self, rows: Any) -> None:
         """Turn the arguments into ``kernel_`` and ``n_components_``; parameters come after."""
         self._check_arguments()

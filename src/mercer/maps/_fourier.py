@@ -29,6 +29,11 @@ class Frequencies(NamedTuple):
     offset: NDArray[np.float64]
 
 
+def frequency_table(frequencies: NDArray[np.float64], offset: NDArray[np.float64]) -> Frequencies:
+    """The parameters, in the order in memory that a product with sparse rows reads: it would copy any other."""
+    return Frequencies(np.asfortranarray(frequencies), offset)
+
+
 def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
     """Uniform offsets in [0, 2 pi)."""
     return 2.0 * math.pi * rng.child("offset").uniforms((count,))
@@ -37,7 +42,7 @@ def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
 def draw_frequencies(kernel: Kernel, rng: Stream, width: int, n_features: int) -> Frequencies:
     """As many independent frequencies as paired features of this width need."""
     frequencies = kernel.frequencies(rng.child("frequencies"), (width + 1) // 2, n_features)
-    return Frequencies(frequencies, draw_offsets(rng, 1))
+    return frequency_table(frequencies, draw_offsets(rng, 1))
 
 
 def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled: bool = False) -> NDArray[np.float64]:

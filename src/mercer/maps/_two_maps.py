@@ -40,5 +40,5 @@ class TwoMaps(FeatureMap):
 
     def _adopt(self, params: Any, n_features: int) -> None:
         super()._adopt(params, n_features)
-        self.left_._adopt(params.left, n_features)
-        self.right_._adopt(params.right, n_features)
+        self._hand_on(self.left_, params.left, n_features)
+        self._hand_on(self.right_, params.right, n_features)

@@ -25,4 +25,4 @@ class MapWrapper(FeatureMap):
 
     def _adopt(self, params: Any, n_features: int) -> None:
         super()._adopt(params, n_features)
-        self.map_._adopt(params.map, n_features)
+        self._hand_on(self.map_, params.map, n_features)

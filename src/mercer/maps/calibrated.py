@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, double, namespace
 from .._checks import check_positive, check_whole
+from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Kernel
 from ._allotment import rounded
@@ -130,6 +131,7 @@ class Calibrated(MapWrapper):
 
     def _draw(self, rng: Stream, rows: Any) -> CalibratedParameters:
         inner = self.map_._draw(rng.child("map"), rows)
+        check_memory((min(int(self.n_rows), rows.n_rows), self.n_components_), 8, "the features of the sampled rows")
         sample = double(rows.sample(int(self.n_rows)))
         order = rng.child("rows").permutation(sample.shape[0])
         held_out, taught = np.split(order, [len(order) // HELD_OUT])
@@ -155,6 +157,7 @@ class Calibrated(MapWrapper):
         """The weights of the columns that are best on all pairs of these rows."""
         step = 2 if self.map_._paired else 1
         starts = np.arange(0, Z.shape[1], step)
+        check_memory((len(starts), len(starts)), 16, "the moments of the weights")
         gram = np.add.reduceat(np.add.reduceat((Z.T @ Z) ** 2, starts, axis=0), starts, axis=1)
         right = np.add.reduceat((Z * (K @ Z)).sum(axis=0), starts)
         # In units of n^2 times the mean over pairs.

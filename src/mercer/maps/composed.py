@@ -106,7 +106,7 @@ class Composed(FeatureMap):
 
     def _adopt(self, params: ComposedParameters, n_features: int) -> None:
         super()._adopt(params, n_features)
-        self.inner_._adopt(params.inner, n_features)
+        self._hand_on(self.inner_, params.inner, n_features)
         self.outer_._adopt(params.outer, self.inner_.n_components_)
 
     def _apply(self, params: ComposedParameters, X: Array) -> Array:

@@ -19,6 +19,9 @@ from .complex_sketch import padded_width
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """What the papers take."""
 
+SIZED_ROWS = 16
+"""Rows whose features tell the size of all."""
+
 
 class Compressed(MapWrapper):
     r"""Another map at ``factor`` times the width, compressed by a projection.
@@ -113,8 +116,13 @@ class Compressed(MapWrapper):
         if self.method == "craft":
             return draw_craft(rng, inner, wide, self.n_components_)
 
+        # The projection does not hang on the size of the features, but their powers may leave float64.
+        with np.errstate(over="ignore", invalid="ignore"):
+            some = np.abs(self.map_._apply(inner, double(rows.sample(SIZED_ROWS))))
+        size = float(some[np.isfinite(some)].max(initial=0.0)) or 1.0
+
         def features(X: Array, first_row: int) -> NDArray[np.float64]:
-            return self.map_._features(inner, double(X), 1, first_row)
+            return self.map_._features(inner, double(X), 1, first_row) / size
 
         tefm = Tefm(features, rows, wide, self.n_jobs)
         projection, self.captured_ = tefm.learn(rng, self.method, int(self.power), self.n_components_)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
-from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii
+from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii, frequency_table
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
@@ -83,4 +83,4 @@ class OrthogonalFourier(RotationInvariantMap):
         count, dimension = self._n_frequencies, rows.n_features
         radii = draw_radii(self.kernel_, rng, count, dimension, self.coupled)
         directions = orthogonal_directions(rng.child("directions"), count, dimension)
-        return Frequencies(radii[:, None] * directions, draw_offsets(rng, 1))
+        return frequency_table(radii[:, None] * directions, draw_offsets(rng, 1))

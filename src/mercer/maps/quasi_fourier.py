@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from . import _sequences
-from ._fourier import FourierMap, Frequencies, draw_offsets
+from ._fourier import FourierMap, Frequencies, draw_offsets, frequency_table
 
 
 class QuasiFourier(FourierMap):
@@ -66,4 +66,4 @@ class QuasiFourier(FourierMap):
         kernel, n_features = self.kernel_, rows.n_features
         draw = _sequences.sobol if self.sequence == "sobol" else _sequences.halton
         points = draw(rng.child("points"), self._n_frequencies, kernel.spectral_dimension(n_features))
-        return Frequencies(kernel.quantiles(points, n_features), draw_offsets(rng, 1))
+        return frequency_table(kernel.quantiles(points, n_features), draw_offsets(rng, 1))
