@@ -75,7 +75,9 @@ def check_foreign(X: Array) -> Array:
 
 
 def double(X: Array) -> Array:
-    """A tile in float64, dense or sparse."""
+    """A tile in float64, dense or sparse; objects as they are."""
+    if X.dtype == object:
+        return X
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 

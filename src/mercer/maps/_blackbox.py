@@ -75,7 +75,7 @@ class Precomputed:
 
 def _items(X: Any) -> Any:
     """What the function is called on: objects as they are, rows of numbers dense and in float64."""
-    return X if X.dtype == object else dense(double(X))
+    return dense(double(X))
 
 
 def is_matrix(X: Any) -> bool:

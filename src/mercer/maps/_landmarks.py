@@ -23,7 +23,7 @@ from ..kernels._families import with_short_indices
 from ._allotment import rounded
 from ._blackbox import Precomputed
 from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
-from ._whitening import whitening
+from ._whitening import most_negative, whitening
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -31,6 +31,7 @@ Indices = NDArray[np.int64]
 
 BLOCK_ROWS = 1024
 LLOYD_STEPS = 20
+PROBES = 16
 LANDMARKS_A_DIRECTION = 8
 SMALLEST_RIDGE = 1e-9
 """The ridge of leverage scores is at least this fraction of the mean of k(x, x), so that no score is rounding."""
@@ -47,7 +48,11 @@ def kernel_epsilon(kernel: Any, rows: Any) -> float:
 
 
 class Candidates:
-    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece."""
+    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece.
+
+    ``negative`` is the most negative eigenvalue, of those pieces that were looked at, that is no rounding; 0 where none
+    was found.
+    """
 
     def __init__(self, kernel: Any, rows: Any, count: int):
         self.kernel = kernel
@@ -57,7 +62,8 @@ class Candidates:
         # A precomputed matrix has a row for every column: its rows are read when they are needed.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
         self.diagonal = self._diagonal()
-        self._noise = max(NOISE, 64.0 * self.epsilon)
+        self.noise = max(NOISE, 64.0 * self.epsilon)
+        self.negative = 0.0
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -83,14 +89,44 @@ class Candidates:
         """The rows and columns of the kernel matrix at these places."""
         return kernel_block(self.kernel, self.sample(places), self.landmarks(places))
 
-    def unexplained(self, lengths: Vector, places: slice = slice(None)) -> Vector:
-        """k(x, x) - ||phi(x)||^2 of the candidates at these places, 0 where that is rounding."""
-        diagonal = self.diagonal[places]
-        return explained(diagonal - lengths, diagonal, self._noise)
+    def whitening(self, W: Matrix, rank: int) -> Matrix:
+        """V Sigma^(-1/2) of the kernel matrix of some landmarks, see :func:`whitening`."""
+        root, negative = whitening(W, self.epsilon, rank)
+        self.negative = min(self.negative, negative)
+        return root
+
+    def unexplained(self, residual: Vector) -> Vector:
+        """The residual diagonal with 0 for what is rounding."""
+        return explained(residual, self.diagonal, self.noise)
+
+    def probes(self, rng: Stream, residual: Vector, landmarks: Indices) -> Indices:
+        """Places of a few candidates, no landmarks: those with the lowest residual k(x, x) - ||phi(x)||^2, and others.
+
+        The lowest, as a negative one proves that the kernel is no kernel; random others for kernels whose diagonal
+        tells nothing, such as distances.
+        """
+        places = np.flatnonzero(~np.isin(self.numbers, landmarks))
+        lowest = places[np.argsort(residual[places], kind="stable")[:PROBES]]
+        return np.union1d(lowest, places[rng.permutation(len(places))[:PROBES]])
+
+    def judge(self, left: Matrix, landmarks: Matrix, cross: Matrix, inner: Matrix) -> None:
+        """Look for negative eigenvalues where what probes lack of the kernel is not positive semi-definite.
+
+        Parameters
+        ----------
+        left : what the features lack of the kernel matrix of the probes
+        landmarks, inner : the kernel matrix of the landmarks, and that of the probes
+        cross : that of the probes against the landmarks
+        """
+        if np.linalg.eigvalsh(left)[0] >= -self.noise * float(np.abs(inner).max()):
+            return
+        # Where the landmarks' matrix is nearly singular rounding alone can do that. Eigenvalues of the whole are safe.
+        whole = np.block([[landmarks, cross.T], [cross, inner]])
+        self.negative = min(self.negative, most_negative(np.linalg.eigvalsh(whole), self.epsilon))
 
     def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
         """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
-        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
+        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self.noise)
 
     def _diagonal(self) -> Vector:
         values = np.empty(len(self))
@@ -134,8 +170,8 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     numbers = candidates.rows.choose(count)
     pilot = np.searchsorted(candidates.numbers, numbers)
     features = candidates.columns(pilot)
-    features = features @ whitening(features[pilot], candidates.epsilon, count)
-    left = candidates.unexplained(squares(features))
+    features = features @ candidates.whitening(features[pilot], count)
+    left = candidates.unexplained(candidates.diagonal - squares(features))
     values, vectors = np.linalg.eigh(features.T @ features)
     leading = -(-count // LANDMARKS_A_DIRECTION)
     tail = float(left.sum()) + float(values[:-leading].sum())
