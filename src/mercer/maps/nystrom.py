@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from typing import Any, NamedTuple, Self
 
@@ -12,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import Array, double, namespace, pad, send, squares, to_numpy
-from .._checks import check_choice, check_whole, is_whole
+from .._checks import check_choice, check_fraction, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
@@ -169,9 +168,7 @@ class Nystrom(FeatureMap):
             check_whole("rank", self.rank, alternatives=" or None")
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, RULES)
-        number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
-        if not number or not 0.0 <= float(self.tol) < 1.0:
-            raise ValueError(f"tol must be a number of at least 0 and below 1, found {self.tol!r}")
+        check_fraction("tol", self.tol)
         if self.tol > 0.0 and not self._by("rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")
 
