@@ -35,7 +35,10 @@ class TwoMaps(FeatureMap):
                 raise TypeError(f"{name} must be a map of a kernel of mercer.kernels, found one of {inner.kernel_!r}")
 
     def _draw_both(self, rng: Stream, rows: Any) -> tuple[Any, Any]:
-        """Independent parameters, even where the two maps are the same one."""
+        """Parameters from streams of their own, so that two of the same map differ.
+
+        What hangs on the rows and the seed alone they share: bandwidths, the uniform landmarks of two Nystrom maps.
+        """
         return self.left_._draw(rng.child("left"), rows), self.right_._draw(rng.child("right"), rows)
 
     def _adopt(self, params: Any, n_features: int) -> None:
