@@ -262,7 +262,8 @@ class Nystrom(FeatureMap):
             return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
         if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
             chosen = rows.choose(1)
-        return as_landmarks(self.kernel_, rows, chosen), chosen
+        # Centres are no rows, also where there are so few rows that each is one.
+        return as_landmarks(self.kernel_, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
 
     def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
         """The kernel matrix of the landmarks."""
