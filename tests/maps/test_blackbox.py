@@ -93,6 +93,22 @@ def test_any_objects():
     np.testing.assert_allclose(Z @ Z.T, Gaussian(0.2)(images.reshape(12, 4)), atol=1e-9)
 
 
+def test_row_numbers_among_whole_numbers():
+    numbers = list(range(1, 11))
+    for either in ([3, 5], (3, 5), pd.Series([3, 5])):
+        with pytest.raises(ValueError, match="give row numbers as a NumPy array of integers, or landmarks"):
+            Nystrom(min, landmarks=either).fit(numbers)
+    by_number = Nystrom(min, landmarks=np.array([3, 5])).fit(numbers)
+    assert by_number.parameters_.landmarks.tolist() == [4, 6]
+    np.testing.assert_array_equal(by_number.component_indices_, [3, 5])
+    given = Nystrom(min, landmarks=np.array([3, 5], dtype=object)).fit(numbers)
+    assert given.parameters_.landmarks.tolist() == [3, 5]
+    assert given.component_indices_ is None
+    # No whole number among the rows, or others among the landmarks: there is no doubt.
+    assert Nystrom(min, landmarks=[3, 5]).fit([n / 2.0 for n in numbers]).parameters_.landmarks.tolist() == [2.0, 3.0]
+    assert Nystrom(min, landmarks=[3, 5.5]).fit(numbers).parameters_.landmarks.tolist() == [3, 5.5]
+
+
 @pytest.mark.parametrize("rule", ["uniform", "kmeans", "leverage", "rpcholesky"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_function_of_rows_is_the_kernel(rule, dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..kernels import Kernel
 from ..kernels._base import check_matrix
 from ..kernels._families import with_short_indices
 from ._allotment import rounded
-from ._blackbox import Precomputed
+from ._blackbox import Precomputed, as_objects
 from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
 from ._whitening import most_negative, whitening
 
@@ -193,6 +194,22 @@ def kmeans(X: Any, start: Any) -> Any:
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
         centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
     return sp.csr_array(centres) if sp.issparse(X) else centres
+
+
+def name_rows(landmarks: Any, rows: Any) -> bool:
+    """Whether what the user gave are row numbers rather than objects like the rows."""
+    if isinstance(landmarks, np.ndarray) and landmarks.dtype.kind in "iu":
+        return True
+    if not all(is_whole(item) for item in as_objects(landmarks, "landmarks")):
+        return False
+    if not any(is_whole(item) for block in rows.blocks() for item in block):
+        return True
+    if isinstance(landmarks, np.ndarray):
+        return False
+    raise ValueError(
+        "landmarks and rows are both whole numbers: give row numbers as a NumPy array of integers, or landmarks "
+        f"themselves as one of dtype object; found {reprlib.repr(landmarks)}"
+    )
 
 
 def given_numbers(landmarks: Any, n_rows: int) -> Indices:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import Array, double, namespace, pad, send, squares, to_numpy
-from .._checks import check_choice, check_fraction, check_whole, is_whole
+from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
@@ -27,6 +27,7 @@ from ._landmarks import (
     kernel_epsilon,
     kmeans,
     leverage,
+    name_rows,
 )
 from ._whitening import check_symmetric
 
@@ -101,6 +102,8 @@ class Nystrom(FeatureMap):
         With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
     rank : the most eigenpairs to keep, None for as many as landmarks
     landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
+        Among objects that are whole numbers themselves, row numbers are a NumPy array of integers, and landmarks one of
+        dtype object.
     tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
     max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
     random_state, n_jobs : see :class:`FeatureMap`
@@ -219,9 +222,8 @@ class Nystrom(FeatureMap):
         """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
-            landmarks = as_objects(landmarks, "landmarks")
-            if not all(is_whole(item) for item in landmarks):
-                return landmarks, none
+            if not name_rows(landmarks, rows):
+                return as_objects(landmarks, "landmarks"), none
         elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
             raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
         elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
