@@ -12,7 +12,7 @@ from mercer import Nystrom
 from mercer._random import Stream
 from mercer._tiles import single_threaded_blas
 from mercer.data import ArrayRows
-from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
+from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.maps import _rpcholesky
 from mercer.maps._landmarks import Candidates, kmeans, leverage, leverage_scores
 from mercer.maps._rpcholesky import rpcholesky
@@ -195,6 +195,14 @@ def test_centres_are_those_of_lloyds_algorithm():
     sparse = kmeans(sp.csr_array(X.astype(np.float32)), sp.csr_array(X[::30].astype(np.float32)))
     assert sp.issparse(sparse)
     np.testing.assert_allclose(sparse.toarray(), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array])
+def test_centres_of_counts_are_not_negative(form):
+    rng = np.random.default_rng(0)
+    X = form(rng.poisson(0.3, size=(200, 30)) * rng.uniform(0.1, 1.0, size=(200, 30)))
+    nystrom = Nystrom(AdditiveChi2(), n_components=40, landmarks="kmeans", random_state=0).fit(X)
+    assert nystrom.residual_trace_.relative < 0.5
 
 
 def test_centres_serve_smooth_kernels_better_than_rows():

@@ -40,7 +40,8 @@ SMALLEST_RIDGE = 1e-9
 
 def kernel_block(kernel: Any, X: Any, landmarks: Any) -> Matrix:
     """k of a tile of rows against landmarks, in float64."""
-    return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
 def kernel_epsilon(kernel: Any, rows: Any) -> float:
@@ -193,7 +194,8 @@ def kmeans(X: Any, start: Any) -> Any:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
         centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
-    return sp.csr_array(centres) if sp.issparse(X) else centres
+    # Means lie between the rows; rounding must not take them out of the kernel's domain, below 0 above all.
+    return sp.csr_array(centres) if sp.issparse(X) else np.clip(centres, X.min(axis=0), X.max(axis=0))
 
 
 def name_rows(landmarks: Any, rows: Any) -> bool:
