@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
-from mercer import Nystrom
+from mercer import Nystrom, _memory
 from mercer._random import Stream
 from mercer._tiles import single_threaded_blas
 from mercer.data import ArrayRows
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.maps import _rpcholesky
+from mercer.maps._blackbox import Precomputed
 from mercer.maps._landmarks import Candidates, kmeans, leverage, leverage_scores
 from mercer.maps._rpcholesky import rpcholesky
 
@@ -169,6 +170,19 @@ def test_leverage_scores_are_their_definition():
     ridge = tail / 2
     scores = np.linalg.solve(estimate + ridge * np.eye(80), estimate).diagonal() + left / ridge
     np.testing.assert_allclose(leverage_scores(candidates, 16), np.minimum(scores, 1.0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), "precomputed"])
+def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
+    X = clusters(400)
+    rows = X if isinstance(kernel, Gaussian) else Gaussian(0.1)(X)
+    candidates = Candidates(Precomputed() if kernel == "precomputed" else kernel, ArrayRows(rows, Stream(0)), 10**6)
+    monkeypatch.setattr(_memory, "physical_memory", lambda: 400 * 100 * 8)
+    with pytest.raises(MemoryError, match="behind leverage scores of 3 x 400 x 100 needs"):
+        Nystrom(kernel, n_components=100, landmarks="leverage", random_state=0).fit(rows)
+    assert candidates.columns(np.arange(100)).shape == (400, 100)
+    with pytest.raises(MemoryError, match="of max_rows rows against landmarks of 400 x 101 needs"):
+        candidates.columns(np.arange(101))
 
 
 def test_leverage_draws_in_proportion_to_the_scores():

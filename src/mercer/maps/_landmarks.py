@@ -80,6 +80,7 @@ class Candidates:
 
     def columns(self, places: Indices) -> Matrix:
         """The columns of the kernel matrix at these places."""
+        check_memory((len(self), len(places)), 8, "the kernel matrix of max_rows rows against landmarks")
         if self._sample is None:  # symmetric: its rows
             return dense(double(self.sample(places)[:, self.numbers])).T
         landmarks, values = self.landmarks(places), np.empty((len(self), len(places)))
@@ -169,6 +170,7 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     The ridge is what the largest ``count`` / 8 eigenvalues leave of the trace, over their number: directions that it
     drowns are not worth a landmark of their own, and each of the others gets several.
     """
+    check_memory((3, len(candidates), count), 8, "the kernel values and features behind leverage scores")
     numbers = candidates.rows.choose(count)
     pilot = np.searchsorted(candidates.numbers, numbers)
     features = candidates.columns(pilot)
