@@ -52,7 +52,7 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         cast = cast and not getattr(parameters, "keeps_precision", False)
         parts = [send(part, like, cast) for part in parameters]
         return type(parameters)(*parts) if hasattr(parameters, "_fields") else tuple(parts)
-    floating = cast and np.issubdtype(parameters.dtype, np.floating)
+    floating = cast and like.dtype != object and np.issubdtype(parameters.dtype, np.floating)
     if sp.issparse(like) or is_numpy_array(like):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)

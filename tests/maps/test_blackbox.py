@@ -13,7 +13,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mercer import Compressed, Nystrom, kernel_error
+from mercer import (
+    Calibrated,
+    Composed,
+    Compressed,
+    Nystrom,
+    RandomFourier,
+    Stack,
+    TensorProduct,
+    kernel_error,
+)
 from mercer.kernels import Gaussian, Linear
 
 TEXT = """
@@ -174,6 +183,64 @@ def test_a_precomputed_kernel_is_split_with_its_columns():
     assert get_tags(model.steps[0][1]).input_tags.pairwise
     assert not get_tags(Nystrom(Gaussian())).input_tags.pairwise
     assert cross_val_score(model, Gaussian(0.5)(X), y, cv=3).mean() > 0.8
+
+
+@pytest.mark.parametrize("method", ["craft", "tefm-g", "tefm-s"])
+def test_compressed_takes_what_its_map_takes(method):
+    K = gram(spectrum, WORDS, WORDS)
+    options = {"n_components": 32, "factor": 1, "method": method, "random_state": 0}
+    for form in FORMS:
+        compressed = Compressed(Nystrom(spectrum, landmarks="rpcholesky"), **options).fit(form(WORDS))
+        Z = compressed.transform(form(WORDS))
+        assert Z.dtype == np.float64
+        # As wide as the inner map at least: nothing is lost.
+        np.testing.assert_allclose(Z @ Z.T, K, atol=1e-9 * K.max())
+    assert kernel_error(compressed, WORDS).relative < 1e-9
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(compressed)).transform(WORDS), Z)
+    twice = Compressed(Compressed(Nystrom(spectrum), n_components=4), n_components=8, method=method).fit(WORDS)
+    assert twice.transform(["kernelise"]).shape == (1, 8)
+    X = rows(90)
+    y = X[:, 0] * X[:, 1] > 0
+    model = make_pipeline(Compressed(Nystrom("precomputed"), **options), LogisticRegression(C=100.0))
+    assert get_tags(model.steps[0][1]).input_tags.pairwise
+    assert not get_tags(Compressed(Nystrom(spectrum))).input_tags.pairwise
+    assert cross_val_score(model, Gaussian(0.5)(X), y, cv=3).mean() > 0.8
+
+
+STRINGS, MATRIX = Nystrom(spectrum), Nystrom("precomputed")
+BY_WHICH = r"must be a map of a kernel of mercer\.kernels, found one of Precomputed"
+NUMBERS = "takes rows of numbers and kernels of mercer.kernels, found objects"
+
+
+@pytest.mark.parametrize(
+    ("map", "X", "error", "message"),
+    [
+        (Calibrated(STRINGS), WORDS, ValueError, r"Calibrated needs a map of a kernel of mercer\.kernels, .* Pairwise"),
+        (
+            Calibrated(MATRIX),
+            np.eye(9),
+            ValueError,
+            r"Calibrated needs a map of a kernel of mercer\.kernels, .* Precomp",
+        ),
+        (Calibrated(Compressed(STRINGS)), WORDS, ValueError, "Calibrated needs a map of a kernel"),
+        (Stack(STRINGS, RandomFourier()), WORDS, TypeError, f"Stack {NUMBERS}"),
+        (Stack(RandomFourier(Gaussian("scale")), STRINGS), WORDS, TypeError, f"Stack {NUMBERS}"),
+        (TensorProduct(RandomFourier(), Compressed(STRINGS)), WORDS, TypeError, f"TensorProduct {NUMBERS}"),
+        (Stack(MATRIX, RandomFourier()), np.eye(9), TypeError, f"left {BY_WHICH}"),
+        (TensorProduct(RandomFourier(), MATRIX), np.eye(9), TypeError, f"right {BY_WHICH}"),
+        (Composed(RandomFourier(), STRINGS), WORDS, TypeError, "inner must be a kernel of .*, found Pairwise"),
+        (Composed(RandomFourier(), MATRIX), np.eye(9), TypeError, "inner must be a kernel of .*, found Precomputed"),
+        (
+            Composed(STRINGS, RandomFourier()),
+            np.eye(9),
+            ValueError,
+            "Composed needs an outer map of .* found .*Pairwise",
+        ),
+    ],
+)
+def test_maps_that_need_a_kernel_say_so(map, X, error, message):
+    with pytest.raises(error, match=message):
+        map.fit(X)
 
 
 def test_a_kernel_that_is_no_kernel_is_told():

@@ -27,6 +27,8 @@ class TwoMaps(FeatureMap):
 
     def _specify_both(self, rows: Any, left: int, right: int) -> None:
         """Copies of both maps, so wide."""
+        if rows.dtype == object:
+            raise TypeError(f"{type(self).__name__} takes rows of numbers and kernels of mercer.kernels, found objects")
         self.left_: FeatureMap = clone(self.left).set_params(n_components=left)
         self.right_: FeatureMap = clone(self.right).set_params(n_components=right)
         for name, inner in (("left", self.left_), ("right", self.right_)):

@@ -335,10 +335,8 @@ class Nystrom(FeatureMap):
         trace, total, rows = params.residual.tolist()
         self.residual_trace_ = ResidualTrace(trace, trace / (total or 1.0), int(rows))
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        if self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows()):
-            return as_objects(X)
-        return super()._validated(X, reset)
+    def _takes_objects(self, X: Any, reset: bool) -> bool:
+        return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
     def _fitted_on_rows(self) -> bool:
         landmarks = self.parameters_.landmarks
