@@ -102,6 +102,21 @@ def test_any_objects():
     np.testing.assert_allclose(Z @ Z.T, Gaussian(0.2)(images.reshape(12, 4)), atol=1e-9)
 
 
+def test_numbers_as_objects():
+    numbers = [1.0, 2.5, 4.0]
+    K = gram(min, numbers, numbers)
+    for form in (list, tuple, lambda items: np.array(items, dtype=object)):
+        nystrom = Nystrom(min).fit(form(numbers))
+        Z = nystrom.transform(np.array(numbers))  # what was fitted on objects takes nothing else
+        np.testing.assert_allclose(Z @ Z.T, K, atol=1e-12)
+    for form in (np.array, pd.Series, lambda items: np.array(items, dtype=int)):
+        for estimator in (Nystrom(min), Compressed(Nystrom(min), n_components=2)):
+            with pytest.raises(
+                ValueError, match=r"(?s)Expected 2D array, .*\(3,\).* a list or an array of dtype object"
+            ):
+                estimator.fit(form(numbers))
+
+
 def test_row_numbers_among_whole_numbers():
     numbers = list(range(1, 11))
     for either in ([3, 5], (3, 5), pd.Series([3, 5])):
@@ -328,17 +343,23 @@ def test_bad_input_of_transform():
         Compressed(Nystrom("precomputed!"), n_components=2).fit(np.eye(4))
 
 
-CHECKED = [
-    pytest.param(Nystrom("precomputed", n_components=8), set(), id="precomputed"),
-    pytest.param(Nystrom("precomputed", n_components=8, landmarks="rpcholesky"), set(), id="precomputed-rpcholesky"),
-    # A row of numbers is a sequence of objects to a function of two objects.
-    pytest.param(Nystrom(gaussian, n_components=8), {"check_fit1d"}, id="function"),
-]
+CHECKED = {
+    "precomputed": Nystrom("precomputed", n_components=8),
+    "precomputed-rpcholesky": Nystrom("precomputed", n_components=8, landmarks="rpcholesky"),
+    "precomputed-compressed": Compressed(Nystrom("precomputed"), n_components=8),
+    "function": Nystrom(gaussian, n_components=8),
+    "function-compressed": Compressed(Nystrom(gaussian), n_components=8, factor=1),
+}
+
+
+def checks():
+    """Every check of scikit-learn, by itself: one that is skipped must not end the others."""
+    for name, estimator in CHECKED.items():
+        for instance, check in estimator_checks_generator(estimator):
+            yield pytest.param(instance, check, id=f"{name}-{check.func.__name__}")
 
 
 @pytest.mark.filterwarnings("ignore:the kernel matrix is not positive:UserWarning")
-@pytest.mark.parametrize(("estimator", "exempt"), CHECKED)
-def test_estimator_checks(estimator, exempt):
-    for instance, check in estimator_checks_generator(estimator):
-        if check.func.__name__ not in exempt:
-            check(instance)
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_estimator_checks(estimator, check):
+    check(estimator)

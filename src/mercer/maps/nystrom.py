@@ -319,8 +319,8 @@ class Nystrom(FeatureMap):
 
         Parameters
         ----------
-        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function;
-            the square kernel matrix where it is "precomputed"
+        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function
+            (numbers as a list or an array of dtype object); the square kernel matrix where it is "precomputed"
         y : ignored
         """
         super().fit(X, y)
