@@ -59,7 +59,7 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         cast = cast and not getattr(parameters, "keeps_precision", False)
         parts = [send(part, like, cast) for part in parameters]
         return type(parameters)(*parts) if hasattr(parameters, "_fields") else tuple(parts)
-    floating = cast and np.issubdtype(parameters.dtype, np.floating)
+    floating = cast and like.dtype != object and np.issubdtype(parameters.dtype, np.floating)
     if sp.issparse(like) or is_numpy_array(like):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
@@ -82,7 +82,9 @@ def check_foreign(X: Array) -> Array:
 
 
 def double(X: Array) -> Array:
-    """A tile in float64, dense or sparse."""
+    """A tile in float64, dense or sparse; objects as they are."""
+    if X.dtype == object:
+        return X
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 

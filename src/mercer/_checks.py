@@ -18,10 +18,14 @@ def check_whole(name: str, value: Any, least: int = 1, alternatives: str = "") -
         raise ValueError(f"{name} must be a whole number of at least {least}{alternatives}, found {value!r}")
 
 
+def is_number(value: Any) -> bool:
+    """Whether this is a real number, and not a truth value in disguise."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def check_positive(name: str, value: Any, alternatives: str = "") -> None:
     """A positive finite number."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not number or not 0 < float(value) < math.inf:
+    if not is_number(value) or not 0 < float(value) < math.inf:
         raise ValueError(f"{name} must be a positive finite number{alternatives}, found {value!r}")
 
 
@@ -29,6 +33,12 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """One of a few values."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise ValueError(f"{name} must be one of {choices}, found {value!r}")
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """A part of a whole, not all of it."""
+    if not is_number(value) or not 0.0 <= float(value) < 1.0:
+        raise ValueError(f"{name} must be a number of at least 0 and below 1, found {value!r}")
 
 
 def check_probability(name: str, value: Any) -> None:

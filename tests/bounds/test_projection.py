@@ -164,6 +164,21 @@ def test_other_maps_are_refused():
         bounds.projection_residual(precomputed, Gaussian()(FITTED))
 
 
+def test_what_is_no_kernel_is_refused():
+    def bent(x, y):
+        return math.tanh(x @ y)
+
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        told = Nystrom(bent, n_components=20, landmarks="rpcholesky", random_state=0).fit(FITTED)
+    # Rows on one axis are too few to tell; others tell.
+    untold = Nystrom(bent, landmarks=FITTED[:1]).fit(FITTED[:1])
+    bounds.projection_residual(untold, FITTED[:1])
+    for map, message in ((told, "fit has found"), (untold, "the landmarks have the eigenvalue -")):
+        for bound in (bounds.projection_residual, bounds.projection_error):
+            with pytest.raises(ValueError, match=f"kernel is not positive semi-definite: .*{message}"):
+                bound(map, FITTED)
+
+
 def test_arguments_outside_the_hypotheses_are_refused():
     map = TEFM["paired"].fit(FITTED)
     with pytest.raises(ValueError, match="delta must be a probability above 0 and below 1"):

@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
-from mercer import Nystrom
+from mercer import Nystrom, _memory
 from mercer._random import Stream
 from mercer._tiles import single_threaded_blas
 from mercer.data import ArrayRows
-from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
+from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.maps import _rpcholesky
+from mercer.maps._blackbox import Precomputed
 from mercer.maps._landmarks import Candidates, kmeans, leverage, leverage_scores
 from mercer.maps._rpcholesky import rpcholesky
 
@@ -171,6 +172,19 @@ def test_leverage_scores_are_their_definition():
     np.testing.assert_allclose(leverage_scores(candidates, 16), np.minimum(scores, 1.0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(0.1), "precomputed"])
+def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
+    X = clusters(400)
+    rows = X if isinstance(kernel, Gaussian) else Gaussian(0.1)(X)
+    candidates = Candidates(Precomputed() if kernel == "precomputed" else kernel, ArrayRows(rows, Stream(0)), 10**6)
+    monkeypatch.setattr(_memory, "physical_memory", lambda: 400 * 100 * 8)
+    with pytest.raises(MemoryError, match="behind leverage scores of 3 x 400 x 100 needs"):
+        Nystrom(kernel, n_components=100, landmarks="leverage", random_state=0).fit(rows)
+    assert candidates.columns(np.arange(100)).shape == (400, 100)
+    with pytest.raises(MemoryError, match="of max_rows rows against landmarks of 400 x 101 needs"):
+        candidates.columns(np.arange(101))
+
+
 def test_leverage_draws_in_proportion_to_the_scores():
     X = clusters(40)
     candidates = Candidates(Gaussian(0.1), ArrayRows(X, Stream(0)), 10**6)
@@ -195,6 +209,14 @@ def test_centres_are_those_of_lloyds_algorithm():
     sparse = kmeans(sp.csr_array(X.astype(np.float32)), sp.csr_array(X[::30].astype(np.float32)))
     assert sp.issparse(sparse)
     np.testing.assert_allclose(sparse.toarray(), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sp.csr_array])
+def test_centres_of_counts_are_not_negative(form):
+    rng = np.random.default_rng(0)
+    X = form(rng.poisson(0.3, size=(200, 30)) * rng.uniform(0.1, 1.0, size=(200, 30)))
+    nystrom = Nystrom(AdditiveChi2(), n_components=40, landmarks="kmeans", random_state=0).fit(X)
+    assert nystrom.residual_trace_.relative < 0.5
 
 
 def test_centres_serve_smooth_kernels_better_than_rows():

@@ -8,6 +8,7 @@ those of the kernel itself, which nobody has to compute: F F' = K, and the colum
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,10 @@ from .._random import Stream, as_seed
 from .._tiles import tiles
 from ..data import is_rows
 from ..maps import Compressed, FeatureMap, Nystrom
+from ..maps._landmarks import kernel_block
+from ..maps._rpcholesky import NOISE
+from ..maps._whitening import most_negative
+from ..maps.nystrom import restored
 
 Matrix = NDArray[np.float64]
 
@@ -29,6 +34,8 @@ TILE_ROWS = 256
 METHODS = ("tefm-g", "tefm-s")
 ROUNDING = 10.0 * float(np.finfo(np.float64).eps)
 """For every feature, what the computed length of a row may be wrong by, as a fraction of that length."""
+
+NO_KERNEL = "nothing bounds the error of a map whose kernel is not positive semi-definite"
 
 
 def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
@@ -41,7 +48,8 @@ def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
     err to both sides and are refused.
 
     What is lost in rounding, the width times 2e-15 of k(x, x), is the least that is returned. Where a Nystrom map has a
-    function for a kernel, that the function is positive semi-definite is the promise of who wrote it.
+    function for a kernel, that the function is positive semi-definite is the promise of who wrote it; a ValueError says
+    where ``fit`` or these rows have shown that it is not, for then nothing bounds the error.
 
     Parameters
     ----------
@@ -61,6 +69,8 @@ def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
     True
     """
     _check_projection(map, "projection_residual", (Nystrom, Compressed))
+    if isinstance(map, Nystrom) and math.isnan(map.residual_trace_.trace):
+        raise ValueError(f"{NO_KERNEL}: fit has found a negative eigenvalue")
     return np.concatenate([_residual(map, tile) for tile in _tiles(map, X)])
 
 
@@ -171,7 +181,21 @@ def _residual(map: Nystrom | Compressed, X: Any) -> Matrix:
     """That of one tile of rows."""
     kept = squares(np.asarray(map.transform(X)))
     whole = squares(np.asarray(map.map_.transform(X))) if isinstance(map, Compressed) else _diagonal(map, X)
-    return np.maximum(whole - kept, ROUNDING * map.n_components_ * whole)
+    residual = whole - kept
+    if isinstance(map, Nystrom) and (residual < -NOISE * np.abs(whole)).any():
+        _check_definite(map, X[[int(np.argmin(residual))]])
+    # Below 0 it is rounding, and an error of its own.
+    return np.maximum(np.abs(residual), ROUNDING * map.n_components_ * whole)
+
+
+def _check_definite(map: Nystrom, row: Any) -> None:
+    """Raise where the kernel matrix of the landmarks and this row has a negative eigenvalue that is no rounding."""
+    kernel, landmarks = map.kernel_, restored(map.parameters_.landmarks, row.shape[-1])
+    cross = kernel_block(kernel, row, landmarks)
+    whole = np.block([[kernel_block(kernel, landmarks, landmarks), cross.T], [cross, kernel_block(kernel, row, row)]])
+    lowest = most_negative(np.linalg.eigvalsh(whole), float(np.finfo(np.float64).eps))
+    if lowest < 0.0:
+        raise ValueError(f"{NO_KERNEL}: with one of these rows the landmarks have the eigenvalue {lowest:.3g}")
 
 
 def _diagonal(map: Nystrom, X: Any) -> Matrix:
@@ -180,11 +204,12 @@ def _diagonal(map: Nystrom, X: Any) -> Matrix:
         raise ValueError(
             "a precomputed kernel does not tell k(x, x) of the rows it is given; residual_trace_ has its sum"
         )
-    return map.kernel_._diagonal(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return map.kernel_._diagonal(X)
 
 
 def _tiles(map: FeatureMap, X: Any) -> Iterator[Any]:
     """The rows in float64, few at a time: the features of a whole block may be too wide to hold."""
     for block in X.blocks() if is_rows(X) else [to_numpy(map._validated(X, reset=False))]:
         for tile in tiles(block.shape[0], TILE_ROWS):
-            yield block[tile] if block.dtype == object else double(block[tile])
+            yield double(block[tile])

@@ -33,6 +33,7 @@ from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
 from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
+from ._blackbox import as_objects
 
 
 def without_weight(kernel: Kernel) -> tuple[float, Any]:
@@ -298,7 +299,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         left, right = (M if M.dtype == object else M.astype(np.float64) for M in pair)
         return left, right
 
+    def _takes_objects(self, X: Any, reset: bool) -> bool:
+        """Whether X is a sequence of objects to this map, as to a map inside it, and not rows of numbers."""
+        parts = self.get_params(deep=False).values() if reset else ()
+        return any(part._takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
+
     def _validated(self, X: Any, reset: bool) -> Any:
+        if self._takes_objects(X, reset):
+            return as_objects(X)
         if not is_foreign(X):
             with located(X):
                 return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)

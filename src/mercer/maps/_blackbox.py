@@ -75,15 +75,24 @@ class Precomputed:
 
 def _items(X: Any) -> Any:
     """What the function is called on: objects as they are, rows of numbers dense and in float64."""
-    return X if X.dtype == object else dense(double(X))
+    return dense(double(X))
 
 
 def is_matrix(X: Any) -> bool:
-    """Whether these are rows of numbers, rather than a sequence of objects of any kind."""
+    """Whether these are rows of numbers, rather than a sequence of objects of any kind.
+
+    An array of numbers with one axis is neither: it may as well be one row, or a column that lost its second axis.
+    """
     if sp.issparse(X) or is_foreign(X):
         return True
     if hasattr(X, "__array__"):
-        return np.asarray(X).ndim == 2
+        array = np.asarray(X)
+        if array.ndim == 1 and array.dtype.kind in "biufc":
+            raise ValueError(
+                f"Expected 2D array, got an array of numbers of shape {array.shape} instead: reshape it to rows, "
+                "or give objects as a list or an array of dtype object"
+            )
+        return array.ndim == 2
     if not isinstance(X, list | tuple) or len(X) == 0 or not isinstance(X[0], list | tuple | np.ndarray):
         return False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from typing import Any
 
@@ -21,9 +22,9 @@ from ..kernels import Kernel
 from ..kernels._base import check_matrix
 from ..kernels._families import with_short_indices
 from ._allotment import rounded
-from ._blackbox import Precomputed
+from ._blackbox import Precomputed, as_objects
 from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
-from ._whitening import whitening
+from ._whitening import most_negative, whitening
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -31,6 +32,7 @@ Indices = NDArray[np.int64]
 
 BLOCK_ROWS = 1024
 LLOYD_STEPS = 20
+PROBES = 16
 LANDMARKS_A_DIRECTION = 8
 SMALLEST_RIDGE = 1e-9
 """The ridge of leverage scores is at least this fraction of the mean of k(x, x), so that no score is rounding."""
@@ -38,7 +40,8 @@ SMALLEST_RIDGE = 1e-9
 
 def kernel_block(kernel: Any, X: Any, landmarks: Any) -> Matrix:
     """k of a tile of rows against landmarks, in float64."""
-    return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
 def kernel_epsilon(kernel: Any, rows: Any) -> float:
@@ -47,7 +50,11 @@ def kernel_epsilon(kernel: Any, rows: Any) -> float:
 
 
 class Candidates:
-    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece."""
+    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece.
+
+    ``negative`` is the most negative eigenvalue, of those pieces that were looked at, that is no rounding; 0 where none
+    was found.
+    """
 
     def __init__(self, kernel: Any, rows: Any, count: int):
         self.kernel = kernel
@@ -57,7 +64,8 @@ class Candidates:
         # A precomputed matrix has a row for every column: its rows are read when they are needed.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
         self.diagonal = self._diagonal()
-        self._noise = max(NOISE, 64.0 * self.epsilon)
+        self.noise = max(NOISE, 64.0 * self.epsilon)
+        self.negative = 0.0
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -72,6 +80,7 @@ class Candidates:
 
     def columns(self, places: Indices) -> Matrix:
         """The columns of the kernel matrix at these places."""
+        check_memory((len(self), len(places)), 8, "the kernel matrix of max_rows rows against landmarks")
         if self._sample is None:  # symmetric: its rows
             return dense(double(self.sample(places)[:, self.numbers])).T
         landmarks, values = self.landmarks(places), np.empty((len(self), len(places)))
@@ -83,14 +92,44 @@ class Candidates:
         """The rows and columns of the kernel matrix at these places."""
         return kernel_block(self.kernel, self.sample(places), self.landmarks(places))
 
-    def unexplained(self, lengths: Vector, places: slice = slice(None)) -> Vector:
-        """k(x, x) - ||phi(x)||^2 of the candidates at these places, 0 where that is rounding."""
-        diagonal = self.diagonal[places]
-        return explained(diagonal - lengths, diagonal, self._noise)
+    def whitening(self, W: Matrix, rank: int) -> Matrix:
+        """V Sigma^(-1/2) of the kernel matrix of some landmarks, see :func:`whitening`."""
+        root, negative = whitening(W, self.epsilon, rank)
+        self.negative = min(self.negative, negative)
+        return root
+
+    def unexplained(self, residual: Vector) -> Vector:
+        """The residual diagonal with 0 for what is rounding."""
+        return explained(residual, self.diagonal, self.noise)
+
+    def probes(self, rng: Stream, residual: Vector, landmarks: Indices) -> Indices:
+        """Places of a few candidates, no landmarks: those with the lowest residual k(x, x) - ||phi(x)||^2, and others.
+
+        The lowest, as a negative one proves that the kernel is no kernel; random others for kernels whose diagonal
+        tells nothing, such as distances.
+        """
+        places = np.flatnonzero(~np.isin(self.numbers, landmarks))
+        lowest = places[np.argsort(residual[places], kind="stable")[:PROBES]]
+        return np.union1d(lowest, places[rng.permutation(len(places))[:PROBES]])
+
+    def judge(self, left: Matrix, landmarks: Matrix, cross: Matrix, inner: Matrix) -> None:
+        """Look for negative eigenvalues where what probes lack of the kernel is not positive semi-definite.
+
+        Parameters
+        ----------
+        left : what the features lack of the kernel matrix of the probes
+        landmarks, inner : the kernel matrix of the landmarks, and that of the probes
+        cross : that of the probes against the landmarks
+        """
+        if np.linalg.eigvalsh(left)[0] >= -self.noise * float(np.abs(inner).max()):
+            return
+        # Where the landmarks' matrix is nearly singular rounding alone can do that. Eigenvalues of the whole are safe.
+        whole = np.block([[landmarks, cross.T], [cross, inner]])
+        self.negative = min(self.negative, most_negative(np.linalg.eigvalsh(whole), self.epsilon))
 
     def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
         """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
-        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
+        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self.noise)
 
     def _diagonal(self) -> Vector:
         values = np.empty(len(self))
@@ -131,11 +170,12 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     The ridge is what the largest ``count`` / 8 eigenvalues leave of the trace, over their number: directions that it
     drowns are not worth a landmark of their own, and each of the others gets several.
     """
+    check_memory((3, len(candidates), count), 8, "the kernel values and features behind leverage scores")
     numbers = candidates.rows.choose(count)
     pilot = np.searchsorted(candidates.numbers, numbers)
     features = candidates.columns(pilot)
-    features = features @ whitening(features[pilot], candidates.epsilon, count)
-    left = candidates.unexplained(squares(features))
+    features = features @ candidates.whitening(features[pilot], count)
+    left = candidates.unexplained(candidates.diagonal - squares(features))
     values, vectors = np.linalg.eigh(features.T @ features)
     leading = -(-count // LANDMARKS_A_DIRECTION)
     tail = float(left.sum()) + float(values[:-leading].sum())
@@ -156,7 +196,24 @@ def kmeans(X: Any, start: Any) -> Any:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
         centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
-    return sp.csr_array(centres) if sp.issparse(X) else centres
+    # Means lie between the rows; rounding must not take them out of the kernel's domain, below 0 above all.
+    return sp.csr_array(centres) if sp.issparse(X) else np.clip(centres, X.min(axis=0), X.max(axis=0))
+
+
+def name_rows(landmarks: Any, rows: Any) -> bool:
+    """Whether what the user gave are row numbers rather than objects like the rows."""
+    if isinstance(landmarks, np.ndarray) and landmarks.dtype.kind in "iu":
+        return True
+    if not all(is_whole(item) for item in as_objects(landmarks, "landmarks")):
+        return False
+    if not any(is_whole(item) for block in rows.blocks() for item in block):
+        return True
+    if isinstance(landmarks, np.ndarray):
+        return False
+    raise ValueError(
+        "landmarks and rows are both whole numbers: give row numbers as a NumPy array of integers, or landmarks "
+        f"themselves as one of dtype object; found {reprlib.repr(landmarks)}"
+    )
 
 
 def given_numbers(landmarks: Any, n_rows: int) -> Indices:

@@ -27,6 +27,8 @@ class TwoMaps(FeatureMap):
 
     def _specify_both(self, rows: Any, left: int, right: int) -> None:
         """Copies of both maps, so wide."""
+        if rows.dtype == object:
+            raise TypeError(f"{type(self).__name__} takes rows of numbers and kernels of mercer.kernels, found objects")
         self.left_: FeatureMap = clone(self.left).set_params(n_components=left)
         self.right_: FeatureMap = clone(self.right).set_params(n_components=right)
         for name, inner in (("left", self.left_), ("right", self.right_)):
@@ -35,7 +37,10 @@ class TwoMaps(FeatureMap):
                 raise TypeError(f"{name} must be a map of a kernel of mercer.kernels, found one of {inner.kernel_!r}")
 
     def _draw_both(self, rng: Stream, rows: Any) -> tuple[Any, Any]:
-        """Independent parameters, even where the two maps are the same one."""
+        """Parameters from streams of their own, so that two of the same map differ.
+
+        What hangs on the rows and the seed alone they share: bandwidths, the uniform landmarks of two Nystrom maps.
+        """
         return self.left_._draw(rng.child("left"), rows), self.right_._draw(rng.child("right"), rows)
 
     def _adopt(self, params: Any, n_features: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 NEGATIVE = 10.0
@@ -24,7 +25,24 @@ def check_symmetric(W: Matrix, eps: float, name: str) -> Matrix:
     return (W + W.T) / 2.0
 
 
-def whitening(W: Matrix, eps: float, rank: int) -> Matrix:
+class Whitening(NamedTuple):
+    """V Sigma^(-1/2), and the most negative eigenvalue that is no rounding, 0 where there is none."""
+
+    root: Matrix
+    negative: float
+
+
+def rounding(values: Vector, eps: float) -> float:
+    """How far from 0 an eigenvalue may be that is 0: relative to the largest of these."""
+    return len(values) * eps * float(np.abs(values).max())
+
+
+def most_negative(values: Vector, eps: float) -> float:
+    """The lowest of these eigenvalues, in rising order, where it is negative and no rounding; else 0."""
+    return float(values[0]) if values[0] < -NEGATIVE * rounding(values, eps) else 0.0
+
+
+def whitening(W: Matrix, eps: float, rank: int) -> Whitening:
     """V Sigma^(-1/2) of the largest eigenpairs of W = V Sigma V', at most ``rank``, largest first.
 
     Eigenvalues up to len(W) * eps times the largest are rounding and left out: relative to the largest, so that
@@ -32,17 +50,10 @@ def whitening(W: Matrix, eps: float, rank: int) -> Matrix:
     largest entry is taken. Where nothing is left, as for a kernel that is 0, one column of zeros stands for it.
     """
     values, vectors = np.linalg.eigh(W)
-    cut = len(W) * eps * float(np.abs(values).max())
-    if values[0] < -NEGATIVE * cut:
-        warnings.warn(
-            f"the kernel matrix of the landmarks is not positive semi-definite: its most negative eigenvalue is "
-            f"{values[0]:.3g}, its largest {values[-1]:.3g}; directions of negative eigenvalues are left out",
-            UserWarning,
-            stacklevel=2,
-        )
-    kept = min(rank, int(np.count_nonzero(values > cut)))
+    negative = most_negative(values, eps)
+    kept = min(rank, int(np.count_nonzero(values > rounding(values, eps))))
     if kept == 0:
-        return np.zeros((len(W), 1))
+        return Whitening(np.zeros((len(W), 1)), negative)
     values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)
-    return vectors * (np.sign(largest) / np.sqrt(values))
+    return Whitening(vectors * (np.sign(largest) / np.sqrt(values)), negative)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from ._base import FeatureMap
 
@@ -22,6 +23,14 @@ class MapWrapper(FeatureMap):
         self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * int(self._width()))
         self.map_._specify(rows)
         self.kernel_ = self.map_.kernel_
+
+    def _takes_objects(self, X: Any, reset: bool) -> bool:
+        return super()._takes_objects(X, reset) if reset else self.map_._takes_objects(X, reset)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.map, FeatureMap) and get_tags(self.map).input_tags.pairwise
+        return tags
 
     def _adopt(self, params: Any, n_features: int) -> None:
         super()._adopt(params, n_features)

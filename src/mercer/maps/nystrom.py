@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
+import math
+import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import Array, double, namespace, pad, send, squares, to_numpy
-from .._checks import check_choice, check_whole, is_whole
+from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
@@ -26,8 +27,9 @@ from ._landmarks import (
     kernel_epsilon,
     kmeans,
     leverage,
+    name_rows,
 )
-from ._whitening import check_symmetric, whitening
+from ._whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
@@ -59,7 +61,10 @@ class NystromParameters(NamedTuple):
 
 
 class ResidualTrace(NamedTuple):
-    """``trace``: the sum of k(x, x) - ||Z(x)||^2; ``relative``: over that of k(x, x); ``rows``: of how many rows."""
+    """``trace``: the sum of k(x, x) - ||Z(x)||^2; ``relative``: over that of k(x, x); ``rows``: of how many rows.
+
+    Both are NaN where the kernel was seen not to be positive semi-definite: then no trace bounds an error.
+    """
 
     trace: float
     relative: float
@@ -77,7 +82,9 @@ class Nystrom(FeatureMap):
     eigenvalue first. Of c landmarks, eigenpairs up to :math:`c\,\epsilon` times the largest are rounding and left out,
     with :math:`\epsilon` that of the kernel matrix: of float64, in which kernels are evaluated for float32 rows too,
     or of a precomputed matrix itself. What the features lack of the kernel is positive semi-definite, so its trace
-    bounds every error; ``residual_trace_`` measures it on training rows, after the cut.
+    bounds every error; ``residual_trace_`` measures it on training rows, after the cut. For a function or a matrix that
+    is not positive semi-definite there is no such bound. Where ``fit`` sees that, in the landmarks' matrix, by a row
+    with k(x, x) < ||Z(x)||^2 or on a few random rows, it warns, and the trace is NaN.
 
     ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
     ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
@@ -95,6 +102,8 @@ class Nystrom(FeatureMap):
         With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
     rank : the most eigenpairs to keep, None for as many as landmarks
     landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
+        Among objects that are whole numbers themselves, row numbers are a NumPy array of integers, and landmarks one of
+        dtype object.
     tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
     max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
     random_state, n_jobs : see :class:`FeatureMap`
@@ -106,7 +115,8 @@ class Nystrom(FeatureMap):
         left out are columns of zeros, because its width is fixed before landmarks are known.
     component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
     residual_trace_ : trace, relative trace and number of rows
-        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``.
+        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``. NaN
+        where the kernel is not positive semi-definite.
 
     References
     ----------
@@ -161,9 +171,7 @@ class Nystrom(FeatureMap):
             check_whole("rank", self.rank, alternatives=" or None")
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, RULES)
-        number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
-        if not number or not 0.0 <= float(self.tol) < 1.0:
-            raise ValueError(f"tol must be a number of at least 0 and below 1, found {self.tol!r}")
+        check_fraction("tol", self.tol)
         if self.tol > 0.0 and not self._by("rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")
 
@@ -214,9 +222,8 @@ class Nystrom(FeatureMap):
         """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
-            landmarks = as_objects(landmarks, "landmarks")
-            if not all(is_whole(item) for item in landmarks):
-                return landmarks, none
+            if not name_rows(landmarks, rows):
+                return as_objects(landmarks, "landmarks"), none
         elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
             raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
         elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
@@ -235,11 +242,12 @@ class Nystrom(FeatureMap):
         landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
         count = landmarks.shape[0]
         check_memory((count, count), 8, "the kernel matrix of the landmarks")
-        root = whitening(self._gram(landmarks, rows), candidates.epsilon, self._most)
+        gram = self._gram(landmarks, rows)
+        root = candidates.whitening(gram, self._most)
         # A wrapper counts on the width that was specified; `fit` drops these columns again.
         root = pad(root, min(self._n_landmarks, self._most))
         params = NystromParameters(stored(landmarks), chosen, root, np.zeros(3))
-        return params._replace(residual=self._residual(params, candidates))
+        return params._replace(residual=self._residual(rng.child("probes"), params, gram, candidates))
 
     def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
         """Landmarks and their row numbers."""
@@ -256,7 +264,8 @@ class Nystrom(FeatureMap):
             return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
         if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
             chosen = rows.choose(1)
-        return as_landmarks(self.kernel_, rows, chosen), chosen
+        # Centres are no rows, also where there are so few rows that each is one.
+        return as_landmarks(self.kernel_, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
 
     def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
         """The kernel matrix of the landmarks."""
@@ -266,13 +275,34 @@ class Nystrom(FeatureMap):
         name = "the kernel matrix" if self._is_precomputed else "the kernel"
         return check_symmetric(kernel_block(self.kernel_, left, landmarks), kernel_epsilon(self.kernel_, rows), name)
 
-    def _residual(self, params: NystromParameters, candidates: Candidates) -> NDArray[np.float64]:
-        trace = 0.0
+    def _residual(
+        self, rng: Stream, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates
+    ) -> NDArray[np.float64]:
+        """The residual trace, the trace and the number of rows; NaN and a warning where the kernel is none."""
+        residual = candidates.diagonal.copy()
         for tile in tiles(len(candidates), tile_rows(self._scratch(candidates.rows.n_features))):
-            X = candidates.sample(tile)
-            lengths = squares(self._apply(params, X if X.dtype == object else double(X)))
-            trace += float(candidates.unexplained(lengths, tile).sum())
+            residual[tile] -= squares(self._apply(params, double(candidates.sample(tile))))
+        probes = candidates.probes(rng, residual, params.indices)
+        if candidates.negative == 0.0 and len(probes):
+            self._probe(probes, params, gram, candidates)
+        if candidates.negative < 0.0:
+            warnings.warn(
+                f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
+                f"{candidates.negative:.3g}, where the mean of k(x, x) is {candidates.diagonal.mean():.3g}; what is "
+                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
+                UserWarning,
+                stacklevel=2,
+            )
+        # Beyond rounding a negative residual is an error too: of a nearly singular matrix of landmarks.
+        trace = float(candidates.unexplained(np.abs(residual)).sum()) if candidates.negative == 0.0 else math.nan
         return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
+
+    def _probe(self, places: Any, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates) -> None:
+        """See whether what the features lack of the kernel on these candidates is positive semi-definite."""
+        X, inner = double(candidates.sample(places)), candidates.block(places)
+        Z = self._apply(params, X)
+        cross = kernel_block(self.kernel_, X, restored(params.landmarks, X.shape[-1]))
+        candidates.judge(inner - Z @ Z.T, gram, cross, inner)
 
     def _apply(self, params: NystromParameters, X: Array) -> Array:
         values = kernel_block(self.kernel_, to_numpy(X), restored(params.landmarks, X.shape[-1]))
@@ -289,8 +319,8 @@ class Nystrom(FeatureMap):
 
         Parameters
         ----------
-        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function;
-            the square kernel matrix where it is "precomputed"
+        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function
+            (numbers as a list or an array of dtype object); the square kernel matrix where it is "precomputed"
         y : ignored
         """
         super().fit(X, y)
@@ -303,12 +333,10 @@ class Nystrom(FeatureMap):
         super()._adopt(params, n_features)
         self.component_indices_ = params.indices if len(params.indices) else None
         trace, total, rows = params.residual.tolist()
-        self.residual_trace_ = ResidualTrace(trace, trace / total if total > 0.0 else 0.0, int(rows))
+        self.residual_trace_ = ResidualTrace(trace, trace / (total or 1.0), int(rows))
 
-    def _validated(self, X: Any, reset: bool) -> Any:
-        if self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows()):
-            return as_objects(X)
-        return super()._validated(X, reset)
+    def _takes_objects(self, X: Any, reset: bool) -> bool:
+        return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
     def _fitted_on_rows(self) -> bool:
         landmarks = self.parameters_.landmarks
