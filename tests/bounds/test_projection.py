@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from scipy.special import erfinv
@@ -191,3 +192,12 @@ def test_arguments_outside_the_hypotheses_are_refused():
         bounds.projection_residual(map, np.ones((2, 3)))
     with pytest.raises(ValueError, match="random_state must be an int"):
         bounds.projection_norm(map, FITTED, delta=0.1, random_state="chance")
+
+
+def test_frames_are_taken_as_the_map_took_them():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
+    landmarks = Nystrom(Gaussian(0.1), n_components=8, random_state=0).fit(X)
+    learned = Compressed(RandomFourier(), n_components=8, method="tefm-g", random_state=0).fit(X)
+    for map in (landmarks, learned):  # and no warning about names
+        assert bounds.projection_residual(map, X).shape == (40,)
+    assert bounds.projection_norm(learned, X, delta=0.1, random_state=0) >= 0.0

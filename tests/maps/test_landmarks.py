@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
-from mercer import Nystrom, _memory
+from mercer import Nystrom, _memory, kernel_error
 from mercer._random import Stream
 from mercer._tiles import single_threaded_blas
 from mercer.data import ArrayRows
@@ -277,3 +277,11 @@ def test_rows_are_chosen_by_number():
     objects = ArrayRows(np.array(["a", "bc", None], dtype=object), Stream(0))
     assert (objects.n_rows, objects.n_features) == (3, 1)
     assert objects.take(np.array([1])).tolist() == ["bc"]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("count", [30, 60, 99])
+def test_centres_of_repeated_rows_are_these_rows(form, count):
+    X = np.repeat(np.abs(np.random.default_rng(0).normal(size=(10, 5))), 10, axis=0)
+    features = Nystrom(Gaussian(0.1), n_components=count, landmarks="kmeans", random_state=0).fit(form(X))
+    assert kernel_error(features, form(X)).relative < 1e-7

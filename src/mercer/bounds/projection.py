@@ -153,7 +153,7 @@ def projection_norm(
         return V - Q @ (Q.T @ V)
 
     def total(part: Callable[[Matrix], Matrix]) -> Matrix:
-        return sum((part(np.asarray(map.map_.transform(tile))) for tile in _tiles(map, X)), start=np.zeros(()))
+        return sum((part(_features(map.map_, tile)) for tile in _tiles(map, X)), start=np.zeros(()))
 
     def gram(V: Matrix) -> Matrix:
         return total(lambda F: F.T @ (F @ V))
@@ -179,13 +179,18 @@ def _check_projection(map: Any, name: str, kinds: tuple[type[FeatureMap], ...]) 
 
 def _residual(map: Nystrom | Compressed, X: Any) -> Matrix:
     """That of one tile of rows."""
-    kept = squares(np.asarray(map.transform(X)))
-    whole = squares(np.asarray(map.map_.transform(X))) if isinstance(map, Compressed) else _diagonal(map, X)
+    kept = squares(_features(map, X))
+    whole = squares(_features(map.map_, X)) if isinstance(map, Compressed) else _diagonal(map, X)
     residual = whole - kept
     if isinstance(map, Nystrom) and (residual < -NOISE * np.abs(whole)).any():
         _check_definite(map, X[[int(np.argmin(residual))]])
     # Below 0 it is rounding, and an error of its own.
     return np.maximum(np.abs(residual), ROUNDING * map.n_components_ * whole)
+
+
+def _features(map: FeatureMap, X: Any) -> Matrix:
+    """Those of a tile of rows that are validated already."""
+    return np.asarray(map._features(map.parameters_, X, map.n_jobs))
 
 
 def _check_definite(map: Nystrom, row: Any) -> None:
@@ -211,5 +216,6 @@ def _diagonal(map: Nystrom, X: Any) -> Matrix:
 def _tiles(map: FeatureMap, X: Any) -> Iterator[Any]:
     """The rows in float64, few at a time: the features of a whole block may be too wide to hold."""
     for block in X.blocks() if is_rows(X) else [to_numpy(map._validated(X, reset=False))]:
+        map.kernel_.check_rows(block)
         for tile in tiles(block.shape[0], TILE_ROWS):
             yield double(block[tile])

@@ -189,10 +189,13 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
 
 def kmeans(X: Any, start: Any) -> Any:
     """The centres of Lloyd's algorithm on rows X, from these rows."""
-    X, start = (with_short_indices(double(M)) for M in (X, start))
+    X = with_short_indices(double(X))
     check_memory(start.shape, 8, "the cluster centres")
+    start = dense(double(start))
+    # Of equal centres all but one lose their rows, and scikit-learn would move them somewhere else.
+    start = start[np.sort(np.unique(start, axis=0, return_index=True)[1])]
     # From given centres it draws nothing; on one thread its sums do not depend on how many there are.
-    model = KMeans(start.shape[0], init=dense(start), n_init=1, max_iter=LLOYD_STEPS, algorithm="lloyd")
+    model = KMeans(len(start), init=start, n_init=1, max_iter=LLOYD_STEPS, algorithm="lloyd")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
         centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
