@@ -3,6 +3,7 @@
 #define MERCER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +23,32 @@ typedef struct {
     /* Each of the `rows` consecutive rows of `width` numbers (a power of two) becomes H times itself. */
     void (*hadamard_f32)(float *data, size_t rows, size_t width);
     void (*hadamard_f64)(double *data, size_t rows, size_t width);
+
+    /* Fourier features of `rows` rows of `count` phases p: the first width - count phases make pairs scale cos p,
+     * scale sin p, the others one feature scale cos(p + offset) each, with one offset for all (period 1) or one for
+     * each.  `longest` gets the largest |p| of every row; beyond 4096 (f32) or 2^22 (f64) its features are worthless. */
+    void (*waves_f32)(const float *phases, size_t rows, size_t count, const float *offset, size_t period, size_t width,
+                      float scale, float *out, float *longest);
+    void (*waves_f64)(const double *phases, size_t rows, size_t count, const double *offset, size_t period,
+                      size_t width, double scale, double *out, double *longest);
+
+    /* Fourier features of rows of n numbers, padded to `size`: phases are radii H D3 H D2 H D1 x, with three vectors of
+     * `size` signs a block.  `scratch` has room for all blocks. */
+    void (*structured_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const float *radii,
+                           size_t count, const float *offset, size_t width, float scale, float *out, float *longest,
+                           float *scratch);
+    void (*structured_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
+                           const double *radii, size_t count, const double *offset, size_t width, double scale,
+                           double *out, double *longest, double *scratch);
+
+    /* The same with phases radii H G P H B x.  `scratch` has room for all blocks and one more. */
+    void (*fastfood_f32)(const float *X, size_t rows, size_t n, const float *signs, const int32_t *orders,
+                         const float *directions, size_t size, const float *radii, size_t count, const float *offset,
+                         size_t width, float scale, float *out, float *longest, float *scratch);
+    void (*fastfood_f64)(const double *X, size_t rows, size_t n, const double *signs, const int32_t *orders,
+                         const double *directions, size_t size, const double *radii, size_t count,
+                         const double *offset, size_t width, double scale, double *out, double *longest,
+                         double *scratch);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

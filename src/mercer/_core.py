@@ -13,30 +13,43 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["AVAILABLE", "ISA", "hadamard"]
+__all__ = ["AVAILABLE", "ISA", "fastfood", "hadamard", "structured", "waves"]
 
 _ISAS = ("avx512", "avx2", "baseline")
 _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib",)}.get(sys.platform, ("libmercer.so",))
 
-# CFUNCTYPE, unlike PYFUNCTYPE, releases the GIL during the call: tiles on several threads run at once.
-_ROWS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+# The fields of ``mercer_kernels`` in ``csrc/mercer.h``, each there for float and double: a letter an argument, p for a
+# pointer, n for a size, x for a number of the type.
+_SIGNATURES = {
+    "hadamard": "pnn",
+    "waves": "pnnpnnxpp",
+    "structured": "pnnpnpnpnxppp",
+    "fastfood": "pnnpppnpnpnxppp",
+}
+_NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
+
+Table = dict[str, Callable[..., None]]
+
+
+def _field(signature: str, number: Any) -> Any:
+    # CFUNCTYPE, unlike PYFUNCTYPE, releases the GIL during the call: tiles on several threads run at once.
+    types = {"p": ctypes.c_void_p, "n": ctypes.c_size_t, "x": number}
+    return ctypes.CFUNCTYPE(None, *(types[letter] for letter in signature))
 
 
 class _Struct(ctypes.Structure):
     """The kernels of one instruction set: ``mercer_kernels`` of ``csrc/mercer.h``, field by field."""
 
-    _fields_ = (("hadamard_f32", _ROWS), ("hadamard_f64", _ROWS))
-
-
-class _Kernels(NamedTuple):
-    """The fields of the struct, read once: ctypes makes a new function object at every access."""
-
-    hadamard_f32: Callable[[int, int, int], None]
-    hadamard_f64: Callable[[int, int, int], None]
+    _fields_ = tuple(
+        (f"{name}_{suffix}", _field(signature, number))
+        for name, signature in _SIGNATURES.items()
+        for suffix, number in _NUMBERS.items()
+    )
 
 
 def _load() -> ctypes.CDLL | None:
@@ -60,12 +73,13 @@ def _supported(library: ctypes.CDLL) -> tuple[str, ...]:
     return tuple(isa for isa in _ISAS if library.mercer_isa_supported(isa.encode()))
 
 
-def _kernels(library: ctypes.CDLL, isa: str) -> _Kernels:
+def _kernels(library: ctypes.CDLL, isa: str) -> Table:
+    # Read once: ctypes makes a new function object at every access.
     struct = library.mercer_isa_kernels(isa.encode()).contents
-    return _Kernels(*(getattr(struct, name) for name in _Kernels._fields))
+    return {name: getattr(struct, name) for name, _ in _Struct._fields_}
 
 
-def _pick(forced: str) -> tuple[str | None, _Kernels | None]:
+def _pick(forced: str) -> tuple[str | None, Table | None]:
     """Choose the instruction set: the best one, unless ``forced`` (the value of ``MERCER_ISA``) is not empty."""
     if forced not in ("", "none", *_ISAS):
         raise ValueError(f"MERCER_ISA must be one of {', '.join(_ISAS)} or none, got {forced!r}")
@@ -85,7 +99,48 @@ ISA, _TABLE = _pick(os.environ.get("MERCER_ISA", ""))
 AVAILABLE = ISA is not None
 
 
-def hadamard(X: np.ndarray) -> None:
+def _kernel(name: str, dtype: Any) -> Callable[..., None]:
+    """The kernel for this precision."""
+    if _TABLE is None:
+        raise RuntimeError("mercer's compiled core is not loaded; ask mercer._core.AVAILABLE before calling it")
+    if dtype == np.float32:
+        return _TABLE[name + "_f32"]
+    if dtype == np.float64:
+        return _TABLE[name + "_f64"]
+    raise TypeError(f"X must be float32 or float64 in the machine's byte order, got {dtype.str}")
+
+
+def _checked(name: str, array: Any, dtype: Any, shape: tuple[int, ...] | None = None, written: bool = False) -> int:
+    """The address of an array that a kernel can read, or write, as it stands."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, got {type(array).__name__}")
+    if array.dtype != dtype:
+        raise TypeError(f"{name} must be {np.dtype(dtype).name}, got {array.dtype}")
+    if shape is not None and array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise ValueError(
+            f"{name} must be C-contiguous and aligned, got strides {array.strides} for shape {array.shape}"
+        )
+    if written and not array.flags.writeable:
+        raise ValueError(f"{name} is written to but is read-only")
+    return array.ctypes.data
+
+
+def _two_dimensional(name: str, array: Any) -> tuple[int, int]:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, got {type(array).__name__}")
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions, got shape {array.shape}")
+    return array.shape
+
+
+def _check_power_of_two(what: str, width: int) -> None:
+    if width < 1 or width & (width - 1):
+        raise ValueError(f"{what} must be a power of two, got {width}")
+
+
+def hadamard(X: NDArray[Any]) -> None:
     r"""Replace every row x of X by :math:`H x`, with H the Walsh-Hadamard matrix of Sylvester's (natural) order.
 
     H is not normalised: applied twice it multiplies by the width.  All instruction sets give the same bits.
@@ -95,24 +150,129 @@ def hadamard(X: np.ndarray) -> None:
     X : ndarray of shape (n_rows, width)
         Overwritten.  C-contiguous, float32 or float64; the width is a power of two.
     """
-    if _TABLE is None:
-        raise RuntimeError("mercer's compiled core is not loaded; ask mercer._core.AVAILABLE before calling it")
-    if not isinstance(X, np.ndarray):
-        raise TypeError(f"X must be a NumPy array, got {type(X).__name__}")
-    if X.ndim != 2:
-        raise ValueError(f"X must have 2 dimensions, got shape {X.shape}")
-    if X.dtype == np.float32:
-        kernel = _TABLE.hadamard_f32
-    elif X.dtype == np.float64:
-        kernel = _TABLE.hadamard_f64
-    else:
-        raise TypeError(f"X must be float32 or float64 in the machine's byte order, got {X.dtype.str}")
-    rows, width = X.shape
-    flags = X.flags
-    if width < 1 or width & (width - 1):
-        raise ValueError(f"the width of X must be a power of two, got {width}")
-    if not (flags.c_contiguous and flags.aligned):
-        raise ValueError(f"X must be C-contiguous and aligned, got strides {X.strides} for shape {X.shape}")
-    if not flags.writeable:
-        raise ValueError("X is transformed in place but is read-only")
-    kernel(X.ctypes.data, rows, width)
+    rows, width = _two_dimensional("X", X)
+    kernel = _kernel("hadamard", X.dtype)
+    _check_power_of_two("the width of X", width)
+    kernel(_checked("X", X, X.dtype, written=True), rows, width)
+
+
+def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
+    """Write Fourier features of phases: scale (cos p, sin p) in pairs, scale cos(p + offset) for those without partner.
+
+    Parameters
+    ----------
+    phases : ndarray of shape (n_rows, count), float32 or float64
+    offset : one for all phases without a partner, or one for each
+    scale : a number
+    out : ndarray of shape (n_rows, width), count <= width <= 2 count
+        Written to.  The first width - count phases make pairs.
+
+    Returns
+    -------
+    longest : the largest abs(p) of every row, NaN where one is NaN
+        Beyond 4096 in float32 and 2**22 in float64 the features of a row are worthless.
+    """
+    (rows, count), (_, width) = _two_dimensional("phases", phases), _two_dimensional("out", out)
+    dtype, longest = phases.dtype, np.empty(rows, dtype=phases.dtype)
+    _check_width(count, width)
+    singles = 2 * count - width
+    period = 1 if len(offset) == 1 else singles
+    arguments = _checked("phases", phases, dtype), rows, count, _checked("offset", offset, dtype, (period,)), period
+    _kernel("waves", dtype)(
+        *arguments, width, scale, _checked("out", out, dtype, (rows, width), True), longest.ctypes.data
+    )
+    return longest
+
+
+def structured(
+    X: NDArray[Any], signs: NDArray[Any], radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any]
+) -> NDArray[Any]:
+    """Write the features :func:`waves` of phases radii * (H D3 H D2 H D1 x), block by block.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+    signs : ndarray of shape (n_blocks, 3, size), of the same type; size is a power of two, no less than n_features
+    radii : one for every phase, at most n_blocks size
+    offset : that of the last feature, where the width of ``out`` is odd
+    scale, out : as for :func:`waves`
+    """
+    (rows, n), (_, width) = _two_dimensional("X", X), _two_dimensional("out", out)
+    dtype, (blocks, _, size), count = X.dtype, signs.shape, len(radii)
+    _check_blocks(n, blocks, size, count)
+    _check_width(count, width)
+    longest, scratch = np.empty(rows, dtype=dtype), np.empty(blocks * size, dtype=dtype)
+    _kernel("structured", dtype)(
+        _checked("X", X, dtype),
+        rows,
+        n,
+        _checked("signs", signs, dtype, (blocks, 3, size)),
+        size,
+        _checked("radii", radii, dtype, (count,)),
+        count,
+        _checked("offset", offset, dtype, (1,)),
+        width,
+        scale,
+        _checked("out", out, dtype, (rows, width), True),
+        longest.ctypes.data,
+        scratch.ctypes.data,
+    )
+    return longest
+
+
+def fastfood(
+    X: NDArray[Any],
+    signs: NDArray[Any],
+    orders: NDArray[np.int32],
+    directions: NDArray[Any],
+    radii: NDArray[Any],
+    offset: NDArray[Any],
+    scale: float,
+    out: NDArray[Any],
+) -> NDArray[Any]:
+    """Write the features :func:`waves` of phases radii * (H G P H B x), block by block.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+    signs, orders, directions : ndarrays of shape (n_blocks, size): B and G of the type of X, P a permutation
+    radii, offset, scale, out : as for :func:`structured`
+    """
+    (rows, n), (_, width) = _two_dimensional("X", X), _two_dimensional("out", out)
+    dtype, (blocks, size), count = X.dtype, signs.shape, len(radii)
+    _check_blocks(n, blocks, size, count)
+    _check_width(count, width)
+    if orders.min() < 0 or orders.max() >= size:
+        raise ValueError(f"orders must be permutations of 0 to {size - 1}")
+    longest, scratch = np.empty(rows, dtype=dtype), np.empty((blocks + 1) * size, dtype=dtype)
+    _kernel("fastfood", dtype)(
+        _checked("X", X, dtype),
+        rows,
+        n,
+        _checked("signs", signs, dtype, (blocks, size)),
+        _checked("orders", orders, np.int32, (blocks, size)),
+        _checked("directions", directions, dtype, (blocks, size)),
+        size,
+        _checked("radii", radii, dtype, (count,)),
+        count,
+        _checked("offset", offset, dtype, (1,)),
+        width,
+        scale,
+        _checked("out", out, dtype, (rows, width), True),
+        longest.ctypes.data,
+        scratch.ctypes.data,
+    )
+    return longest
+
+
+def _check_width(count: int, width: int) -> None:
+    if not count <= width <= 2 * count:
+        raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
+
+
+def _check_blocks(n: int, blocks: int, size: int, count: int) -> None:
+    _check_power_of_two("the size of a block", size)
+    if n > size:
+        raise ValueError(f"X must have at most {size} columns, got {n}")
+    if not (blocks - 1) * size < count <= blocks * size:
+        raise ValueError(f"{blocks} blocks of {size} phases do not make {count}")

@@ -7,6 +7,7 @@ rows). Validation, tiles, threads, precision and devices are here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import _core
 from .._array import (
     Array,
     canonical_csr,
@@ -42,6 +44,9 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
     while isinstance(kernel, Scaled):
         weight, kernel = weight * float(kernel.weight), kernel.kernel
     return weight, kernel
+
+
+Native = Callable[[Any, NDArray[Any]], None]
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -115,6 +120,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _apply_sparse(self, params: Any, X: Any) -> Any:
         """The features of one CSR tile as CSR."""
         raise NotImplementedError(f"{type(self).__name__} has no sparse features")
+
+    def _native(self, params: Any, dtype: Any) -> Native | None:
+        """``_apply`` by the compiled core: it writes the features of a NumPy or CSR tile of this type into ``out``."""
+        return None
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         raise NotImplementedError(
@@ -241,9 +250,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
         dtype = np.float64 if X.dtype == object else X.dtype
         Z = np.empty((X.shape[0], self.n_components_), dtype=dtype)
+        native = self._native(params, dtype) if _core.AVAILABLE and X.dtype != object else None
 
         def fill(tile: slice) -> None:
-            Z[tile] = self._tile(params, X, tile, first_row)
+            if native is None:
+                Z[tile] = self._tile(params, X, tile, first_row)
+            else:
+                native(X[tile], Z[tile])
+                self._check_finite(Z[tile], first_row + tile.start)
 
         run_tiles(fill, X.shape[0], rows, n_jobs)
         return Z
@@ -270,11 +284,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
+        self._check_finite(Z, first_row + tile.start)
+        return Z
+
+    def _check_finite(self, Z: Array, first_row: int) -> None:
         row = first_overflow(Z)
         if row is not None:
-            row += first_row + tile.start
+            row += first_row
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
-        return Z
 
     def mean(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased."""

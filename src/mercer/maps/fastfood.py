@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, draw_offsets, draw_radii
+from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 
 
@@ -77,6 +78,16 @@ class Fastfood(RotationInvariantMap):
             turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
+
+    def _waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
+        signs, directions, offset = (M.astype(dtype) for M in (params.signs, params.directions, params.offset))
+        radii = (params.radii / math.sqrt(params.signs.shape[1])).astype(dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+            rows = np.ascontiguousarray(dense(X))
+            return _core.fastfood(rows, signs, params.orders, directions, radii, offset, self._scale, out)
+
+        return write
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * padded_width(n_features)

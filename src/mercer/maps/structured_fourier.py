@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, draw_offsets, draw_radii
+from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 
 SMALLEST_BLOCK = 64
@@ -79,6 +80,16 @@ class StructuredFourier(RotationInvariantMap):
                 turned = hadamard(turned * xp.astype(params.signs[block, place], turned.dtype))
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
+
+    def _waves(self, params: SignRotations, dtype: Any) -> Waves:
+        width = params.signs.shape[2]
+        signs, offset = params.signs.astype(dtype), params.offset.astype(dtype)
+        radii = (params.radii / width**1.5).astype(dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+            return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self._scale, out)
+
+        return write
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * block_width(n_features)
