@@ -76,7 +76,7 @@ def _supported(library: ctypes.CDLL) -> tuple[str, ...]:
 def _kernels(library: ctypes.CDLL, isa: str) -> Table:
     # Read once: ctypes makes a new function object at every access.
     struct = library.mercer_isa_kernels(isa.encode()).contents
-    return {name: getattr(struct, name) for name, _ in _Struct._fields_}
+    return {field[0]: getattr(struct, field[0]) for field in _Struct._fields_}
 
 
 def _pick(forced: str) -> tuple[str | None, Table | None]:
