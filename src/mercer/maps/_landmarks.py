@@ -64,7 +64,7 @@ class Candidates:
         # A precomputed matrix has a row for every column: its rows are read when they are needed.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
         self.diagonal = self._diagonal()
-        self.noise = max(NOISE, 64.0 * self.epsilon)
+        self._noise = max(NOISE, 64.0 * self.epsilon)
         self.negative = 0.0
 
     def __len__(self) -> int:
@@ -100,7 +100,7 @@ class Candidates:
 
     def unexplained(self, residual: Vector) -> Vector:
         """The residual diagonal with 0 for what is rounding."""
-        return explained(residual, self.diagonal, self.noise)
+        return explained(residual, self.diagonal, self._noise)
 
     def probes(self, rng: Stream, residual: Vector, landmarks: Indices) -> Indices:
         """Places of a few candidates, no landmarks: those with the lowest residual k(x, x) - ||phi(x)||^2, and others.
@@ -121,7 +121,7 @@ class Candidates:
         landmarks, inner : the kernel matrix of the landmarks, and that of the probes
         cross : that of the probes against the landmarks
         """
-        if np.linalg.eigvalsh(left)[0] >= -self.noise * float(np.abs(inner).max()):
+        if np.linalg.eigvalsh(left)[0] >= -self._noise * float(np.abs(inner).max()):
             return
         # Where the landmarks' matrix is nearly singular rounding alone can do that. Eigenvalues of the whole are safe.
         whole = np.block([[landmarks, cross.T], [cross, inner]])
@@ -129,7 +129,7 @@ class Candidates:
 
     def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
         """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
-        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self.noise)
+        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
 
     def _diagonal(self) -> Vector:
         values = np.empty(len(self))

@@ -35,8 +35,8 @@ class Compressed(MapWrapper):
     ``method="tefm-g"`` and ``"tefm-s"`` (training-efficient feature maps) learn the projection from the rows, and are
     the choice wherever there are rows to learn from that are like those to be mapped, more of them than features: the
     error is then near that of the wide map, for every kernel and inner map. (Over :class:`Calibrated` Fourier features
-    both gains add up.) With F the n x E matrix of up-features,
-    which is never held as a whole,
+    of a wide kernel both gains add up; of a narrow one in many columns they do not.) With F the n x E
+    matrix of up-features, which is never held as a whole,
 
     .. math:: Y = (F^\top F)^{power} F^\top \Theta, \qquad Q R = Y, \qquad Z = F Q.
 
