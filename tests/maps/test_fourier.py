@@ -65,7 +65,7 @@ def test_sign_rotations_have_a_lower_error(d):
 
 
 def test_the_bias_of_sign_rotations_is_below_two_thousandths():
-    found = errors(StructuredFourier, np.vstack([pairs(5), 3.0 * directions(5)]), 2048, 4000)
+    found = errors(StructuredFourier, np.vstack([pairs(5), 3.0 * directions(5)]), 4096, 2000)
     assert (3 * found.std(axis=0) / np.sqrt(len(found)) < 0.0012).all()  # fine enough to tell
     assert (np.abs(found.mean(axis=0)) < 0.002).all()
 
