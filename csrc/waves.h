@@ -88,19 +88,21 @@ inline Vector<T> magnitude(Vector<T> x) {
     return x < T(0) ? -x : x;
 }
 
-// The longest of some phases; a NaN among them makes it a NaN.
+// The longest of some phases; a NaN among them makes it a NaN, which no later phase undoes.
 template <class T>
 struct Longest {
     Vector<T> value = {};
 
     void see(Vector<T> phase) {
         const Vector<T> length = magnitude<T>(phase);
-        value = length <= value ? value : length;
+        value = (length <= value) | (value != value) ? value : length;
     }
 
     T get() const {
         T longest = value[0];
-        for (size_t i = 1; i < Simd<T>::lanes; ++i) longest = value[i] <= longest ? longest : value[i];
+        for (size_t i = 1; i < Simd<T>::lanes; ++i) {
+            longest = value[i] <= longest || longest != longest ? longest : value[i];
+        }
         return longest;
     }
 };

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Nystrom, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
-from mercer._array import dense, hadamard, hadamard_reference
+from mercer import Nystrom, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch, _core
+from mercer._array import dense, hadamard, hadamard_reference, send
 from mercer._tiles import TILE
 from mercer.kernels import Gaussian, Laplacian, Polynomial, VovkInfinite
 from mercer.maps._fourier import Frequencies
@@ -160,3 +160,20 @@ def test_wide_rows_take_smaller_tiles():
     assert tile_rows(1) == TILE
     assert tile_rows(10**9) == SMALLEST_TILE
     assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows())._scratch(5) > 0
+
+
+@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
+@pytest.mark.parametrize("row", obeying())
+def test_the_compiled_path_is_the_reference(row, form):
+    X = row.sample(40)
+    X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
+    sketch = row(33, random_state=0).fit(X)
+    params = send(sketch.parameters_, X)
+    native = sketch._native(params, X.dtype) if _core.AVAILABLE else None
+    if native is None:
+        return
+    out = np.empty((40, sketch.n_components_), dtype=X.dtype)
+    native(X, out)
+    expected = sketch._apply(params, X)
+    digits = 1e-13 if X.dtype == np.float64 else 2e-6
+    np.testing.assert_allclose(out, expected, atol=digits * np.abs(expected).max())

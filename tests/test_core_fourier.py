@@ -1,0 +1,128 @@
+"""Compiled Fourier features against NumPy's cosines, on every instruction set of this machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard as hadamard_matrix
+
+from mercer import _core
+
+from .test_core import DTYPES, LIBRARY, isa  # noqa: F401 - a fixture
+
+LIMITS = {np.float32: 4096.0, np.float64: 2.0**22}
+
+
+def expected_waves(phases, offset, scale, width):
+    """The definition, in float64."""
+    pairs = width - phases.shape[1]
+    wide = phases.astype(np.float64)
+    features = np.empty((len(phases), width))
+    features[:, 0 : 2 * pairs : 2] = np.cos(wide[:, :pairs])
+    features[:, 1 : 2 * pairs : 2] = np.sin(wide[:, :pairs])
+    # The sum is rounded before its cosine is taken.
+    features[:, 2 * pairs :] = np.cos((phases[:, pairs:] + offset.astype(phases.dtype)).astype(np.float64))
+    return scale * features
+
+
+def phases_of(rows, count, dtype, limit, seed=0):
+    rng = np.random.default_rng([seed, rows, count])
+    phases = rng.uniform(-limit, limit, size=(rows, count))
+    phases[::2] = rng.normal(size=phases[::2].shape)
+    return phases.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [1, 2, 7, 16, 33, 100])
+def test_waves_are_cosines_and_sines(isa, count, dtype):  # noqa: F811
+    phases = phases_of(9, count, dtype, LIMITS[dtype])
+    for width in sorted({count, (3 * count + 1) // 2, 2 * count - 1, 2 * count}):
+        singles = 2 * count - width
+        for period in {1, max(1, singles)}:
+            offset = np.linspace(0.1, 6.2, period).astype(dtype)
+            out = np.full((9, width), np.nan, dtype=dtype)
+            longest = _core.waves(phases, offset, 0.7, out)
+            expected = expected_waves(phases, offset if period > 1 else offset[:1], 0.7, width)
+            assert np.abs(out - expected).max() <= np.finfo(dtype).eps
+            shifted = phases.copy()
+            shifted[:, count - singles :] += offset
+            np.testing.assert_array_equal(longest, np.abs(shifted).max(axis=1))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_special_phases(isa, dtype):  # noqa: F811
+    eighths = np.pi / 4 * np.arange(-40, 41)
+    near = np.concatenate([eighths, np.nextafter(eighths, 9.0), [0.0, -0.0, 1e-30, 5e-324]]).astype(dtype)[None, :]
+    out = np.empty((1, 2 * near.shape[1]), dtype=dtype)
+    _core.waves(near, np.zeros(1, dtype=dtype), 1.0, out)
+    assert np.abs(out - expected_waves(near, np.zeros(1), 1.0, out.shape[1])).max() <= np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_phase_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):  # noqa: F811
+    phases = phases_of(3, 40, dtype, 1.0)
+    phases[1, 23] = wrong
+    longest = _core.waves(phases, np.zeros(1, dtype=dtype), 1.0, np.empty((3, 80), dtype=dtype))
+    assert not longest[1] <= LIMITS[dtype]
+    assert (longest[[0, 2]] <= LIMITS[dtype]).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "size", "count", "width"), [(5, 64, 64, 128), (64, 64, 150, 299), (100, 128, 7, 14)])
+def test_sign_rotations(isa, n, size, count, width, dtype):  # noqa: F811
+    rng, H = np.random.default_rng(0), hadamard_matrix(size)
+    X, blocks = rng.normal(size=(6, n)).astype(dtype), -(-count // size)
+    signs = rng.choice([-1.0, 1.0], size=(blocks, 3, size)).astype(dtype)
+    radii, offset = rng.random(count).astype(dtype) / size**1.5, np.array([0.4], dtype=dtype)
+    padded = np.pad(X.astype(np.float64), ((0, 0), (0, size - n)))
+    turned = [((padded * a) @ H * b) @ H * c @ H for a, b, c in signs.astype(np.float64)]
+    phases = np.concatenate(turned, axis=1)[:, :count] * radii
+    out = np.full((6, width), np.nan, dtype=dtype)
+    longest = _core.structured(X, signs, radii, offset, 0.5, out)
+    tolerance = 40 * np.finfo(dtype).eps * (1.0 + np.abs(phases).max())
+    np.testing.assert_allclose(out, expected_waves(phases, offset, 0.5, width), atol=tolerance)
+    np.testing.assert_allclose(longest, np.abs(phases).max(axis=1), rtol=0.5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "size", "count", "width"), [(1, 1, 3, 6), (5, 8, 20, 39), (64, 64, 64, 128)])
+def test_fastfood(isa, n, size, count, width, dtype):  # noqa: F811
+    rng, H = np.random.default_rng(1), hadamard_matrix(size)
+    X, blocks = rng.normal(size=(6, n)).astype(dtype), -(-count // size)
+    signs = rng.choice([-1.0, 1.0], size=(blocks, size)).astype(dtype)
+    orders = np.stack([rng.permutation(size) for _ in range(blocks)]).astype(np.int32)
+    directions = rng.normal(size=(blocks, size)).astype(dtype)
+    radii, offset = rng.random(count).astype(dtype) / size, np.array([0.4], dtype=dtype)
+    padded = np.pad(X.astype(np.float64), ((0, 0), (0, size - n)))
+    parts = zip(signs.astype(np.float64), orders, directions.astype(np.float64), strict=True)
+    phases = np.concatenate([(((padded * s) @ H)[:, o] * g) @ H for s, o, g in parts], axis=1)[:, :count] * radii
+    out = np.full((6, width), np.nan, dtype=dtype)
+    _core.fastfood(X, signs, orders, directions, radii, offset, 0.5, out)
+    tolerance = 40 * np.finfo(dtype).eps * (1.0 + np.abs(phases).max())
+    np.testing.assert_allclose(out, expected_waves(phases, offset, 0.5, width), atol=tolerance)
+
+
+@pytest.mark.skipif(LIBRARY is None, reason="the compiled core was not built")
+def test_bad_input_is_named():
+    phases, offset = np.zeros((2, 3)), np.zeros(1)
+    with pytest.raises(ValueError, match="3 phases make from 3 to 6 features, got 7"):
+        _core.waves(phases, offset, 1.0, np.empty((2, 7)))
+    with pytest.raises(ValueError, match=r"out must have shape \(2, 6\), got \(1, 6\)"):
+        _core.waves(phases, offset, 1.0, np.empty((1, 6)))
+    with pytest.raises(TypeError, match="offset must be float64, got float32"):
+        _core.waves(phases, offset.astype(np.float32), 1.0, np.empty((2, 6)))
+    with pytest.raises(ValueError, match="out must be C-contiguous"):
+        _core.waves(phases, offset, 1.0, np.empty((6, 2)).T)
+    with pytest.raises(ValueError, match=r"offset must have shape \(2,\), got \(3,\)"):
+        _core.waves(phases, np.zeros(3), 1.0, np.empty((2, 4)))
+    signs, radii = np.ones((1, 3, 4)), np.ones(3)
+    with pytest.raises(ValueError, match="X must have at most 4 columns, got 5"):
+        _core.structured(np.zeros((2, 5)), signs, radii, offset, 1.0, np.empty((2, 6)))
+    with pytest.raises(ValueError, match="2 blocks of 4 phases do not make 3"):
+        _core.structured(np.zeros((2, 4)), np.ones((2, 3, 4)), radii, offset, 1.0, np.empty((2, 6)))
+    with pytest.raises(ValueError, match="the size of a block must be a power of two, got 3"):
+        _core.structured(np.zeros((2, 3)), np.ones((1, 3, 3)), radii, offset, 1.0, np.empty((2, 6)))
+    orders = np.array([[0, 1, 2, 4]], dtype=np.int32)
+    with pytest.raises(ValueError, match="orders must be permutations of 0 to 3"):
+        _core.fastfood(np.zeros((2, 4)), np.ones((1, 4)), orders, np.ones((1, 4)), radii, offset, 1.0, np.empty((2, 6)))
