@@ -8,21 +8,18 @@
 #include <type_traits>
 
 // A new kernel adds its name here and a field, in the same order, in mercer.h, from where its type is taken.
-#define MERCER_KERNELS(X) X(hadamard) X(waves) X(structured) X(fastfood)
+#define MERCER_KERNELS(X) X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch)
 
-#define MERCER_FUNCTION(name) \
+#define MERCER_FUNCTION(name)                                               \
     std::remove_pointer_t<decltype(mercer_kernels::name##_f32)> name##_f32; \
     std::remove_pointer_t<decltype(mercer_kernels::name##_f64)> name##_f64;
-#define MERCER_DECLARE(isa)             \
-    namespace mercer::isa {             \
-    MERCER_KERNELS(MERCER_FUNCTION)     \
+#define MERCER_DECLARE(isa)         \
+    namespace mercer::isa {         \
+    MERCER_KERNELS(MERCER_FUNCTION) \
+    constexpr mercer_kernels table = {MERCER_KERNELS(MERCER_ENTRY)}; \
     }
-#define MERCER_TABLE(isa)                                                                                   \
-    {                                                                                                       \
-        mercer::isa::hadamard_f32, mercer::isa::hadamard_f64, mercer::isa::waves_f32, mercer::isa::waves_f64, \
-            mercer::isa::structured_f32, mercer::isa::structured_f64, mercer::isa::fastfood_f32,            \
-            mercer::isa::fastfood_f64                                                                       \
-    }
+#define MERCER_ENTRY(name) name##_f32, name##_f64,
+#define MERCER_TABLE(isa) mercer::isa::table
 
 #ifdef MERCER_HAVE_AVX512
 MERCER_DECLARE(avx512)

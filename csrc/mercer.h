@@ -49,6 +49,18 @@ typedef struct {
                          const double *directions, size_t size, const double *radii, size_t count,
                          const double *offset, size_t width, double scale, double *out, double *longest,
                          double *scratch);
+
+    /* Features scale (Re z, Im z, ...) of z = product over s of H sketch_s(x), the sketches complex: entry j of a row
+     * goes, times signs[s][j], to place places[s][j] of `size` real parts followed by `size` imaginary ones; so does
+     * `constant` as entry number `columns`.  Rows are dense where index_bytes is 0, else CSR with indices of so many
+     * bytes and starts[rows + 1] into values.  `scratch` has room for 4 size numbers. */
+    void (*hadamard_sketch_f32)(const float *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                                size_t rows, size_t columns, const int32_t *places, const float *signs, size_t degree,
+                                size_t size, float constant, float scale, size_t width, float *out, float *scratch);
+    void (*hadamard_sketch_f64)(const double *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                                size_t rows, size_t columns, const int32_t *places, const double *signs,
+                                size_t degree, size_t size, double constant, double scale, size_t width, double *out,
+                                double *scratch);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

@@ -132,6 +132,13 @@ def stack_rows(parts: list[Array]) -> Array:
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
 
 
+def row_parts(X: Any) -> _core.RowParts:
+    """A NumPy or CSR tile as the compiled core reads it."""
+    if not sp.issparse(X):
+        return _core.RowParts(np.ascontiguousarray(X))
+    return _core.RowParts(X.data, X.indices, X.indptr.astype(np.int64, copy=False))
+
+
 def product(X: Array, matrix: Array) -> Array:
     """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
     return X @ matrix

@@ -13,12 +13,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AVAILABLE", "ISA", "fastfood", "hadamard", "structured", "waves"]
+__all__ = ["AVAILABLE", "ISA", "fastfood", "hadamard", "hadamard_sketch", "structured", "waves"]
 
 _ISAS = ("avx512", "avx2", "baseline")
 _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib",)}.get(sys.platform, ("libmercer.so",))
@@ -30,10 +30,19 @@ _SIGNATURES = {
     "waves": "pnnpnnxpp",
     "structured": "pnnpnpnpnxppp",
     "fastfood": "pnnpppnpnpnxppp",
+    "hadamard_sketch": "ppnpnnppnnxxnpp",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
 Table = dict[str, Callable[..., None]]
+
+
+class RowParts(NamedTuple):
+    """A dense matrix (no indices, no starts) or the parts of a CSR one."""
+
+    values: NDArray[Any]
+    indices: NDArray[Any] | None = None
+    starts: NDArray[np.int64] | None = None
 
 
 def _field(signature: str, number: Any) -> Any:
@@ -263,6 +272,62 @@ def fastfood(
         scratch.ctypes.data,
     )
     return longest
+
+
+def hadamard_sketch(
+    rows: RowParts, places: NDArray[np.int32], signs: NDArray[Any], constant: float, scale: float, out: NDArray[Any]
+) -> None:
+    """Write the features of a product of complex count sketches, each under the Walsh-Hadamard transform.
+
+    Parameters
+    ----------
+    rows : the parts of a dense or CSR matrix of float32 or float64
+    places : ndarray of shape (degree, n_features + 1): where an entry goes among 2 size buckets, real ones first
+    signs : ndarray of that shape, in the type of the rows: what it is multiplied by
+    constant : one more entry of every row
+    scale : what the features are multiplied by
+    out : ndarray of shape (n_rows, width), written to; size is the power of two from half the width on
+    """
+    dtype, (degree, columns), (n_rows, width) = rows.values.dtype, signs.shape, _two_dimensional("out", out)
+    size = 1 << ((width + 1) // 2 - 1).bit_length()
+    if places.min() < 0 or places.max() >= 2 * size:
+        raise ValueError(f"places must be from 0 to {2 * size - 1}")
+    indices = starts = 0
+    if rows.indices is None:
+        values = _checked("X", rows.values, dtype, (n_rows, columns - 1))
+    else:
+        values, indices = _checked("X", rows.values, dtype), _checked("indices", rows.indices, rows.indices.dtype)
+        starts = _checked("starts", rows.starts, np.int64, (n_rows + 1,))
+        _check_csr(rows, columns - 1)
+    scratch = np.empty(4 * size, dtype=dtype)
+    _kernel("hadamard_sketch", dtype)(
+        values,
+        indices,
+        0 if rows.indices is None else rows.indices.itemsize,
+        starts,
+        n_rows,
+        columns - 1,
+        _checked("places", places, np.int32, signs.shape),
+        _checked("signs", signs, dtype, signs.shape),
+        degree,
+        size,
+        constant,
+        scale,
+        width,
+        _checked("out", out, dtype, (n_rows, width), True),
+        scratch.ctypes.data,
+    )
+
+
+def _check_csr(rows: RowParts, columns: int) -> None:
+    """Refuse indices that would read or write elsewhere."""
+    indices, starts = rows.indices, rows.starts
+    if indices is None or starts is None or indices.dtype not in (np.int32, np.int64):
+        raise TypeError("the indices of CSR rows must be int32 or int64")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < columns):
+        raise ValueError(f"the indices of CSR rows must be from 0 to {columns - 1}")
+    if starts[0] < 0 or starts[-1] > len(indices) or (np.diff(starts) < 0).any():
+        raise ValueError(f"the starts of CSR rows must rise from 0 to at most {len(indices)}")
 
 
 def _check_width(count: int, width: int) -> None:

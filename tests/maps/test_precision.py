@@ -175,5 +175,5 @@ def test_the_compiled_path_is_the_reference(row, form):
     out = np.empty((40, sketch.n_components_), dtype=X.dtype)
     native(X, out)
     expected = sketch._apply(params, X)
-    digits = 1e-13 if X.dtype == np.float64 else 2e-6
+    digits = 1e-13 if X.dtype == np.float64 else 1e-5  # a phase of 32 has no more in float32
     np.testing.assert_allclose(out, expected, atol=digits * np.abs(expected).max())

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, count_sketch, hadamard, namespace
+from .. import _core
+from .._array import Array, count_sketch, hadamard, namespace, row_parts
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
+from ._base import Native
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
@@ -82,6 +85,20 @@ class HadamardSketch(PolynomialMap):
             product = multiply(product, (both[:, 0, :kept], both[:, 1, :kept]))
         assert product is not None
         return to_real(product, self.n_components_)
+
+    def _native(self, params: ComplexHashes, dtype: Any) -> Native:
+        form, size = self._form, 1 << self._bits
+        places = params.buckets + np.int32(size) * (params.turns % 2)
+        signs = (1 - 2 * (params.turns // 2)).astype(dtype)
+        signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
+        if form.constant == 0.0:  # an entry that is 0 may go anywhere
+            places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
+        scale = math.sqrt(2.0 * form.weight / self.n_components_)
+
+        def write(X: Any, out: NDArray[Any]) -> None:
+            _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
+
+        return write
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         return independent_variance(moments, degree, self.n_components_)
