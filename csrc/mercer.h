@@ -61,6 +61,14 @@ typedef struct {
                                 size_t rows, size_t columns, const int32_t *places, const double *signs,
                                 size_t degree, size_t size, double constant, double scale, size_t width, double *out,
                                 double *scratch);
+
+    /* Features scale (Re z, Im z, ...) of z = product over s of the outputs outputs[s] of H diag(signs) x, for rows of n
+     * numbers padded to `size`: signs[block][s] are n real and n imaginary parts, and features come in blocks of `size`.
+     * `scratch` has room for 2 size + 2 (width + 1) numbers. */
+    void (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
+                     const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
+    void (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
+                     const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

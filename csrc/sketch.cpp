@@ -1,4 +1,4 @@
-// HadamardSketch: products of count sketches over a 2-group, a row at a time, so that a row never leaves the cache.
+// Sketches of powers of rows as products of complex projections, a row at a time, so that a row never leaves the cache.
 #include "hadamard.h"
 
 #include <cstdint>
@@ -31,6 +31,16 @@ inline void multiply(T *a, T *b, const T *c, const T *d, size_t n) {
     }
 }
 
+// Features scale (Re z_0, Im z_0, Re z_1, ...).
+template <class T>
+inline void write_parts(const T *real, const T *imaginary, size_t width, T scale, T *out) {
+    for (size_t i = 0; i < width / 2; ++i) {
+        out[2 * i] = scale * real[i];
+        out[2 * i + 1] = scale * imaginary[i];
+    }
+    if (width % 2) out[width - 1] = scale * real[width / 2];
+}
+
 template <class T>
 struct Sketch {
     size_t columns, degree, size, width;
@@ -53,11 +63,7 @@ struct Sketch {
             hadamard_rows(target, 2, size);
             if (s > 0) multiply(real, imaginary, buckets, buckets + size, kept);
         }
-        for (size_t i = 0; i < width / 2; ++i) {
-            out[2 * i] = scale * real[i];
-            out[2 * i + 1] = scale * imaginary[i];
-        }
-        if (width % 2) out[width - 1] = scale * real[kept - 1];
+        write_parts(real, imaginary, width, scale, out);
     }
 
     template <class Index>
@@ -84,6 +90,38 @@ void hadamard_sketch(const T *values, const void *indices, size_t index_bytes, c
     }
 }
 
+// Projections are some outputs of H diag(complex signs) x, x padded to `size`: signs (block, degree, part, n).
+template <class T>
+void srht(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size, const std::int32_t *outputs,
+          size_t width, T scale, T *out, T *scratch) {
+    const size_t count = (width + 1) / 2;
+    T *turned = scratch, *real = turned + 2 * size, *imaginary = real + count;
+    T *next_real = imaginary + count, *next_imaginary = next_real + count;
+    for (size_t row = 0; row < rows; ++row) {
+        const T *x = X + row * n;
+        for (size_t s = 0; s < degree; ++s) {
+            T *a = s == 0 ? real : next_real, *b = s == 0 ? imaginary : next_imaginary;
+            for (size_t first = 0; first < count; first += size) {
+                const T *sign = signs + (first / size * degree + s) * 2 * n;
+                for (size_t part = 0; part < 2; ++part) {
+                    T *y = turned + part * size;
+                    for (size_t i = 0; i < n; ++i) y[i] = x[i] * sign[part * n + i];
+                    for (size_t i = n; i < size; ++i) y[i] = T(0);
+                }
+                hadamard_rows(turned, 2, size);
+                const size_t last = first + size < count ? first + size : count;
+                const std::int32_t *output = outputs + s * count;
+                for (size_t i = first; i < last; ++i) {
+                    a[i] = turned[output[i]];
+                    b[i] = turned[size + output[i]];
+                }
+            }
+            if (s > 0) multiply(real, imaginary, next_real, next_imaginary, count);
+        }
+        write_parts(real, imaginary, width, scale, out + row * width);
+    }
+}
+
 }  // namespace
 
 namespace mercer::MERCER_ISA {
@@ -95,6 +133,10 @@ namespace mercer::MERCER_ISA {
                                   T scale, size_t width, T *out, T *scratch) {                                        \
         const Sketch<T> sketch{columns, degree, size, width, places, signs, constant, scale, scratch};                \
         hadamard_sketch(values, indices, index_bytes, starts, rows, sketch, out);                                     \
+    }                                                                                                                 \
+    void srht_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size,                \
+                       const std::int32_t *outputs, size_t width, T scale, T *out, T *scratch) {                      \
+        srht(X, rows, n, signs, degree, size, outputs, width, scale, out, scratch);                                   \
     }
 
 MERCER_SKETCH(f32, float)

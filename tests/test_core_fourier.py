@@ -119,7 +119,7 @@ def test_bad_input_is_named():
     signs, radii = np.ones((1, 3, 4)), np.ones(3)
     with pytest.raises(ValueError, match="X must have at most 4 columns, got 5"):
         _core.structured(np.zeros((2, 5)), signs, radii, offset, 1.0, np.empty((2, 6)))
-    with pytest.raises(ValueError, match="2 blocks of 4 phases do not make 3"):
+    with pytest.raises(ValueError, match="2 blocks of 4 do not make 3"):
         _core.structured(np.zeros((2, 4)), np.ones((2, 3, 4)), radii, offset, 1.0, np.empty((2, 6)))
     with pytest.raises(ValueError, match="the size of a block must be a power of two, got 3"):
         _core.structured(np.zeros((2, 3)), np.ones((1, 3, 3)), radii, offset, 1.0, np.empty((2, 6)))

@@ -9,6 +9,8 @@ from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
 from mercer._array import row_parts
+from mercer._random import Stream
+from mercer.maps.complex_sketch import apply_srht, draw_srht, srht_reference
 
 from .test_core import DTYPES, LIBRARY, isa  # noqa: F401 - a fixture
 
@@ -83,3 +85,26 @@ def test_indices_that_lead_elsewhere_are_refused():
         sketch(np.array([0, 1], dtype=np.int16), [0, 1, 2])
     with pytest.raises(ValueError, match=r"X must have shape \(2, 4\), got \(2, 5\)"):
         _core.hadamard_sketch(row_parts(np.ones((2, 5))), places, signs, 0.0, 1.0, out)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "width"), [(1, 5), (6, 16), (6, 41), (64, 128), (100, 7)])
+@pytest.mark.parametrize("degree", [1, 3])
+def test_products_of_transforms(isa, degree, n, width, dtype):  # noqa: F811
+    X = np.random.default_rng(3).normal(size=(9, n)).astype(dtype)
+    params = draw_srht(Stream(0), degree, n, width)
+    found, reference = apply_srht(params, X, width), srht_reference(params, X.astype(np.float64), width)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, reference, atol=100 * np.finfo(dtype).eps * np.abs(reference).max())
+    np.testing.assert_array_equal(apply_srht(params, sp.csr_array(X), width), found)
+
+
+@needs_core
+def test_outputs_that_lead_elsewhere_are_refused():
+    X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 2, 4)), np.zeros((2, 3), dtype=np.int32)
+    with pytest.raises(ValueError, match="outputs must be from 0 to 3"):
+        _core.srht(X, signs, outputs + 4, 1.0, np.empty((2, 6)))
+    with pytest.raises(ValueError, match="3 outputs make 6 features or one less, got 7"):
+        _core.srht(X, signs, outputs, 1.0, np.empty((2, 7)))
+    with pytest.raises(ValueError, match="1 blocks of 4 do not make 5"):
+        _core.srht(X, signs, np.zeros((2, 5), dtype=np.int32), 1.0, np.empty((2, 10)))

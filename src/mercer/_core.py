@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AVAILABLE", "ISA", "fastfood", "hadamard", "hadamard_sketch", "structured", "waves"]
+__all__ = ["AVAILABLE", "ISA", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
 
 _ISAS = ("avx512", "avx2", "baseline")
 _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib",)}.get(sys.platform, ("libmercer.so",))
@@ -31,6 +31,7 @@ _SIGNATURES = {
     "structured": "pnnpnpnpnxppp",
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp",
+    "srht": "pnnpnnpnxpp",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -319,6 +320,41 @@ def hadamard_sketch(
     )
 
 
+def srht(X: NDArray[Any], signs: NDArray[Any], outputs: NDArray[np.int32], scale: float, out: NDArray[Any]) -> None:
+    """Write the features of a product of outputs of transforms H diag(complex signs) x.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+    signs : ndarray of shape (n_blocks, degree, 2, n_features), of the same type: real and imaginary parts
+    outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
+    scale : what the features are multiplied by
+    out : ndarray of shape (n_rows, width), width 2 count or one less, written to
+    """
+    (rows, n), (_, width) = _two_dimensional("X", X), _two_dimensional("out", out)
+    dtype, (blocks, degree, _, _), count = X.dtype, signs.shape, outputs.shape[1]
+    size = 1 << (n - 1).bit_length()
+    _check_blocks(n, blocks, size, count)
+    if count != (width + 1) // 2:
+        raise ValueError(f"{count} outputs make {2 * count} features or one less, got {width}")
+    if outputs.min() < 0 or outputs.max() >= size:
+        raise ValueError(f"outputs must be from 0 to {size - 1}")
+    scratch = np.empty(2 * size + 4 * count, dtype=dtype)
+    _kernel("srht", dtype)(
+        _checked("X", X, dtype),
+        rows,
+        n,
+        _checked("signs", signs, dtype, (blocks, degree, 2, n)),
+        degree,
+        size,
+        _checked("outputs", outputs, np.int32, (degree, count)),
+        width,
+        scale,
+        _checked("out", out, dtype, (rows, width), True),
+        scratch.ctypes.data,
+    )
+
+
 def _check_csr(rows: RowParts, columns: int) -> None:
     """Refuse indices that would read or write elsewhere."""
     indices, starts = rows.indices, rows.starts
@@ -340,4 +376,4 @@ def _check_blocks(n: int, blocks: int, size: int, count: int) -> None:
     if n > size:
         raise ValueError(f"X must have at most {size} columns, got {n}")
     if not (blocks - 1) * size < count <= blocks * size:
-        raise ValueError(f"{blocks} blocks of {size} phases do not make {count}")
+        raise ValueError(f"{blocks} blocks of {size} do not make {count}")

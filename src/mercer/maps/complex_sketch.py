@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
@@ -44,6 +46,17 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
 
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
     """The real features of this width that estimate <x, y>^degree."""
+    if _core.AVAILABLE and isinstance(dense(X), np.ndarray):
+        X = np.ascontiguousarray(dense(X))
+        signs = np.stack(parts(params.turns), axis=2).astype(X.dtype)
+        out = np.empty((X.shape[0], width), dtype=X.dtype)
+        _core.srht(X, signs, params.outputs, math.sqrt(2.0 / width), out)
+        return out
+    return srht_reference(params, X, width)
+
+
+def srht_reference(params: Srht, X: Array, width: int) -> Array:
+    """What :func:`apply_srht` computes, in any array namespace and without the compiled core."""
     xp = namespace(X)
     blocks, degree, n_features = params.turns.shape
     size = padded_width(n_features)
