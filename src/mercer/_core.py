@@ -207,10 +207,9 @@ def structured(
     offset : that of the last feature, where the width of ``out`` is odd
     scale, out : as for :func:`waves`
     """
-    (rows, n), (_, width) = _two_dimensional("X", X), _two_dimensional("out", out)
-    dtype, (blocks, _, size), count = X.dtype, signs.shape, len(radii)
-    _check_blocks(n, blocks, size, count)
-    _check_width(count, width)
+    (rows, n), dtype, (blocks, _, size) = _two_dimensional("X", X), X.dtype, signs.shape
+    _check_blocks(n, blocks, size, len(radii))
+    _check_rows(rows, out)
     longest, scratch = np.empty(rows, dtype=dtype), np.empty(blocks * size, dtype=dtype)
     _kernel("structured", dtype)(
         _checked("X", X, dtype),
@@ -218,12 +217,7 @@ def structured(
         n,
         _checked("signs", signs, dtype, (blocks, 3, size)),
         size,
-        _checked("radii", radii, dtype, (count,)),
-        count,
-        _checked("offset", offset, dtype, (1,)),
-        width,
-        scale,
-        _checked("out", out, dtype, (rows, width), True),
+        *_wave_arguments(radii, offset, scale, out, dtype),
         longest.ctypes.data,
         scratch.ctypes.data,
     )
@@ -248,10 +242,9 @@ def fastfood(
     signs, orders, directions : ndarrays of shape (n_blocks, size): B and G of the type of X, P a permutation
     radii, offset, scale, out : as for :func:`structured`
     """
-    (rows, n), (_, width) = _two_dimensional("X", X), _two_dimensional("out", out)
-    dtype, (blocks, size), count = X.dtype, signs.shape, len(radii)
-    _check_blocks(n, blocks, size, count)
-    _check_width(count, width)
+    (rows, n), dtype, (blocks, size) = _two_dimensional("X", X), X.dtype, signs.shape
+    _check_blocks(n, blocks, size, len(radii))
+    _check_rows(rows, out)
     if orders.min() < 0 or orders.max() >= size:
         raise ValueError(f"orders must be permutations of 0 to {size - 1}")
     longest, scratch = np.empty(rows, dtype=dtype), np.empty((blocks + 1) * size, dtype=dtype)
@@ -263,16 +256,21 @@ def fastfood(
         _checked("orders", orders, np.int32, (blocks, size)),
         _checked("directions", directions, dtype, (blocks, size)),
         size,
-        _checked("radii", radii, dtype, (count,)),
-        count,
-        _checked("offset", offset, dtype, (1,)),
-        width,
-        scale,
-        _checked("out", out, dtype, (rows, width), True),
+        *_wave_arguments(radii, offset, scale, out, dtype),
         longest.ctypes.data,
         scratch.ctypes.data,
     )
     return longest
+
+
+def _wave_arguments(
+    radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any], dtype: Any
+) -> tuple[int, int, int, int, float, int]:
+    """What kernels that make phases themselves take of the rest of a Fourier map."""
+    count, width = len(radii), out.shape[1]
+    _check_width(count, width)
+    addresses = _checked("radii", radii, dtype), _checked("offset", offset, dtype, (1,))
+    return addresses[0], count, addresses[1], width, scale, _checked("out", out, dtype, out.shape, True)
 
 
 def hadamard_sketch(
@@ -364,6 +362,11 @@ def _check_csr(rows: RowParts, columns: int) -> None:
         raise ValueError(f"the indices of CSR rows must be from 0 to {columns - 1}")
     if starts[0] < 0 or starts[-1] > len(indices) or (np.diff(starts) < 0).any():
         raise ValueError(f"the starts of CSR rows must rise from 0 to at most {len(indices)}")
+
+
+def _check_rows(rows: int, out: Any) -> None:
+    if _two_dimensional("out", out)[0] != rows:
+        raise ValueError(f"out must have {rows} rows, got {out.shape[0]}")
 
 
 def _check_width(count: int, width: int) -> None:
