@@ -16,16 +16,17 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test mutants clean
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make test         lint, types, tests, docstring examples, and a built wheel tried away from the source'
 	@echo 'make demo         the example on handwritten digits'
-	@echo 'make test-full    test, then the long tests, the pure wheel and the mutants'
+	@echo 'make test-full    test, then the long tests, the pure wheel, sanitizers and the mutants'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
+	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
 	@echo 'make clean        remove what these targets made'
 
@@ -67,10 +68,24 @@ wheel-test: $(INSTALLED)
 pure-wheel-test: $(INSTALLED)
 	$(call try_wheel,CXX=false,pure)
 
+# The core's tests under sanitizers, which must be loaded before Python; Python itself leaks on purpose. Tests that start
+# processes of their own are left out.
+SANITIZERS := -fsanitize=address,undefined -fno-omit-frame-pointer
+sanitize: $(INSTALLED)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	CXXFLAGS='$(SANITIZERS)' LDFLAGS='$(SANITIZERS)' $(BIN)/python -m build --wheel --outdir "$$folder/dist" . \
+		> "$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; } && \
+	$(BIN)/python -m pip install --quiet --no-deps --target "$$folder" "$$folder"/dist/*.whl && \
+	cp -r tests pyproject.toml "$$folder" && python=$$PWD/$(BIN)/python && \
+	borrowed=$$("$$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && cd "$$folder" && \
+	preload="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" && \
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$preload" PYTHONPATH="$$folder:$$borrowed" "$$python" -S -m pytest -q \
+		-p no:cacheprovider tests/test_core*.py -k 'not forced and not loaded and not library and not machine'
+
 demo: $(INSTALLED)
 	$(BIN)/python examples/digits.py
 
-test-full: test pure-wheel-test mutants
+test-full: test pure-wheel-test sanitize mutants
 	$(BIN)/python $(PYTEST) -m full
 
 test-lowest: $(LOWEST_INSTALLED)
