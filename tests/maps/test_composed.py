@@ -123,8 +123,14 @@ def test_sparse_rows_stay_sparse_between_the_maps(outer, form, monkeypatch):
     fitted = Composed(outer, AdditiveMap(), n_components=64, random_state=0).fit(form(X))
     expected = fitted.transform(X)
     seen = []
-    apply = type(outer)._apply
-    monkeypatch.setattr(type(outer), "_apply", lambda self, params, Z: (seen.append(Z), apply(self, params, Z))[1])
+    mapped = type(outer)._mapped
+
+    def spy(self, params, Z):
+        if isinstance(self, type(outer)):
+            seen.append(Z)
+        return mapped(self, params, Z)
+
+    monkeypatch.setattr(type(outer), "_mapped", spy)
     np.testing.assert_allclose(fitted.transform(form(X)), expected, rtol=1e-9, atol=1e-12)
     assert seen
     assert all(sp.issparse(Z) for Z in seen)

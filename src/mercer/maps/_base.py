@@ -125,6 +125,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """``_apply`` by the compiled core: it writes the features of a NumPy or CSR tile of this type into ``out``."""
         return None
 
+    def _mapped(self, params: Any, X: Array) -> Array:
+        """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""
+        if not _core.AVAILABLE or is_foreign(X) or X.dtype == object:
+            return self._apply(params, X)
+        native = self._native(params, X.dtype)
+        if native is None:
+            return self._apply(params, X)
+        Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+        native(X, Z)
+        return Z
+
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         raise NotImplementedError(
             f"no exact variance is known for {type(self).__name__}; mercer.kernel_error over several seeds measures it"
@@ -137,7 +148,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _apply_as_is(self, params: Any, X: Array) -> Array:
         """The features of one tile, sparse where they can be: for a map that takes either."""
-        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._apply)(params, X)
+        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._mapped)(params, X)
 
     @property
     def is_deterministic(self) -> bool:

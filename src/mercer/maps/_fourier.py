@@ -157,7 +157,7 @@ class FourierMap(FeatureMap):
 
     def _waves(self, params: Any, dtype: Any) -> Waves:
         """What writes the features of rows in this type, and returns their longest phases."""
-        frequencies, offset = params.frequencies.T.astype(dtype, order="C"), params.offset.astype(dtype)
+        frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
 
         def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
             return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, self._scale, out)

@@ -170,7 +170,7 @@ class Calibrated(MapWrapper):
         self.weights_ = params.weights
 
     def _apply(self, params: CalibratedParameters, X: Array) -> Array:
-        Z = self.map_._apply(params.map, X)
+        Z = self.map_._mapped(params.map, X)
         return Z * namespace(Z).sqrt(params.weights)
 
     def _scratch(self, n_features: int) -> int:

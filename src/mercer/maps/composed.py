@@ -110,7 +110,7 @@ class Composed(FeatureMap):
         self.outer_._adopt(params.outer, self.inner_.n_components_)
 
     def _apply(self, params: ComposedParameters, X: Array) -> Array:
-        features = self.outer_._apply(params.outer, self.inner_._apply_as_is(params.inner, double(X)))
+        features = self.outer_._mapped(params.outer, self.inner_._apply_as_is(params.inner, double(X)))
         return namespace(features).astype(features, X.dtype)
 
     @property

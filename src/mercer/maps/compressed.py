@@ -130,7 +130,7 @@ class Compressed(MapWrapper):
         return TefmParameters(inner, projection)
 
     def _apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
-        return params.project(self.map_._apply(params.map, X))
+        return params.project(self.map_._mapped(params.map, X))
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.

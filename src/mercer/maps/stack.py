@@ -89,7 +89,7 @@ class Stack(TwoMaps):
         return StackParameters(*self._draw_both(rng, rows))
 
     def _apply(self, params: StackParameters, X: Array) -> Array:
-        return beside(self.left_._apply(params.left, X), self.right_._apply(params.right, X))
+        return beside(self.left_._mapped(params.left, X), self.right_._mapped(params.right, X))
 
     @property
     def _keeps_sparse(self) -> bool:
