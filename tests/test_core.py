@@ -15,22 +15,12 @@ from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
 
-FORCED = os.environ.get("MERCER_ISA", "")
-LIBRARY = _core._load()
-ISAS = () if LIBRARY is None else _core._supported(LIBRARY)
+from .conftest import FORCED, ISAS, LIBRARY
+
 WIDTHS = [2**k for k in range(13)]
 DTYPES = [np.float32, np.float64]
 
 compiled = pytest.mark.skipif(FORCED == "none", reason="MERCER_ISA=none asks for no compiled core")
-
-
-@pytest.fixture(params=ISAS or ["missing"])
-def isa(request, monkeypatch):
-    """Each instruction set of this machine in turn, put in the place of the one that was picked."""
-    if LIBRARY is None:
-        (pytest.skip if FORCED == "none" else pytest.fail)("the compiled core was not built")
-    monkeypatch.setattr(_core, "_TABLE", _core._kernels(LIBRARY, request.param))
-    return request.param
 
 
 def normal(rows, width, dtype, seed=0):

@@ -8,7 +8,8 @@ from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
 
-from .test_core import DTYPES, LIBRARY, isa  # noqa: F401 - a fixture
+from .conftest import LIBRARY
+from .test_core import DTYPES
 
 LIMITS = {np.float32: 4096.0, np.float64: 2.0**22}
 
@@ -34,7 +35,7 @@ def phases_of(rows, count, dtype, limit, seed=0):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [1, 2, 7, 16, 33, 100])
-def test_waves_are_cosines_and_sines(isa, count, dtype):  # noqa: F811
+def test_waves_are_cosines_and_sines(isa, count, dtype):
     phases = phases_of(9, count, dtype, LIMITS[dtype])
     for width in sorted({count, (3 * count + 1) // 2, 2 * count - 1, 2 * count}):
         singles = 2 * count - width
@@ -50,7 +51,7 @@ def test_waves_are_cosines_and_sines(isa, count, dtype):  # noqa: F811
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_special_phases(isa, dtype):  # noqa: F811
+def test_special_phases(isa, dtype):
     eighths = np.pi / 4 * np.arange(-40, 41)
     near = np.concatenate([eighths, np.nextafter(eighths, 9.0), [0.0, -0.0, 1e-30, 5e-324]]).astype(dtype)[None, :]
     out = np.empty((1, 2 * near.shape[1]), dtype=dtype)
@@ -60,7 +61,7 @@ def test_special_phases(isa, dtype):  # noqa: F811
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_a_phase_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):  # noqa: F811
+def test_a_phase_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):
     phases = phases_of(3, 40, dtype, 1.0)
     phases[1, 23] = wrong
     longest = _core.waves(phases, np.zeros(1, dtype=dtype), 1.0, np.empty((3, 80), dtype=dtype))
@@ -70,7 +71,7 @@ def test_a_phase_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):  # n
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "size", "count", "width"), [(5, 64, 64, 128), (64, 64, 150, 299), (100, 128, 7, 14)])
-def test_sign_rotations(isa, n, size, count, width, dtype):  # noqa: F811
+def test_sign_rotations(isa, n, size, count, width, dtype):
     rng, H = np.random.default_rng(0), hadamard_matrix(size)
     X, blocks = rng.normal(size=(6, n)).astype(dtype), -(-count // size)
     signs = rng.choice([-1.0, 1.0], size=(blocks, 3, size)).astype(dtype)
@@ -87,7 +88,7 @@ def test_sign_rotations(isa, n, size, count, width, dtype):  # noqa: F811
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "size", "count", "width"), [(1, 1, 3, 6), (5, 8, 20, 39), (64, 64, 64, 128)])
-def test_fastfood(isa, n, size, count, width, dtype):  # noqa: F811
+def test_fastfood(isa, n, size, count, width, dtype):
     rng, H = np.random.default_rng(1), hadamard_matrix(size)
     X, blocks = rng.normal(size=(6, n)).astype(dtype), -(-count // size)
     signs = rng.choice([-1.0, 1.0], size=(blocks, size)).astype(dtype)

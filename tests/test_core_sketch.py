@@ -12,7 +12,8 @@ from mercer._array import row_parts
 from mercer._random import Stream
 from mercer.maps.complex_sketch import apply_srht, draw_srht, srht_reference
 
-from .test_core import DTYPES, LIBRARY, isa  # noqa: F401 - a fixture
+from .conftest import LIBRARY
+from .test_core import DTYPES
 
 needs_core = pytest.mark.skipif(LIBRARY is None, reason="the compiled core was not built")
 
@@ -40,7 +41,7 @@ def expected(X, places, signs, constant, scale, width):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", [1, 2, 7, 64, 100])
 @pytest.mark.parametrize("degree", [1, 3])
-def test_products_of_count_sketches(isa, degree, width, dtype):  # noqa: F811
+def test_products_of_count_sketches(isa, degree, width, dtype):
     size = 1 << ((width + 1) // 2 - 1).bit_length()
     X = np.random.default_rng(1).normal(size=(9, 30)) * (np.random.default_rng(2).random((9, 30)) < 0.5)
     X = X.astype(dtype)
@@ -90,7 +91,7 @@ def test_indices_that_lead_elsewhere_are_refused():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "width"), [(1, 5), (6, 16), (6, 41), (64, 128), (100, 7)])
 @pytest.mark.parametrize("degree", [1, 3])
-def test_products_of_transforms(isa, degree, n, width, dtype):  # noqa: F811
+def test_products_of_transforms(isa, degree, n, width, dtype):
     X = np.random.default_rng(3).normal(size=(9, n)).astype(dtype)
     params = draw_srht(Stream(0), degree, n, width)
     found, reference = apply_srht(params, X, width), srht_reference(params, X.astype(np.float64), width)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, double, namespace, pad, send, squares, to_numpy
+from .._array import Array, double, in_double, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
@@ -42,22 +42,19 @@ class SparseRows(NamedTuple):
     indptr: NDArray[Any]
 
 
+@in_double
 class NystromParameters(NamedTuple):
     """Landmarks, their row numbers where they have some, V Sigma^(-1/2), and the residual trace with what it is of.
 
     Landmarks are float64 rows, the parts of a CSR matrix where that is smaller, an array of objects, or the columns of
     a precomputed matrix. ``residual`` holds the residual trace, the trace, and the number of rows behind both.
+    Sigma^(-1/2) would blow up the last digits of float32.
     """
 
     landmarks: Any
     indices: NDArray[np.int64]
     whitening: NDArray[np.float64]
     residual: NDArray[np.float64]
-
-    @property
-    def keeps_precision(self) -> bool:
-        """Kernel values are computed in float64: Sigma^(-1/2) would blow up the last digits of float32."""
-        return True
 
 
 class ResidualTrace(NamedTuple):
