@@ -8,8 +8,7 @@ from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
 
-from .conftest import LIBRARY
-from .test_core import DTYPES
+from .test_core import DTYPES, compiled
 
 LIMITS = {np.float32: 4096.0, np.float64: 2.0**22}
 
@@ -104,7 +103,7 @@ def test_fastfood(isa, n, size, count, width, dtype):
     np.testing.assert_allclose(out, expected_waves(phases, offset, 0.5, width), atol=tolerance)
 
 
-@pytest.mark.skipif(LIBRARY is None, reason="the compiled core was not built")
+@compiled
 def test_bad_input_is_named():
     phases, offset = np.zeros((2, 3)), np.zeros(1)
     with pytest.raises(ValueError, match="3 phases make from 3 to 6 features, got 7"):

@@ -12,10 +12,7 @@ from mercer._array import row_parts
 from mercer._random import Stream
 from mercer.maps.complex_sketch import apply_srht, draw_srht, srht_reference
 
-from .conftest import LIBRARY
-from .test_core import DTYPES
-
-needs_core = pytest.mark.skipif(LIBRARY is None, reason="the compiled core was not built")
+from .test_core import DTYPES, compiled
 
 
 def hashes(degree, columns, size, dtype, seed=0):
@@ -56,7 +53,7 @@ def test_products_of_count_sketches(isa, degree, width, dtype):
         np.testing.assert_allclose(out, reference, atol=tolerance)
 
 
-@needs_core
+@compiled
 def test_empty_rows_and_no_rows():
     places, signs = hashes(2, 4, 8, np.float64)
     out = np.full((3, 16), np.nan)
@@ -65,7 +62,7 @@ def test_empty_rows_and_no_rows():
     _core.hadamard_sketch(row_parts(np.empty((0, 4))), places, signs, 0.0, 1.0, np.empty((0, 16)))
 
 
-@needs_core
+@compiled
 def test_indices_that_lead_elsewhere_are_refused():
     places, signs = hashes(2, 4, 8, np.float64)
     out, values = np.empty((2, 16)), np.ones(2)
@@ -100,7 +97,7 @@ def test_products_of_transforms(isa, degree, n, width, dtype):
     np.testing.assert_array_equal(apply_srht(params, sp.csr_array(X), width), found)
 
 
-@needs_core
+@compiled
 def test_outputs_that_lead_elsewhere_are_refused():
     X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 2, 4)), np.zeros((2, 3), dtype=np.int32)
     with pytest.raises(ValueError, match="outputs must be from 0 to 3"):
