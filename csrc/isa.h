@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 namespace {
 
@@ -33,5 +34,32 @@ template <class T>
 inline void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
+
+// out = a_0, b_0, a_1, b_1, ... of two registers.
+template <class T, std::size_t... lane>
+inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+    constexpr std::size_t lanes = sizeof...(lane);
+    store(out, __builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...));
+    store(out + lanes, __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...));
+}
+
+template <class T>
+inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
+    store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
+}
+
+// Whether all numbers seen are finite: x - x is 0 for those, and a NaN for others.
+template <class T>
+struct Finite {
+    Vector<T> trace = {};
+
+    void see(Vector<T> x) { trace += x - x; }
+
+    bool holds() const {
+        bool all = true;
+        for (std::size_t i = 0; i < Simd<T>::lanes; ++i) all &= trace[i] == T(0);
+        return all;
+    }
+};
 
 }  // namespace

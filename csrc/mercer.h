@@ -18,7 +18,8 @@ extern "C" {
 /* The hot kernels of one instruction set; src/mercer/_core.py mirrors this struct field by field.
  *
  * Kernels keep no state, allocate nothing and never fail: the caller has checked shapes and alignment, and may run them
- * from any number of threads on disjoint rows. */
+ * from any number of threads on disjoint rows.  What a kernel returns is the first row of which an output overflowed, or
+ * `rows` where none did. */
 typedef struct {
     /* Each of the `rows` consecutive rows of `width` numbers (a power of two) becomes H times itself. */
     void (*hadamard_f32)(float *data, size_t rows, size_t width);
@@ -54,21 +55,21 @@ typedef struct {
      * goes, times signs[s][j], to place places[s][j] of `size` real parts followed by `size` imaginary ones; so does
      * `constant` as entry number `columns`.  Rows are dense where index_bytes is 0, else CSR with indices of so many
      * bytes and starts[rows + 1] into values.  `scratch` has room for 4 size numbers. */
-    void (*hadamard_sketch_f32)(const float *values, const void *indices, size_t index_bytes, const int64_t *starts,
-                                size_t rows, size_t columns, const int32_t *places, const float *signs, size_t degree,
-                                size_t size, float constant, float scale, size_t width, float *out, float *scratch);
-    void (*hadamard_sketch_f64)(const double *values, const void *indices, size_t index_bytes, const int64_t *starts,
-                                size_t rows, size_t columns, const int32_t *places, const double *signs,
-                                size_t degree, size_t size, double constant, double scale, size_t width, double *out,
-                                double *scratch);
+    size_t (*hadamard_sketch_f32)(const float *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                                  size_t rows, size_t columns, const int32_t *places, const float *signs, size_t degree,
+                                  size_t size, float constant, float scale, size_t width, float *out, float *scratch);
+    size_t (*hadamard_sketch_f64)(const double *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                                  size_t rows, size_t columns, const int32_t *places, const double *signs,
+                                  size_t degree, size_t size, double constant, double scale, size_t width, double *out,
+                                  double *scratch);
 
     /* Features scale (Re z, Im z, ...) of z = product over s of the outputs outputs[s] of H diag(signs) x, for rows of n
      * numbers padded to `size`: signs[block][s] are n real and n imaginary parts, and features come in blocks of `size`.
      * `scratch` has room for 2 size + 2 (width + 1) numbers. */
-    void (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
-                     const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
-    void (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
-                     const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
+    size_t (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
+                       const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
+    size_t (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
+                       const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

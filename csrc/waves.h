@@ -76,13 +76,6 @@ inline Wave<T> wave(Vector<T> phase) {
             (Vector<T>)(((sine & ~odd) | (cosine & odd)) ^ sine_sign)};
 }
 
-template <class T, size_t... lane>
-inline void store_pairs(T *out, Wave<T> w, std::index_sequence<lane...>) {
-    constexpr size_t lanes = sizeof...(lane);
-    store(out, __builtin_shufflevector(w.cosine, w.sine, ((lane & 1) * lanes + lane / 2)...));
-    store(out + lanes, __builtin_shufflevector(w.cosine, w.sine, ((lane & 1) * lanes + (lanes + lane) / 2)...));
-}
-
 template <class T>
 inline Vector<T> magnitude(Vector<T> x) {
     return x < T(0) ? -x : x;
@@ -115,10 +108,8 @@ inline void write_pairs(const T *phases, size_t count, T scale, T *out, Longest<
     for (; i + lanes <= count; i += lanes) {
         const Vector<T> phase = load(phases + i);
         longest.see(phase);
-        Wave<T> w = wave<T>(phase);
-        w.cosine *= scale;
-        w.sine *= scale;
-        store_pairs<T>(out + 2 * i, w, std::make_index_sequence<lanes>{});
+        const Wave<T> w = wave<T>(phase);
+        store_interleaved<T>(out + 2 * i, w.cosine * scale, w.sine * scale);
     }
     if (i < count) {
         T last[lanes] = {}, pairs[2 * lanes];

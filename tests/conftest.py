@@ -6,11 +6,11 @@ import os
 
 import pytest
 
-from mercer import _core
+from mercer._core import _library
 
 FORCED = os.environ.get("MERCER_ISA", "")
-LIBRARY = _core._load()
-ISAS = () if LIBRARY is None else _core._supported(LIBRARY)
+LIBRARY = _library._load()
+ISAS = () if LIBRARY is None else _library._supported(LIBRARY)
 
 
 @pytest.fixture(params=ISAS or ["missing"])
@@ -18,5 +18,5 @@ def isa(request, monkeypatch):
     """Each instruction set of this machine in turn, put in the place of the one that was picked."""
     if LIBRARY is None:
         (pytest.skip if FORCED == "none" else pytest.fail)("the compiled core was not built")
-    monkeypatch.setattr(_core, "_TABLE", _core._kernels(LIBRARY, request.param))
+    monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, request.param))
     return request.param

@@ -14,6 +14,7 @@ import pytest
 from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
+from mercer._core import _library
 
 from .conftest import FORCED, ISAS, LIBRARY
 
@@ -100,7 +101,7 @@ def test_all_instruction_sets_give_the_same_bits(width, dtype, monkeypatch):
     X = normal(3, width, dtype)
     results = []
     for isa in ISAS:
-        monkeypatch.setattr(_core, "_TABLE", _core._kernels(LIBRARY, isa))
+        monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, isa))
         results.append(X.copy())
         _core.hadamard(results[-1])
     assert len({Z.tobytes() for Z in results}) == 1
@@ -192,10 +193,10 @@ def test_an_unknown_instruction_set_is_refused():
 
 @compiled
 def test_a_machine_without_the_forced_instruction_set_is_told(monkeypatch):
-    monkeypatch.setattr(_core, "_supported", lambda library: ("baseline",))
+    monkeypatch.setattr(_library, "_supported", lambda library: ("baseline",))
     with pytest.raises(ValueError, match="MERCER_ISA=avx2, but this machine and build support only baseline"):
-        _core._pick("avx2")
-    assert _core._pick("")[0] == "baseline"
+        _library._pick("avx2")
+    assert _library._pick("")[0] == "baseline"
 
 
 def test_none_leaves_the_library_unloaded():
@@ -217,7 +218,7 @@ except RuntimeError as error:
 
 def test_works_without_the_library(tmp_path):
     """A copy of the package without the shared object, as in a pure wheel."""
-    source = Path(_core.__file__).parent
+    source = Path(_core.__file__).parents[1]
     shutil.copytree(source, tmp_path / "mercer", ignore=shutil.ignore_patterns("*.so", "*.dylib", "*.dll"))
     # Without site, so that an editable install cannot come first; the dependencies are then given by path.
     options = {"path": [tmp_path, Path(np.__file__).parents[1]], "flags": ["-S", "-P"]}

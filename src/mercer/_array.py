@@ -109,6 +109,34 @@ def spread(X: Any, length: int) -> Any:
     return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
 
 
+def has_kernels(X: Array) -> bool:
+    """Whether the compiled core can read rows like these."""
+    return not is_foreign(X) and X.dtype != object
+
+
+def feature_array(X: Array, width: int) -> Array:
+    """An array for so many features of every row, beside the rows and in their precision; of objects in float64."""
+    if is_foreign(X):
+        return namespace(X).empty((X.shape[0], width), dtype=X.dtype, device=device_of(X))
+    return np.empty((X.shape[0], width), dtype=np.float64 if X.dtype == object else X.dtype)
+
+
+def check_output(out: Any, X: Array, width: int) -> None:
+    """Refuse an array that the features of X cannot be written into as they come."""
+    shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else X.dtype
+    if is_foreign(X) or is_foreign(out):
+        if type(out) is not type(X) or device_of(out) != device_of(X):
+            raise TypeError(f"out must be a {type(X).__name__} on the device of X, found {type(out).__name__}")
+    elif not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array, found {type(out).__name__}")
+    elif not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+        raise ValueError("out must be C-contiguous and writeable")
+    elif not sp.issparse(X) and np.may_share_memory(out, X):
+        raise ValueError("out must not overlap X")
+    if tuple(out.shape) != shape or out.dtype != dtype:
+        raise ValueError(f"out must have shape {shape} and dtype {dtype}, found {tuple(out.shape)} and {out.dtype}")
+
+
 def first_overflow(Z: Array) -> int | None:
     """The first row with a value that is not finite, if there is one."""
     values = Z.data if sp.issparse(Z) else Z

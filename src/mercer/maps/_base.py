@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
@@ -20,18 +21,20 @@ from .._array import (
     Array,
     canonical_csr,
     check_foreign,
+    check_output,
+    feature_array,
     first_overflow,
+    has_kernels,
     is_foreign,
     is_sparse,
     send,
     spread,
-    stack_rows,
     to_numpy,
 )
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_rows, tiles
+from .._tiles import run_tiles, single_threaded_blas, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
@@ -46,7 +49,7 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
     return weight, kernel
 
 
-Native = Callable[[Any, NDArray[Any]], None]
+Native = Callable[[Any, NDArray[Any]], int | None]
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -122,17 +125,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         raise NotImplementedError(f"{type(self).__name__} has no sparse features")
 
     def _native(self, params: Any, dtype: Any) -> Native | None:
-        """``_apply`` by the compiled core: it writes the features of a NumPy or CSR tile of this type into ``out``."""
+        """``_apply`` by the compiled core: it writes the features of a NumPy or CSR tile of this type into ``out``.
+
+        It returns the first row of which a feature overflowed, None where none did.
+        """
         return None
 
     def _mapped(self, params: Any, X: Array) -> Array:
         """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""
-        if not _core.AVAILABLE or is_foreign(X) or X.dtype == object:
-            return self._apply(params, X)
-        native = self._native(params, X.dtype)
+        native = self._native(params, X.dtype) if _core.AVAILABLE and has_kernels(X) else None
         if native is None:
             return self._apply(params, X)
-        Z = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
+        Z = feature_array(X, self.n_components_)
         native(X, Z)
         return Z
 
@@ -233,12 +237,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         for name, choices in self._choices.items():
             check_choice(name, getattr(self, name), choices)
 
-    def transform(self, X: Any) -> Any:
+    # scikit-learn would else offer to route ``out`` as metadata of the rows.
+    __metadata_request__transform: ClassVar[dict[str, str]] = {"out": UNUSED}
+
+    def transform(self, X: Any, out: Any = None) -> Any:
         """Map rows to features.
 
         Parameters
         ----------
         X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features)
+        out : array of shape (n_rows, n_components_) and the dtype of the features, or None
+            Written to and returned. Memory that was used before is faster to write than fresh memory.
 
         Returns
         -------
@@ -249,28 +258,29 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         X = self._validated(X, reset=False)
         self.kernel_.check_rows(X)
         if is_sparse(X) and self._keeps_sparse:
+            if out is not None:
+                raise ValueError("out must be None where sparse rows have sparse features, found an array")
             return self._transform_sparse(send(self.parameters_, X), X)
-        check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
-        return self._features(self.parameters_, X, self.n_jobs)
+        if out is None:
+            check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
+        else:
+            check_output(out, X, self.n_components_)
+        return self._features(self.parameters_, X, self.n_jobs, out=out)
 
-    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0) -> Array:
+    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0, out: Array = None) -> Array:
         """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
         params = send(params, X)
         rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
-        if is_foreign(X):
-            return stack_rows([self._tile(params, X, tile, first_row) for tile in tiles(X.shape[0], rows)])
-        dtype = np.float64 if X.dtype == object else X.dtype
-        Z = np.empty((X.shape[0], self.n_components_), dtype=dtype)
-        native = self._native(params, dtype) if _core.AVAILABLE and X.dtype != object else None
+        Z = feature_array(X, self.n_components_) if out is None else out
+        native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
 
         def fill(tile: slice) -> None:
             if native is None:
                 Z[tile] = self._tile(params, X, tile, first_row)
             else:
-                native(X[tile], Z[tile])
-                self._check_finite(Z[tile], first_row + tile.start)
+                self._refuse(native(X[tile], Z[tile]), first_row + tile.start, Z)
 
-        run_tiles(fill, X.shape[0], rows, n_jobs)
+        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
@@ -295,11 +305,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
-        self._check_finite(Z, first_row + tile.start)
+        self._refuse(first_overflow(Z), first_row + tile.start, Z)
         return Z
 
-    def _check_finite(self, Z: Array, first_row: int) -> None:
-        row = first_overflow(Z)
+    def _refuse(self, row: int | None, first_row: int, Z: Array) -> None:
+        """Raise where a row of a tile, which begins with row ``first_row``, has overflowed."""
         if row is not None:
             row += first_row
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")

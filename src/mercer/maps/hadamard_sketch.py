@@ -95,8 +95,8 @@ class HadamardSketch(PolynomialMap):
             places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
         scale = math.sqrt(2.0 * form.weight / self.n_components_)
 
-        def write(X: Any, out: NDArray[Any]) -> None:
-            _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
 
         return write
 

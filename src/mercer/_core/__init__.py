@@ -1,0 +1,13 @@
+"""The compiled core: the only package that knows the shared library.
+
+The library (``csrc/``) holds every hot kernel once per instruction set.  The best one that the machine runs is picked
+at import; the environment variable ``MERCER_ISA`` forces another (``avx512``, ``avx2``, ``baseline``) or, as ``none``,
+leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILABLE`` is False and callers use their
+NumPy code.
+"""
+
+from ._fourier import fastfood, structured, waves
+from ._library import AVAILABLE, ISA
+from ._sketch import RowParts, hadamard, hadamard_sketch, srht
+
+__all__ = ["AVAILABLE", "ISA", "RowParts", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
