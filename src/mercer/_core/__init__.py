@@ -9,5 +9,18 @@ NumPy code.
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
+from ._tensor import spectrum, tensor_sketch
 
-__all__ = ["AVAILABLE", "ISA", "RowParts", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
+__all__ = [
+    "AVAILABLE",
+    "ISA",
+    "RowParts",
+    "fastfood",
+    "hadamard",
+    "hadamard_sketch",
+    "spectrum",
+    "srht",
+    "structured",
+    "tensor_sketch",
+    "waves",
+]

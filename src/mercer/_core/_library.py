@@ -23,6 +23,7 @@ _SIGNATURES = {
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
+    "tensor_sketch": "pnnppnnppppnxpp>n",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -145,3 +146,10 @@ def check_blocks(n: int, blocks: int, size: int, count: int) -> None:
         raise ValueError(f"X must have at most {size} columns, got {n}")
     if not (blocks - 1) * size < count <= blocks * size:
         raise ValueError(f"{blocks} blocks of {size} do not make {count}")
+
+
+def scratch(count: int, dtype: Any) -> Any:
+    """Room for so many numbers, on a cache line's boundary: a register that straddles two is loaded at half speed."""
+    room = np.empty(count * dtype.itemsize + 64, dtype=np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + count * dtype.itemsize].view(dtype)
