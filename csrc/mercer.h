@@ -70,6 +70,13 @@ typedef struct {
                        const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
     size_t (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
                        const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
+
+    /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
+     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is. */
+    void (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, float *out);
+    void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, double *out);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

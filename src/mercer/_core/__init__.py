@@ -6,8 +6,20 @@ leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILAB
 NumPy code.
 """
 
+from ._additive import additive
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 
-__all__ = ["AVAILABLE", "ISA", "RowParts", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
+__all__ = [
+    "AVAILABLE",
+    "ISA",
+    "RowParts",
+    "additive",
+    "fastfood",
+    "hadamard",
+    "hadamard_sketch",
+    "srht",
+    "structured",
+    "waves",
+]

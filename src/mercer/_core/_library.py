@@ -23,6 +23,7 @@ _SIGNATURES = {
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
+    "additive": "pnpnpp",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 

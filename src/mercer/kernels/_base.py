@@ -64,9 +64,10 @@ def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> s
 def row_blocks(X: Any) -> Iterator[tuple[int, Any]]:
     """NumPy or CSR blocks of rows, small beside a large matrix, with the number of their first row."""
     X = to_numpy(X)
-    step = max(1, BLOCK_ELEMENTS // X.shape[1])
+    width = -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
+    step = max(1, BLOCK_ELEMENTS // max(1, width))
     for start in range(0, X.shape[0], step):
-        block = X[start : start + step]
+        block = X if step >= X.shape[0] else X[start : start + step]  # SciPy copies what it slices
         yield start, canonical_csr(block) if sp.issparse(block) else block
 
 

@@ -50,6 +50,11 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
 
 
 Native = Callable[[Any, NDArray[Any]], int | None]
+Entries = Callable[[NDArray[Any], NDArray[Any]], None]
+
+
+ENTRY_FEATURES = 1 << 18
+"""Features of stored entries that are written at a time."""
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -131,6 +136,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         return None
 
+    def _native_entries(self, params: Any, dtype: Any) -> Entries | None:
+        """``_apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
+
+        For a map that keeps rows sparse, with the features of a column beside each other. None may overflow.
+        """
+        return None
+
     def _mapped(self, params: Any, X: Array) -> Array:
         """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""
         native = self._native(params, X.dtype) if _core.AVAILABLE and has_kernels(X) else None
@@ -152,7 +164,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _apply_as_is(self, params: Any, X: Array) -> Array:
         """The features of one tile, sparse where they can be: for a map that takes either."""
-        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._mapped)(params, X)
+        if not (is_sparse(X) and self._keeps_sparse):
+            return self._mapped(params, X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is None:
+            return self._apply_sparse(params, X)
+        X = canonical_csr(X)
+        Z = self._sparse_frame(X)
+        entries(X.data, Z.data)
+        return Z
 
     @property
     def is_deterministic(self) -> bool:
@@ -288,6 +308,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
         check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
         Z = self._sparse_frame(X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is not None:
+            return self._fill_entries(entries, X.data, Z, length)
         # A tile holds what its stored entries need, not what its dense rows would.
         rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
@@ -296,6 +319,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
         run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        return Z
+
+    def _fill_entries(self, entries: Entries, values: NDArray[Any], Z: Any, length: int) -> Any:
+        """Write the features of stored entries without a look at the rows that they are in."""
+
+        def fill(tile: slice) -> None:
+            entries(values[tile], Z.data[tile.start * length : tile.stop * length])
+
+        run_tiles(fill, len(values), max(1, ENTRY_FEATURES // length), self.n_jobs)
         return Z
 
     def _sparse_frame(self, X: Any) -> Any:
