@@ -77,6 +77,15 @@ typedef struct {
                          const double *weights, float *out);
     void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
                          const double *weights, double *out);
+
+    /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
+     *
+     * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become
+     * squared distances s (shape 0), exp(-scale s) (1), or with z = scale root(s) Matern's exp(-z) (2), (1 + z) exp(-z)
+     * (3) and (1 + z + z^2 / 3) exp(-z) (4).  The norms are squared ones after the shift; where rows are so near that
+     * digits have cancelled, the distance is taken of the rows themselves. */
+    void (*radial_f64)(double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
+                       const double *norms_x, const double *norms_y, size_t shape, double scale);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

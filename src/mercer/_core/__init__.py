@@ -9,6 +9,7 @@ NumPy code.
 from ._additive import additive
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
+from ._pairs import radial
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "fastfood",
     "hadamard",
     "hadamard_sketch",
+    "radial",
     "srht",
     "structured",
     "waves",

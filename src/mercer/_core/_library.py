@@ -25,6 +25,10 @@ _SIGNATURES = {
     "srht": "pnnpnnpnxpp>n",
     "additive": "pnpnpp",
 }
+# Those after them, which are there for double alone.
+_DOUBLE_SIGNATURES = {
+    "radial": "pnnppnppnx",
+}
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
 Table = dict[str, Callable[..., Any]]
@@ -44,7 +48,7 @@ class _Struct(ctypes.Structure):
         (f"{name}_{suffix}", _field(signature, number))
         for name, signature in _SIGNATURES.items()
         for suffix, number in _NUMBERS.items()
-    )
+    ) + tuple((f"{name}_f64", _field(signature, ctypes.c_double)) for name, signature in _DOUBLE_SIGNATURES.items())
 
 
 def _load() -> ctypes.CDLL | None:

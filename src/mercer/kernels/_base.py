@@ -114,12 +114,12 @@ class Kernel(ABC):
         dtype = np.result_type(X.dtype, Y.dtype)
         check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
         gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
-        right = Y.astype(np.float64)
+        values = self._against(Y.astype(np.float64))
         step = max(1, BLOCK_ELEMENTS // Y.shape[0])
         for start in range(0, X.shape[0], step):
             stop = min(start + step, X.shape[0])
             with np.errstate(over="ignore", invalid="ignore"):
-                gram[start:stop] = self._block(X[start:stop].astype(np.float64), right)
+                gram[start:stop] = values(X[start:stop].astype(np.float64))
             self._check_finite(gram[start:stop], start)
         return gram
 
@@ -136,6 +136,10 @@ class Kernel(ABC):
     @abstractmethod
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """k of the rows of two float64 matrices."""
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        """``_block`` as a function of X alone, with what depends on Y alone made once."""
+        return lambda X: self._block(X, Y)
 
     @abstractmethod
     def _diagonal(self, X: Any) -> NDArray[np.float64]:

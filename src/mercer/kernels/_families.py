@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
+from .. import _core
 from .._array import canonical_csr, dense, squares
 from .._random import Stream
 from ._base import BLOCK_ELEMENTS, Kernel, row_values
@@ -77,8 +78,24 @@ class Radial(ShiftInvariant):
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """g."""
 
+    @property
+    def _shape(self) -> tuple[str, float] | None:
+        """What the compiled core knows g by, and its scale; None where it knows distances alone."""
+        return None
+
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.radial(squared_distances(X, Y))
+        return self._against(Y)(X)
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        distances = Distances(Y)
+        shape = self._shape
+
+        def block(X: Any) -> NDArray[np.float64]:
+            if shape is not None and distances.are_compiled(X):
+                return distances(X, *shape)
+            return self.radial(distances(X))
+
+        return block
 
 
 def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
@@ -158,6 +175,38 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     for i, j in _near_pairs(distances, norms, X, Y):
         distances[i, j] = _pair_distances(X[i], Y[j])
     return distances
+
+
+class Distances:
+    """Squared Euclidean distances to the rows of Y, or functions of them; the shift of Y and its norms are made once."""
+
+    def __init__(self, Y: Any):
+        self._others = Y
+        self._dense = _core.AVAILABLE and not sp.issparse(Y)
+        if self._dense:
+            self._others = np.ascontiguousarray(Y)
+            self._origin = Y.mean(axis=0)
+            self._shifted = self._others - self._origin
+            self._norms = row_squares(self._shifted)
+
+    def are_compiled(self, X: Any) -> bool:
+        """Whether the compiled core makes them, and functions of them."""
+        return self._dense and not sp.issparse(X)
+
+    def __call__(self, X: Any, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
+        """The distances of the rows of X, dense; another shape only where they are compiled."""
+        if not self.are_compiled(X):
+            return squared_distances(X, self._others)
+        X = np.ascontiguousarray(X)
+        shifted = X - self._origin
+        values = shifted @ self._shifted.T
+        _core.radial(values, X, self._others, (row_squares(shifted), self._norms), shape, scale)
+        return values
+
+
+def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squared norm of every row of a dense matrix, without a matrix of squares."""
+    return np.einsum("ij,ij->i", X, X)
 
 
 def _near_pairs(distances: Any, norms: Any, X: Any, Y: Any) -> Iterator[tuple[Any, Any]]:
