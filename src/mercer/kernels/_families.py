@@ -178,7 +178,7 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 
 class Distances:
-    """Squared Euclidean distances to the rows of Y, or functions of them; the shift of Y and its norms are made once."""
+    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once."""
 
     def __init__(self, Y: Any):
         self._others = Y
