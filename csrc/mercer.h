@@ -86,6 +86,14 @@ typedef struct {
      * digits have cancelled, the distance is taken of the rows themselves. */
     void (*radial_f64)(double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
                        const double *norms_x, const double *norms_y, size_t shape, double scale);
+
+    /* For every row x of X and y of Y a sum or product over the columns, by its number `term`: the sum of min(x, y) (0),
+     * |x - y| (1), 2 x y / (x + y) (2) or Jensen and Shannon's term (3); one over the product of 1 + scale^2 (x - y)^2
+     * (4) or cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 and at least
+     * `others`.  Terms 3 and 5 have a second number for each: log(x) / log 4 (any for x = 0) beside x, and
+     * exp(-u / 2) / sqrt(2) beside exp(u). */
+    void (*pairs_f64)(const double *X, const double *second_X, size_t rows, const double *Y, const double *second_Y,
+                      size_t others, size_t stride, size_t columns, size_t term, double scale, double *out);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

@@ -9,17 +9,19 @@ NumPy code.
 from ._additive import additive
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
-from ._pairs import radial
+from ._pairs import ColumnRows, pairs, radial
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 
 __all__ = [
     "AVAILABLE",
     "ISA",
+    "ColumnRows",
     "RowParts",
     "additive",
     "fastfood",
     "hadamard",
     "hadamard_sketch",
+    "pairs",
     "radial",
     "srht",
     "structured",

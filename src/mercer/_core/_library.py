@@ -28,6 +28,7 @@ _SIGNATURES = {
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {
     "radial": "pnnppnppnx",
+    "pairs": "ppnppnnnnxp",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 

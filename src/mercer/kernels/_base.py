@@ -113,14 +113,20 @@ class Kernel(ABC):
         self.check_rows(Y)
         dtype = np.result_type(X.dtype, Y.dtype)
         check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
-        gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
         values = self._against(Y.astype(np.float64))
-        step = max(1, BLOCK_ELEMENTS // Y.shape[0])
-        for start in range(0, X.shape[0], step):
-            stop = min(start + step, X.shape[0])
+
+        def block(start: int, stop: int) -> NDArray[Any]:
             with np.errstate(over="ignore", invalid="ignore"):
-                gram[start:stop] = values(X[start:stop].astype(np.float64))
-            self._check_finite(gram[start:stop], start)
+                part = values(X[start:stop].astype(np.float64)).astype(dtype, copy=False)
+            self._check_finite(part, start)
+            return part
+
+        step = max(1, BLOCK_ELEMENTS // Y.shape[0])
+        if step >= X.shape[0]:
+            return block(0, X.shape[0])
+        gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
+        for start in range(0, X.shape[0], step):
+            gram[start : start + step] = block(start, start + step)
         return gram
 
     def diag(self, X: Any) -> NDArray[Any]:

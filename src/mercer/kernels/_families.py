@@ -112,6 +112,26 @@ def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.fl
     return total
 
 
+Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]
+
+
+def by_columns(
+    term: str, Y: Any, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
+) -> Callable[[Any], NDArray[np.float64] | None]:
+    """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
+
+    ``planes`` makes what the term looks at of rows, which for those of Y is done once.
+    """
+    others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
+
+    def values(X: Any) -> NDArray[np.float64] | None:
+        if others is None or sp.issparse(X):
+            return None
+        return _core.pairs(term, tuple(map(np.ascontiguousarray, planes(X))), others, scale)
+
+    return values
+
+
 def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
     """prod_j factor(x_j - y_j) for an even factor with factor(0) = 1, column by column."""
     if sp.issparse(X) or sp.issparse(Y):
@@ -226,7 +246,18 @@ def _pair_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """1-norm distances, dense."""
-    return sklearn_manhattan_distances(with_short_indices(X), with_short_indices(Y))
+    return manhattan_distances_to(Y)(X)
+
+
+def manhattan_distances_to(Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    """1-norm distances to the rows of Y, dense, as a function of X."""
+    compiled = by_columns("manhattan", Y)
+
+    def distances(X: Any) -> NDArray[np.float64]:
+        values = compiled(X)
+        return sklearn_manhattan_distances(*map(with_short_indices, (X, Y))) if values is None else values
+
+    return distances
 
 
 def with_short_indices(X: Any) -> Any:
