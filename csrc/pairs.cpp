@@ -18,25 +18,42 @@ inline Numbers lower(Numbers x, Numbers y) { return x < y ? x : y; }
 inline Numbers higher(Numbers x, Numbers y) { return x > y ? x : y; }
 inline Numbers or_one(Numbers x) { return x > 0.0 ? x : Numbers{} + 1.0; }
 
-// A term has a start, adds a column to a total, and finishes it.  Where it `doubles`, rows have two numbers a column.
+// A term has a start, adds a group of columns to a total, and finishes it.  Where it `doubles`, rows have two numbers a
+// column.
 struct Sum {
+    static constexpr size_t group = 1;
     static constexpr bool doubles = false;
     static constexpr double start = 0.0;
     static Numbers finish(Numbers total) { return total; }
 };
 
 struct Intersection : Sum {
-    static Numbers add(Numbers total, Numbers x, Numbers y, double) { return total + lower(x, y); }
+    static Numbers add(Numbers total, const Numbers (&x)[1], const Numbers (&y)[1], double) {
+        return total + lower(x[0], y[0]);
+    }
 };
 
 struct Manhattan : Sum {
-    static Numbers add(Numbers total, Numbers x, Numbers y, double) { return total + magnitude(x - y); }
+    static Numbers add(Numbers total, const Numbers (&x)[1], const Numbers (&y)[1], double) {
+        return total + magnitude(x[0] - y[0]);
+    }
 };
 
+// x y / (x + y), the numerator and the denominator of one column or of the sum of several.
+struct Fraction {
+    Numbers over, under;
+
+    Fraction(Numbers x, Numbers y) : over(x * y), under(or_one(x + y)) {}
+    Fraction(const Fraction &a, const Fraction &b) : over(a.over * b.under + b.over * a.under), under(a.under * b.under) {}
+};
+
+// Four columns have one division, which costs more than all the rest.
 struct Chi2 : Sum {
-    static Numbers add(Numbers total, Numbers x, Numbers y, double) {
-        const Numbers low = lower(x, y), high = higher(x, y);
-        return total + low * (high / or_one(low + high));
+    static constexpr size_t group = 4;
+    static Numbers add(Numbers total, const Numbers (&x)[4], const Numbers (&y)[4], double) {
+        const Fraction a(x[0], y[0]), b(x[1], y[1]), c(x[2], y[2]), d(x[3], y[3]);
+        const Fraction sum(Fraction(a, b), Fraction(c, d));
+        return total + sum.over / sum.under;
     }
     static Numbers finish(Numbers total) { return total + total; }
 };
@@ -62,14 +79,15 @@ struct JensenShannon : Sum {
 };
 
 struct Product {
+    static constexpr size_t group = 1;
     static constexpr bool doubles = false;
     static constexpr double start = 1.0;
     static Numbers finish(Numbers total) { return 1.0 / total; }
 };
 
 struct Cauchy : Product {
-    static Numbers add(Numbers total, Numbers x, Numbers y, double scale) {
-        const Numbers length = (x - y) * scale;
+    static Numbers add(Numbers total, const Numbers (&x)[1], const Numbers (&y)[1], double scale) {
+        const Numbers length = (x[0] - y[0]) * scale;
         return total * (1.0 + length * length);
     }
 };
@@ -90,29 +108,38 @@ struct Tables {
     double *out;
 };
 
-// Add the columns from `first` to `last` to the totals of `count` rows of X, from row i on, and `together` of Y.
+// Add a group of columns, of which `filled` are there and the others 0, to the totals of `count` rows of X from row i on
+// against registers of rows of Y from row j on.
+template <class Term, size_t count>
+inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, Numbers (&total)[count][registers]) {
+    for (size_t b = 0; b < registers; ++b) {
+        const size_t place = c * t.stride + j + b * lanes;
+        Numbers y[Term::group] = {};
+        for (size_t k = 0; k < filled; ++k) y[k] = load(t.Y[0] + place + k * t.stride);
+        for (size_t a = 0; a < count; ++a) {
+            const size_t entry = (i + a) * t.columns + c;
+            if constexpr (Term::doubles) {
+                const Numbers x = Numbers{} + t.X[0][entry], second = Numbers{} + t.X[1][entry];
+                total[a][b] = Term::add(total[a][b], x, y[0], second, load(t.Y[1] + place));
+            } else {
+                Numbers x[Term::group] = {};
+                for (size_t k = 0; k < filled; ++k) x[k] += t.X[0][entry + k];
+                total[a][b] = Term::add(total[a][b], x, y, t.scale);
+            }
+        }
+    }
+}
+
+// Add the columns from `first` to `last` to totals.
 template <class Term, size_t count>
 inline void tile(const Tables &t, size_t i, size_t j, size_t first, size_t last, double (&totals)[count][together]) {
     Numbers total[count][registers];
     for (size_t a = 0; a < count; ++a) {
         for (size_t b = 0; b < registers; ++b) total[a][b] = load(totals[a] + b * lanes);
     }
-    for (size_t c = first; c < last; ++c) {
-        for (size_t b = 0; b < registers; ++b) {
-            const size_t place = c * t.stride + j + b * lanes;
-            const Numbers y = load(t.Y[0] + place);
-            for (size_t a = 0; a < count; ++a) {
-                const size_t entry = (i + a) * t.columns + c;
-                const Numbers x = Numbers{} + t.X[0][entry];
-                if constexpr (Term::doubles) {
-                    const Numbers second = Numbers{} + t.X[1][entry];
-                    total[a][b] = Term::add(total[a][b], x, y, second, load(t.Y[1] + place));
-                } else {
-                    total[a][b] = Term::add(total[a][b], x, y, t.scale);
-                }
-            }
-        }
-    }
+    size_t c = first;
+    for (; c + Term::group <= last; c += Term::group) step<Term, count>(t, i, j, c, Term::group, total);
+    if (c < last) step<Term, count>(t, i, j, c, last - c, total);
     for (size_t a = 0; a < count; ++a) {
         for (size_t b = 0; b < registers; ++b) {
             store(totals[a] + b * lanes, last == t.columns ? Term::finish(total[a][b]) : total[a][b]);

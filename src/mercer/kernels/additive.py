@@ -16,8 +16,8 @@ from .._array import canonical_csr
 from ._base import Kernel, first_entry
 from ._families import by_columns, column_sum, inner_products
 
-LARGEST = float(np.finfo(np.float64).max) / 4.0
-"""Beyond this, the compiled core might form a sum that overflows."""
+MODERATE = (2.0**-200, 2.0**200)
+"""Between these, the compiled core multiplies a few values without a loss."""
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -58,11 +58,18 @@ class Additive(Kernel):
         return self._against(Y)(X)
 
     def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
-        compiled = by_columns(self._term, Y, planes=self._planes)
+        compiled, extreme = by_columns(self._term, Y, planes=self._planes), _extreme_rows(Y)
 
         def block(X: Any) -> NDArray[np.float64]:
-            values = None if max(X.max(), Y.max()) > LARGEST else compiled(X)
-            return column_sum(self.coordinate, X, Y) if values is None else values
+            values = compiled(X)
+            if values is None:
+                return column_sum(self.coordinate, X, Y)
+            # Row by row, so that a value does not depend on what rows are beside it.
+            for i in _extreme_rows(X).tolist():
+                values[i] = column_sum(self.coordinate, X[i : i + 1], Y)
+            for j in extreme.tolist():
+                values[:, j : j + 1] = column_sum(self.coordinate, X, Y[j : j + 1])
+            return values
 
         return block
 
@@ -73,6 +80,12 @@ class Additive(Kernel):
         found = first_entry(X, lambda values: values < 0)
         if found:  # beginning as scikit-learn's own
             raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
+
+
+def _extreme_rows(X: Any) -> NDArray[np.int64]:
+    """The dense rows with a value that is neither 0 nor moderate."""
+    values = np.zeros((0, 1)) if sp.issparse(X) else X
+    return np.flatnonzero((((values > 0.0) & (values < MODERATE[0])) | (values > MODERATE[1])).any(axis=1))
 
 
 def _hyperbolic_secant(z: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,7 +30,13 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
 
     def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         distances = manhattan_distances_to(Y)
-        return lambda X: np.exp(-float(self.gamma) * distances(X))
+
+        def block(X: Any) -> NDArray[np.float64]:
+            values = distances(X)
+            values *= -float(self.gamma)
+            return np.exp(values, out=values)
+
+        return block
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).

@@ -58,7 +58,10 @@ class Polynomial(LearnedBandwidth, DotProduct):
         return self.degree
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (float(self.gamma) * t + self.coef0) ** self.degree
+        values = np.asarray(float(self.gamma) * t)  # and no other array: t may be a large matrix
+        values += self.coef0
+        values **= self.degree
+        return values
 
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()
