@@ -34,7 +34,7 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_rows
+from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
@@ -51,10 +51,6 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], None]
-
-
-ENTRY_FEATURES = 1 << 18
-"""Features of stored entries that are written at a time."""
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -310,7 +306,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Z = self._sparse_frame(X)
         entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
         if entries is not None:
-            return self._fill_entries(entries, X.data, Z, length)
+
+            def fill_entries(tile: slice) -> None:
+                entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
+
+            run_tiles(fill_entries, X.nnz, tile_entries(length), self.n_jobs)
+            return Z
         # A tile holds what its stored entries need, not what its dense rows would.
         rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
@@ -319,15 +320,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
         run_tiles(fill, X.shape[0], rows, self.n_jobs)
-        return Z
-
-    def _fill_entries(self, entries: Entries, values: NDArray[Any], Z: Any, length: int) -> Any:
-        """Write the features of stored entries without a look at the rows that they are in."""
-
-        def fill(tile: slice) -> None:
-            entries(values[tile], Z.data[tile.start * length : tile.stop * length])
-
-        run_tiles(fill, len(values), max(1, ENTRY_FEATURES // length), self.n_jobs)
         return Z
 
     def _sparse_frame(self, X: Any) -> Any:
