@@ -48,8 +48,7 @@ inline Wave<T> wave_of(const Paces &high, const Paces &low, const Paces &slope, 
 // The logarithm of positive numbers, and 0 in place of that of 0.
 template <class T>
 inline Logarithm<T> logarithm_or_0(Vector<T> x) {
-    const Vector<T> one = Vector<T>{} + T(1);
-    return logarithm<T>(x > T(0) ? x : one);
+    return logarithm<T>(x > T(0) ? x : broadcast(T(1)));
 }
 
 // Register number k of v_0[0], v_1[0], ..., v_0[1], v_1[1], ...: one register after the other puts its numbers in.

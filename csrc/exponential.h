@@ -24,7 +24,7 @@ inline Numbers exponential(Numbers x) {
                                    0.008333333333330039,   0.0013888888917367081,  0.00019841269863171557,
                                    2.4801521057868204e-05, 2.7557268276905696e-06, 2.7620201591031547e-07,
                                    2.5100472505694996e-08};
-    x = x < -800.0 ? Numbers{} - 800.0 : x;
+    x = x < -800.0 ? broadcast(-800.0) : x;
     const Numbers n = (x * inverse + round) - round;
     const Numbers r = (x - n * log_2[0]) - n * log_2[1];
     const Numbers fraction = 1.0 + (r + (r * r) * polynomial<double>(r, series));

@@ -35,6 +35,12 @@ inline void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
+// One number in every lane.  Less 0 and not plus 0, which would make -0 of another sign and so cost an addition.
+template <class T>
+inline Vector<T> broadcast(T x) {
+    return x - Vector<T>{};
+}
+
 // out = a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
 inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {

@@ -47,7 +47,6 @@ template <class T>
 inline Logarithm<T> logarithm(Vector<T> x) {
     using F = Format<T>;
     typedef typename F::integer Bits __attribute__((vector_size(MERCER_VECTOR_BYTES)));
-    const Vector<T> zero = {};
     const auto subnormal = x < F::smallest;
     const Bits bits = (Bits)(subnormal ? x * F::lift : x);
     // Counted from the bits of sqrt(1/2), the exponent changes where the mantissa leaves [sqrt(1/2), sqrt(2)).
@@ -57,7 +56,7 @@ inline Logarithm<T> logarithm(Vector<T> x) {
     const Vector<T> whole = (Vector<T>)(exponent + (F::round - bias)) - (Vector<T>)(Bits{} + F::round);
     const Vector<T> f = mantissa - T(1), s = f / (mantissa + T(1)), z = s * s, half = f * f * T(0.5);
     const Vector<T> fraction = f - (half - s * (half + z * polynomial<T>(z, F::logarithm)));
-    return {whole - (subnormal ? zero + F::lifted : zero), fraction};
+    return {whole - (subnormal ? broadcast(F::lifted) : Vector<T>{}), fraction};
 }
 
 }  // namespace

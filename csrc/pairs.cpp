@@ -16,7 +16,7 @@ constexpr size_t some_columns = 512;  // of Y, which stay in cache while all row
 inline Numbers magnitude(Numbers x) { return (Numbers)((Integers)x & 0x7fffffffffffffff); }
 inline Numbers lower(Numbers x, Numbers y) { return x < y ? x : y; }
 inline Numbers higher(Numbers x, Numbers y) { return x > y ? x : y; }
-inline Numbers or_one(Numbers x) { return x > 0.0 ? x : Numbers{} + 1.0; }
+inline Numbers or_one(Numbers x) { return x > 0.0 ? x : broadcast(1.0); }
 
 // A term has a start, adds a group of columns to a total, and finishes it.  Where it `doubles`, rows have two numbers a
 // column.
@@ -119,11 +119,11 @@ inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, N
         for (size_t a = 0; a < count; ++a) {
             const size_t entry = (i + a) * t.columns + c;
             if constexpr (Term::doubles) {
-                const Numbers x = Numbers{} + t.X[0][entry], second = Numbers{} + t.X[1][entry];
+                const Numbers x = broadcast(t.X[0][entry]), second = broadcast(t.X[1][entry]);
                 total[a][b] = Term::add(total[a][b], x, y[0], second, load(t.Y[1] + place));
             } else {
                 Numbers x[Term::group] = {};
-                for (size_t k = 0; k < filled; ++k) x[k] += t.X[0][entry + k];
+                for (size_t k = 0; k < filled; ++k) x[k] = broadcast(t.X[0][entry + k]);
                 total[a][b] = Term::add(total[a][b], x, y, t.scale);
             }
         }

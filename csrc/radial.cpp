@@ -58,7 +58,7 @@ struct Matern {
     Numbers operator()(Numbers square) const {
         const Numbers z = root<double>(square) * inverse_length;
         // Beyond the bound all are 0, and infinity times 0 is none.
-        const Numbers bounded = z > 1e100 ? Numbers{} + 1e100 : z;
+        const Numbers bounded = z > 1e100 ? broadcast(1e100) : z;
         return (1.0 + bounded * (linear + bounded * quadratic)) * exponential(-bounded);
     }
 };

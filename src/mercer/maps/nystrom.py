@@ -313,7 +313,7 @@ class Nystrom(FeatureMap):
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
             with np.errstate(over="ignore", invalid="ignore"):
-                np.matmul(values(double(X)), params.whitening, out=out)
+                np.matmul(values(X.astype(np.float64, copy=False)), params.whitening, out=out)
             return first_overflow(out)
 
         return features
