@@ -35,6 +35,12 @@ inline void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
+// One number in every lane.  Less 0 and not plus 0, which would make -0 of another sign and so cost an addition.
+template <class T>
+inline Vector<T> broadcast(T x) {
+    return x - Vector<T>{};
+}
+
 // out = a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
 inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
@@ -46,6 +52,25 @@ inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_seque
 template <class T>
 inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
     store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
+}
+
+// c_0 + c_1 z + c_2 z^2 + ..., by Horner's rule.
+template <class T, std::size_t n, std::size_t i = 0>
+inline Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
+    if constexpr (i + 1 == n) {
+        return Vector<T>{} + coefficients[i];
+    } else {
+        return polynomial<T, n, i + 1>(z, coefficients) * z + coefficients[i];
+    }
+}
+
+// The square root of every lane, correctly rounded: an instruction, since errno is not asked for (CMakeLists.txt).
+template <class T>
+inline Vector<T> root(Vector<T> x) {
+    T lanes[Simd<T>::lanes];
+    store(lanes, x);
+    for (T &lane : lanes) lane = sizeof(T) == 4 ? __builtin_sqrtf(lane) : __builtin_sqrt(lane);
+    return load(lanes);
 }
 
 // Whether all numbers seen are finite: x - x is 0 for those, and a NaN for others.

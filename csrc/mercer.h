@@ -95,6 +95,30 @@ typedef struct {
                                 const double *signs, size_t stride, size_t width, const int32_t *radices,
                                 const double *turns, const double *halves, const int32_t *order, size_t in_time,
                                 double scale, double *out, double *scratch);
+
+    /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
+     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is. */
+    void (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, float *out);
+    void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, double *out);
+
+    /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
+     *
+     * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become
+     * squared distances s (shape 0), exp(-scale s) (1), or with z = scale root(s) Matern's exp(-z) (2), (1 + z) exp(-z)
+     * (3) and (1 + z + z^2 / 3) exp(-z) (4).  The norms are squared ones after the shift; where rows are so near that
+     * digits have cancelled, the distance is taken of the rows themselves. */
+    void (*radial_f64)(double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
+                       const double *norms_x, const double *norms_y, size_t shape, double scale);
+
+    /* For every row x of X and y of Y a sum or product over the columns, by its number `term`: the sum of min(x, y) (0),
+     * |x - y| (1), 2 x y / (x + y) (2) or Jensen and Shannon's term (3); one over the product of 1 + scale^2 (x - y)^2
+     * (4) or cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 and at least
+     * `others`.  Terms 3 and 5 have a second number for each: log(x) / log 4 (any for x = 0) beside x, and
+     * exp(-u / 2) / sqrt(2) beside exp(u). */
+    void (*pairs_f64)(const double *X, const double *second_X, size_t rows, const double *Y, const double *second_Y,
+                      size_t others, size_t stride, size_t columns, size_t term, double scale, double *out);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

@@ -26,7 +26,6 @@ struct Circle<float> {
     static constexpr float quarter[3] = {0x1.92p+0f, 0x1.fb4p-12f, 0x1.4442d2p-24f};
     static constexpr float sine[3] = {-0.16666664661114838f, 0.008332748037517147f, -0.00019587840521305324f};
     static constexpr float cosine[3] = {0.04166666465830042f, -0.0013888302802309161f, 2.454789161981386e-05f};
-    static constexpr size_t terms = 3;
 };
 
 template <>
@@ -40,7 +39,6 @@ struct Circle<double> {
                                        2.755731610068303e-06, -2.5051131455427946e-08, 1.591810123027412e-10};
     static constexpr double cosine[6] = {0.041666666666666664,    -0.0013888888888887395, 2.4801587298763433e-05,
                                          -2.7557317270560326e-07, 2.0876146024689747e-09, -1.1382614868556325e-11};
-    static constexpr size_t terms = 6;
 };
 
 template <class T>
@@ -48,23 +46,17 @@ struct Wave {
     Vector<T> cosine, sine;
 };
 
-template <class T, size_t i = 0>
-inline Vector<T> polynomial(Vector<T> z, const T *coefficients) {
-    if constexpr (i + 1 == Circle<T>::terms) {
-        return Vector<T>{} + coefficients[i];
-    } else {
-        return polynomial<T, i + 1>(z, coefficients) * z + coefficients[i];
-    }
-}
-
+// As integers, which vectors of integers take their sign and parity from.
 template <class T>
-inline Wave<T> wave(Vector<T> phase) {
+struct Quadrants {
+    typedef typename Circle<T>::integer vector __attribute__((vector_size(MERCER_VECTOR_BYTES)));
+};
+
+// Cosine and sine of r + quadrant pi/2, for r in [-pi/4, pi/4] and the low bits of the quadrant.
+template <class T>
+inline Wave<T> wave(Vector<T> r, typename Quadrants<T>::vector quadrant) {
     using C = Circle<T>;
-    typedef typename C::integer Bits __attribute__((vector_size(MERCER_VECTOR_BYTES)));
-    const Vector<T> shifted = phase * C::turns + C::round;
-    const Vector<T> turns = shifted - C::round;
-    const Bits quadrant = (Bits)shifted;
-    const Vector<T> r = ((phase - turns * C::quarter[0]) - turns * C::quarter[1]) - turns * C::quarter[2];
+    typedef typename Quadrants<T>::vector Bits;
     const Vector<T> z = r * r;
     const Bits sine = (Bits)(r + r * (z * polynomial<T>(z, C::sine)));
     const Bits cosine = (Bits)(T(1) - z * T(0.5) + (z * z) * polynomial<T>(z, C::cosine));
@@ -74,6 +66,15 @@ inline Wave<T> wave(Vector<T> phase) {
     const Bits sine_sign = (quadrant & 2) << (top - 1), cosine_sign = ((quadrant + 1) & 2) << (top - 1);
     return {(Vector<T>)(((cosine & ~odd) | (sine & odd)) ^ cosine_sign),
             (Vector<T>)(((sine & ~odd) | (cosine & odd)) ^ sine_sign)};
+}
+
+template <class T>
+inline Wave<T> wave(Vector<T> phase) {
+    using C = Circle<T>;
+    const Vector<T> shifted = phase * C::turns + C::round;
+    const Vector<T> turns = shifted - C::round;
+    const Vector<T> r = ((phase - turns * C::quarter[0]) - turns * C::quarter[1]) - turns * C::quarter[2];
+    return wave<T>(r, (typename Quadrants<T>::vector)shifted);
 }
 
 template <class T>

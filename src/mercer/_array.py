@@ -104,7 +104,10 @@ def spread(X: Any, length: int) -> Any:
     """
     width, count = X.shape[1] * length, X.nnz * length
     index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
-    columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
+    columns = np.empty((X.nnz, length), dtype=index)
+    np.multiply(X.indices, length, out=columns[:, 0], dtype=index)
+    for place in range(1, length):  # one by one: NumPy is slow along an axis as short as the other
+        np.add(columns[:, 0], place, out=columns[:, place])
     values = np.empty(count, dtype=X.dtype)
     return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
 

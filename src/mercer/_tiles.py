@@ -38,6 +38,11 @@ def tile_rows(scratch: int) -> int:
     return rows
 
 
+def tile_entries(length: int) -> int:
+    """Stored entries a tile, where each has so many features."""
+    return max(1, TILE_BYTES // (64 * length))
+
+
 def tiles(n_rows: int, rows: int) -> Iterator[slice]:
     """Consecutive slices of ``rows`` rows, the last one shorter."""
     for start in range(0, n_rows, rows):

@@ -6,18 +6,24 @@ leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILAB
 NumPy code.
 """
 
+from ._additive import additive
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
+from ._pairs import ColumnRows, pairs, radial
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 from ._tensor import spectrum, tensor_sketch
 
 __all__ = [
     "AVAILABLE",
     "ISA",
+    "ColumnRows",
     "RowParts",
+    "additive",
     "fastfood",
     "hadamard",
     "hadamard_sketch",
+    "pairs",
+    "radial",
     "spectrum",
     "srht",
     "structured",

@@ -24,6 +24,12 @@ _SIGNATURES = {
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
+    "additive": "pnpnpp",
+}
+# Those after them, which are there for double alone.
+_DOUBLE_SIGNATURES = {
+    "radial": "pnnppnppnx",
+    "pairs": "ppnppnnnnxp",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -44,7 +50,7 @@ class _Struct(ctypes.Structure):
         (f"{name}_{suffix}", _field(signature, number))
         for name, signature in _SIGNATURES.items()
         for suffix, number in _NUMBERS.items()
-    )
+    ) + tuple((f"{name}_f64", _field(signature, ctypes.c_double)) for name, signature in _DOUBLE_SIGNATURES.items())
 
 
 def _load() -> ctypes.CDLL | None:

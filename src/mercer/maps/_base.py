@@ -34,7 +34,7 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_rows
+from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
@@ -50,6 +50,7 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
 
 
 Native = Callable[[Any, NDArray[Any]], int | None]
+Entries = Callable[[NDArray[Any], NDArray[Any]], None]
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -131,6 +132,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         return None
 
+    def _native_entries(self, params: Any, dtype: Any) -> Entries | None:
+        """``_apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
+
+        For a map that keeps rows sparse, with the features of a column beside each other. None may overflow.
+        """
+        return None
+
     def _mapped(self, params: Any, X: Array) -> Array:
         """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""
         native = self._native(params, X.dtype) if _core.AVAILABLE and has_kernels(X) else None
@@ -152,7 +160,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _apply_as_is(self, params: Any, X: Array) -> Array:
         """The features of one tile, sparse where they can be: for a map that takes either."""
-        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._mapped)(params, X)
+        if not (is_sparse(X) and self._keeps_sparse):
+            return self._mapped(params, X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is None:
+            return self._apply_sparse(params, X)
+        X = canonical_csr(X)
+        Z = self._sparse_frame(X)
+        entries(X.data, Z.data)
+        return Z
 
     @property
     def is_deterministic(self) -> bool:
@@ -288,6 +304,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
         check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
         Z = self._sparse_frame(X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is not None:
+
+            def fill_entries(tile: slice) -> None:
+                entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
+
+            run_tiles(fill_entries, X.nnz, tile_entries(length), self.n_jobs)
+            return Z
         # A tile holds what its stored entries need, not what its dense rows would.
         rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 

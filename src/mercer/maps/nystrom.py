@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, double, in_double, namespace, pad, send, squares, to_numpy
+from .._array import Array, double, first_overflow, in_double, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
 from ..kernels import Gaussian, Kernel
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
 from ._landmarks import (
     Candidates,
@@ -305,6 +305,18 @@ class Nystrom(FeatureMap):
         values = kernel_block(self.kernel_, to_numpy(X), restored(params.landmarks, X.shape[-1]))
         features = send(values, X, cast=False) @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
+
+    def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
+        if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
+            return None
+        values = self.kernel_._against(params.landmarks)
+
+        def features(X: Any, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.matmul(values(X.astype(np.float64, copy=False)), params.whitening, out=out)
+            return first_overflow(out)
+
+        return features
 
     def _scratch(self, n_features: int) -> int:
         return 3 * n_features + 6 * self._n_landmarks + 2 * self.n_components_
