@@ -35,17 +35,29 @@ inline void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-// out = a_0, b_0, a_1, b_1, ... of two registers.
+template <class T>
+struct Interleaved {
+    Vector<T> low, high;
+};
+
+// a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
-inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+inline Interleaved<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     constexpr std::size_t lanes = sizeof...(lane);
-    store(out, __builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...));
-    store(out + lanes, __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...));
+    return {__builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...),
+            __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...)};
+}
+
+template <class T>
+inline Interleaved<T> interleave(Vector<T> a, Vector<T> b) {
+    return interleave<T>(a, b, std::make_index_sequence<Simd<T>::lanes>{});
 }
 
 template <class T>
 inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
-    store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
+    const Interleaved<T> both = interleave<T>(a, b);
+    store(out, both.low);
+    store(out + Simd<T>::lanes, both.high);
 }
 
 // Whether all numbers seen are finite: x - x is 0 for those, and a NaN for others.

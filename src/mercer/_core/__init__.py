@@ -8,6 +8,22 @@ NumPy code.
 
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
+from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 
-__all__ = ["AVAILABLE", "ISA", "RowParts", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
+__all__ = [
+    "AVAILABLE",
+    "ISA",
+    "RowParts",
+    "SignProducts",
+    "dense_signs",
+    "fastfood",
+    "hadamard",
+    "hadamard_sketch",
+    "in_chunks",
+    "sign_products",
+    "sparse_signs",
+    "srht",
+    "structured",
+    "waves",
+]

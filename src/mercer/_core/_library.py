@@ -23,6 +23,8 @@ _SIGNATURES = {
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
+    "sign_products": "pnnpppnpnnnpnnp>n",
+    "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
