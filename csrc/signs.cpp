@@ -47,38 +47,48 @@ inline void write_table(const T *x, T *table) {
     }
 }
 
-// Add to every factor, or begin it with, what its codes name in `count` tables.
-template <class T, size_t count, bool begin>
-void add_sums(const T *tables, const std::uint8_t *codes, size_t factors, T *sums) {
+// Add to the sums of a factor what its codes name in `count` tables.
+template <class T, size_t count>
+inline void look_up(const T *tables, const std::uint8_t *codes, Vector<T> (&sums)[Group<T>::registers]) {
     constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
     constexpr size_t scale = sizeof(Vector<T>) / code_step;
+#pragma GCC unroll 8
+    for (size_t k = 0; k < count; ++k) {
+        const size_t place = codes[k] * scale / sizeof(T);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < registers; ++r) {
+            sums[r] += load(tables + (k * registers + r) * code_values * lanes + place);
+        }
+    }
+}
+
+// The same for many factors, whose sums begin here or are added to.
+template <class T, size_t count, bool begin>
+void look_up_all(const T *tables, const std::uint8_t *codes, size_t factors, T *sums) {
+    constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
     for (size_t f = 0; f < factors; ++f, codes += block_codes, sums += Group<T>::rows) {
         Vector<T> sum[registers];
 #pragma GCC unroll 8
         for (size_t r = 0; r < registers; ++r) sum[r] = begin ? Vector<T>{} : load(sums + r * lanes);
-#pragma GCC unroll 8
-        for (size_t k = 0; k < count; ++k) {
-            const size_t place = codes[k] * scale / sizeof(T);
-#pragma GCC unroll 8
-            for (size_t r = 0; r < registers; ++r) {
-                sum[r] += load(tables + (k * registers + r) * code_values * lanes + place);
-            }
-        }
+        look_up<T, count>(tables, codes, sum);
 #pragma GCC unroll 8
         for (size_t r = 0; r < registers; ++r) store(sums + r * lanes, sum[r]);
     }
 }
 
 template <class T, size_t most = block_codes>
-inline void add_sums(size_t count, bool begin, const T *tables, const std::uint8_t *codes, size_t factors, T *sums) {
+inline void begin_sums(size_t count, const T *tables, const std::uint8_t *codes, size_t factors, T *sums) {
     if (count == most) {
-        (begin ? add_sums<T, most, true> : add_sums<T, most, false>)(tables, codes, factors, sums);
+        look_up_all<T, most, true>(tables, codes, factors, sums);
     } else if constexpr (most > 1) {
-        add_sums<T, most - 1>(count, begin, tables, codes, factors, sums);
+        begin_sums<T, most - 1>(count, tables, codes, factors, sums);
     }
 }
 
 // The factors of dense rows: codes are those of (block of tables, factor, table).
+//
+// The last block, which alone may have fewer than eight tables, comes first, and the last but one last: its tables are
+// looked up when the factors are multiplied, which spares writing the sums once more.
 template <class T>
 struct DenseFactors {
     const T *X;
@@ -86,6 +96,8 @@ struct DenseFactors {
     const std::uint8_t *codes;
     size_t factors;
     T *turned;
+    const std::uint8_t *open = nullptr;  // codes of the block that is still to be looked up, for the chunk
+    alignas(64) T tables[block_codes * code_values * Group<T>::rows] = {};
 
     void take(size_t first, size_t rows) {
         constexpr size_t lanes = Simd<T>::lanes;
@@ -95,18 +107,36 @@ struct DenseFactors {
         }
     }
 
-    void sum(size_t first, size_t count, T *sums) {
-        alignas(64) T tables[block_codes * code_values * Group<T>::rows];
-        const size_t all = (columns + code_columns - 1) / code_columns;
-        for (size_t done = 0; done < all; done += block_codes) {
-            const size_t now = all - done < block_codes ? all - done : block_codes;
-            for (size_t k = 0; k < now; ++k) {
-                write_table<T>(turned + (done + k) * code_columns * Group<T>::rows,
-                               tables + k * code_values * Group<T>::rows);
-            }
-            const std::uint8_t *own = codes + (done / block_codes * factors + first) * block_codes;
-            add_sums<T>(now, done == 0, tables, own, count, sums);
+    // Sum `count` factors from number `first` on; whether a block is left open.
+    bool sum(size_t first, size_t count, T *sums) {
+        const size_t all = (columns + code_columns - 1) / code_columns, blocks = (all + block_codes - 1) / block_codes;
+        begin_sums<T>(write_tables(blocks - 1, all), tables, codes_of(blocks - 1, first), count, sums);
+        for (size_t block = 0; block + 1 < blocks; ++block) {
+            write_tables(block, all);
+            open = codes_of(block, first);
+            if (block + 2 < blocks) look_up_all<T, block_codes, false>(tables, open, count, sums);
         }
+        return blocks > 1;
+    }
+
+    template <bool opened>
+    void finish(size_t factor, Vector<T> (&sums)[Group<T>::registers]) const {
+        if constexpr (opened) look_up<T, block_codes>(tables, open + factor * block_codes, sums);
+    }
+
+   private:
+    const std::uint8_t *codes_of(size_t block, size_t first) const {
+        return codes + (block * factors + first) * block_codes;
+    }
+
+    // How many there are.
+    size_t write_tables(size_t block, size_t all) {
+        const size_t rest = all - block * block_codes, count = rest < block_codes ? rest : block_codes;
+        const T *x = turned + block * block_codes * code_columns * Group<T>::rows;
+        for (size_t k = 0; k < count; ++k) {
+            write_table<T>(x + k * code_columns * Group<T>::rows, tables + k * code_values * Group<T>::rows);
+        }
+        return count;
     }
 };
 
@@ -141,7 +171,7 @@ struct SparseFactors {
         next = 0;
     }
 
-    void sum(size_t, size_t count, T *sums) {
+    bool sum(size_t, size_t count, T *sums) {
         for (size_t done = 0; done < count; done += block, ++next) {
             const Bits *own = bits + next * all.columns * words;
             for (size_t bit = 0; bit < 8 * sizeof(T) && done + bit * words < count; bit += held) {
@@ -152,7 +182,11 @@ struct SparseFactors {
                 }
             }
         }
+        return false;
     }
+
+    template <bool>
+    void finish(size_t, Vector<T> (&)[Group<T>::registers]) const {}
 
    private:
     // Factors of the bits from `bit` on, for the words of one register and the rows of one.
@@ -201,7 +235,7 @@ struct Products {
 
     // The first of `rows` rows with a feature that is not finite, or `rows`.
     template <class Factors>
-    size_t write(Factors factors, size_t rows) const {
+    size_t write(Factors &factors, size_t rows) const {
         size_t finite = rows;
         for (size_t first = 0; first < rows; first += Group<T>::rows) {
             const size_t taken = rows - first < Group<T>::rows ? rows - first : Group<T>::rows;
@@ -212,22 +246,24 @@ struct Products {
     }
 
    private:
+    static constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
+
     template <size_t parts, class Factors>
     size_t group(Factors &factors, size_t first, size_t taken) const {
-        constexpr size_t lanes = Simd<T>::lanes;
-        Finite<T> finite[Group<T>::registers];
+        Finite<T> finite[registers];
+        T *place = out + first * stride;
         factors.take(first, taken);
         size_t begin = 0;
         for (size_t c = 0; c < chunks; ++c) {
             const size_t from = static_cast<size_t>(borders[c]), to = static_cast<size_t>(borders[c + 1]);
             size_t count = 0;
             for (size_t i = from; i < to; ++i) count += parts * static_cast<size_t>(degrees[i]);
-            factors.sum(begin, count, sums);
-            begin += count;
-            for (size_t r = 0; r * lanes < taken; ++r) {
-                T *place = out + (first + r * lanes) * stride;
-                columns<parts>(from, to, sums + r * lanes, taken - r * lanes, place, finite[r]);
+            if (factors.sum(begin, count, sums)) {
+                columns<parts, true>(factors, from, to, taken, place, finite);
+            } else {
+                columns<parts, false>(factors, from, to, taken, place, finite);
             }
+            begin += count;
         }
         for (size_t row = 0; row < taken; ++row) {
             if (finite[row / lanes].trace[row % lanes] != T(0)) return row;
@@ -235,38 +271,53 @@ struct Products {
         return taken;
     }
 
-    // The columns of the features from `from` to `to`, for the rows of a register.
-    template <size_t parts>
-    void columns(size_t from, size_t to, const T *factor, size_t rows, T *place, Finite<T> &finite) const {
-        constexpr size_t lanes = Simd<T>::lanes;
+    // The columns of the features from `from` to `to`.
+    template <size_t parts, bool opened, class Factors>
+    void columns(const Factors &factors, size_t from, size_t to, size_t rows, T *place, Finite<T> *finite) const {
         const size_t last = parts * to < width ? parts * to : width;
+        size_t factor = 0;
         for (size_t i = from; i < to; i += lanes / parts) {
-            alignas(64) T block[lanes * lanes] = {};
+            alignas(64) T block[registers * lanes * lanes];
             const size_t end = to - i < lanes / parts ? to : i + lanes / parts;
             for (size_t j = i; j < end; ++j) {
-                factor = one<parts>(j, factor, block + (j - i) * parts * lanes, finite);
+                factor = one<parts, opened>(factors, j, factor, block + (j - i) * parts * lanes, finite);
             }
-            scatter<T>(block, rows, last - parts * i, place + parts * i, stride);
+            for (size_t r = 0; r * lanes < rows; ++r) {
+                scatter<T>(block + r * lanes * lanes, rows - r * lanes, last - parts * i,
+                           place + r * lanes * stride + parts * i, stride);
+            }
         }
     }
 
-    template <size_t parts>
-    const T *one(size_t i, const T *factor, T *columns, Finite<T> &finite) const {
-        Vector<T> real = Vector<T>{} + weights[parts * i];
-        if constexpr (parts == 1) {
-            for (std::int32_t s = 0; s < degrees[i]; ++s, factor += Group<T>::rows) real *= load(factor);
-        } else {
-            Vector<T> imaginary = Vector<T>{} + weights[parts * i + 1];
-            for (std::int32_t s = 0; s < degrees[i]; ++s, factor += 2 * Group<T>::rows) {
-                const Vector<T> a = load(factor), b = load(factor + Group<T>::rows), product = real * a - imaginary * b;
-                imaginary = real * b + imaginary * a;
-                real = product;
-            }
-            finite.see(imaginary);
-            store(columns + Simd<T>::lanes, imaginary);
+    // Feature i, whose factors begin at this number, to its columns; the number of the next factor.
+    template <size_t parts, bool opened, class Factors>
+    size_t one(const Factors &factors, size_t i, size_t factor, T *columns, Finite<T> *finite) const {
+        Vector<T> product[parts][registers];
+        for (size_t part = 0; part < parts; ++part) {
+            for (size_t r = 0; r < registers; ++r) product[part][r] = Vector<T>{} + weights[parts * i + part];
         }
-        finite.see(real);
-        store(columns, real);
+        for (std::int32_t s = 0; s < degrees[i]; ++s, factor += parts) {
+            Vector<T> sum[parts][registers];
+            for (size_t part = 0; part < parts; ++part) {
+                const T *from = sums + (factor + part) * Group<T>::rows;
+                for (size_t r = 0; r < registers; ++r) sum[part][r] = load(from + r * lanes);
+                factors.template finish<opened>(factor + part, sum[part]);
+            }
+            for (size_t r = 0; r < registers; ++r) {
+                const Vector<T> real = product[0][r];
+                product[0][r] *= sum[0][r];
+                if constexpr (parts == 2) {
+                    product[0][r] -= product[1][r] * sum[1][r];
+                    product[1][r] = real * sum[1][r] + product[1][r] * sum[0][r];
+                }
+            }
+        }
+        for (size_t part = 0; part < parts; ++part) {
+            for (size_t r = 0; r < registers; ++r) {
+                finite[r].see(product[part][r]);
+                store(columns + (r * lanes + part) * lanes, product[part][r]);
+            }
+        }
         return factor;
     }
 };
@@ -287,17 +338,18 @@ namespace mercer::MERCER_ISA {
                                   const std::int64_t *borders, size_t chunks, size_t factors, size_t most, T *out,    \
                                   size_t stride, size_t width, T *scratch) {                                          \
         T *sums = line(scratch);                                                                                      \
-        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, sums}.write(                 \
-            DenseFactors<T>{X, columns, codes, factors, sums + most * Group<T>::rows}, rows);                         \
+        DenseFactors<T> all{X, columns, codes, factors, sums + most * Group<T>::rows};                                \
+        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, sums}.write(all, rows);      \
     }                                                                                                                 \
     size_t sparse_sign_products_##suffix(const T *values, const void *indices, size_t index_bytes,                    \
                                          const std::int64_t *starts, size_t rows, size_t columns, const void *bits,   \
                                          const std::int32_t *degrees, const T *weights, size_t parts,                 \
                                          const std::int64_t *borders, size_t chunks, T *out, size_t stride,           \
                                          size_t width, T *scratch) {                                                  \
-        const Rows<T> all{values, indices, index_bytes, starts, rows, columns};                                       \
-        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, line(scratch)}.write(        \
-            SparseFactors<T>{all, static_cast<const typename Word<T>::type *>(bits)}, rows);                          \
+        SparseFactors<T> all{{values, indices, index_bytes, starts, rows, columns},                                   \
+                             static_cast<const typename Word<T>::type *>(bits)};                                      \
+        T *sums = line(scratch);                                                                                      \
+        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, sums}.write(all, rows);      \
     }
 
 MERCER_SIGNS(f32, float)

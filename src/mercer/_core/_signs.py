@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,38 +27,43 @@ Negative = Callable[[int, int], NDArray[Any]]
 class SignProducts(NamedTuple):
     """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>.
 
-    With two columns of weights all these are complex numbers, in parts. Chunks of features begin at ``borders``.
+    With two columns of weights all these are complex numbers, in parts. Chunk c begins with feature ``borders[c]`` and
+    with factor ``starts[c]``.
     """
 
     degrees: NDArray[np.int32]
     weights: NDArray[Any]
-    borders: NDArray[np.int64]
     columns: int
+    borders: NDArray[np.int64]
+    starts: tuple[int, ...]
 
     @property
-    def starts(self) -> NDArray[np.int64]:
-        """The number of the first factor of every chunk, and behind it that of all."""
-        return self.weights.shape[1] * np.concatenate([[0], np.cumsum(self.degrees, dtype=np.int64)])[self.borders]
+    def longest(self) -> int:
+        """The most factors of a chunk."""
+        return max((stop - start for start, stop in pairwise(self.starts)), default=0)
 
     @property
-    def factors(self) -> int:
-        return int(self.starts[-1])
+    def blocks(self) -> list[tuple[int, int]]:
+        """The factors whose signs lie together for CSR rows, from one number to another."""
+        chunks = pairwise(self.starts)
+        return [(at, min(at + BLOCK, stop)) for start, stop in chunks for at in range(start, stop, BLOCK)]
 
 
 def in_chunks(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -> SignProducts:
-    """Features of rows with so many columns, cut into chunks of at most ``CHUNK`` factors and of at least one feature."""
+    """Features of rows with so many columns, cut into chunks of at most ``CHUNK`` factors, or of one feature."""
     if degrees.min(initial=0) < 0 or weights.shape not in [(len(degrees), parts) for parts in (1, 2)]:
         raise ValueError(f"{degrees.shape} degrees of no less than 0 need 1 or 2 weights each, got {weights.shape}")
-    ends, borders = weights.shape[1] * np.cumsum(degrees, dtype=np.int64), [0]
+    factors = weights.shape[1] * np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
+    borders = [0]
     while borders[-1] < len(degrees):
-        done = ends[borders[-1] - 1] if borders[-1] else 0
-        borders.append(max(borders[-1] + 1, int(np.searchsorted(ends, done + CHUNK, side="right"))))
-    return SignProducts(degrees, weights, np.array(borders), columns)
+        last = int(np.searchsorted(factors, factors[borders[-1]] + CHUNK, side="right")) - 1
+        borders.append(max(borders[-1] + 1, last))
+    return SignProducts(degrees, weights, columns, np.array(borders), tuple(factors[borders].tolist()))
 
 
 def dense_signs(products: SignProducts, negative: Negative) -> NDArray[np.uint8]:
     """Pack signs for dense rows: codes (block, factor, code), each the signs of five columns in its highest bits."""
-    factors, columns = products.factors, products.columns
+    factors, columns = products.starts[-1], products.columns
     blocks = -(-columns // (CODE_COLUMNS * BLOCK_CODES))
     codes, step = np.empty((blocks, factors), dtype=">u8"), max(2, PACKED_ELEMENTS // columns // 2 * 2)
     for start in range(0, factors, step):
@@ -80,16 +86,19 @@ def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def sparse_signs(products: SignProducts, negative: Negative) -> NDArray[Any]:
     """Pack signs for CSR rows: words (block, column, word), factor i of a block in bit i // words of word i % words."""
-    itemsize, starts = products.weights.itemsize, products.starts
-    words, word = 64 // itemsize, np.dtype(f">u{itemsize}")
-    edges = [(start, stop) for start, stop in zip(starts[:-1], starts[1:], strict=True)]
-    blocks = [(at, min(at + BLOCK, int(stop))) for start, stop in edges for at in range(int(start), int(stop), BLOCK)]
-    packed = np.empty((len(blocks), products.columns, words), dtype=word.newbyteorder("="))
+    itemsize, columns, blocks = products.weights.itemsize, products.columns, products.blocks
+    words, word = 64 // itemsize, np.dtype(f"u{itemsize}")
+    packed = np.empty((len(blocks), columns, words), dtype=word)
     for place, (start, stop) in enumerate(blocks):
-        bits = np.zeros((BLOCK, products.columns), dtype=bool)
-        bits[: stop - start] = negative(start, stop)
-        octets = np.packbits(bits.reshape(itemsize * 8, -1), axis=0).reshape(itemsize, words, products.columns)
-        packed[place] = np.ascontiguousarray(octets.transpose(2, 1, 0)).view(word)[:, :, 0]
+        bits = np.pad(negative(start, stop), ((0, BLOCK - stop + start), (0, 0))).view(np.uint8)
+        octets, turned = np.zeros((itemsize, words, columns), dtype=np.uint8), np.zeros((words, columns), dtype=word)
+        for bit in range(8):
+            octets += octets  # NumPy's additions are faster than its shifts
+            octets += bits.reshape(itemsize, 8, words, columns)[:, bit]
+        for octet in octets:
+            turned <<= 8
+            turned |= octet
+        packed[place] = turned.T
     return packed
 
 
@@ -110,38 +119,36 @@ def sign_products(
     -------
     The first row of which a feature overflowed, None where none did.
     """
-    dtype, (n_rows, stride), parts = rows.values.dtype, two_dimensional("out", out), products.weights.shape[1]
-    count, chunks, longest = (
-        len(products.degrees),
-        len(products.borders) - 1,
-        int(np.diff(products.starts).max(initial=0)),
-    )
-    width = stride - first
+    dtype, (n_rows, stride), columns = rows.values.dtype, two_dimensional("out", out), products.columns
+    (count, parts), width = products.weights.shape, stride - first
     if first < 0 or not parts * count - (parts - 1) <= width <= parts * count:
         raise ValueError(f"{count} features of {parts} columns each do not fill {width}")
-    target = checked("out", out, dtype, (n_rows, stride), True) + first * dtype.itemsize
-    features = (
-        checked("degrees", products.degrees, np.int32, (count,)),
-        checked("weights", products.weights, dtype, (count, parts)),
-        parts,
-        checked("borders", products.borders, np.int64, (chunks + 1,)),
-        chunks,
-    )
+    features = _feature_arguments(products, dtype)
+    target = checked("out", out, dtype, (n_rows, stride), True) + first * dtype.itemsize, stride, width
     if rows.indices is None:
-        X = checked("X", rows.values, dtype, (n_rows, products.columns))
-        blocks = -(-products.columns // (CODE_COLUMNS * BLOCK_CODES))
-        codes = checked("signs", signs, np.uint8, (blocks, products.factors, BLOCK_CODES))
-        scratch = _lines(longest + products.columns + CODE_COLUMNS)
-        arguments = X, n_rows, products.columns, codes, *features, products.factors, longest
-        finite = kernel("sign_products", dtype)(*arguments, target, stride, width, scratch.ctypes.data)
+        shape = -(-columns // (CODE_COLUMNS * BLOCK_CODES)), products.starts[-1], BLOCK_CODES
+        codes, scratch = checked("signs", signs, np.uint8, shape), _lines(products.longest + columns + CODE_COLUMNS)
+        X = checked("X", rows.values, dtype, (n_rows, columns))
+        sizes = products.starts[-1], products.longest
+        finite = kernel("sign_products", dtype)(
+            X, n_rows, columns, codes, *features, *sizes, *target, scratch.ctypes.data
+        )
     else:
-        parts_of_rows = csr_addresses(rows, n_rows, products.columns)
-        blocks = int((-(-np.diff(products.starts) // BLOCK)).sum())
-        shape, word = (blocks, products.columns, 64 // dtype.itemsize), np.dtype(f"u{dtype.itemsize}")
-        scratch = _lines(-(-longest // BLOCK) * BLOCK)
-        arguments = *parts_of_rows, n_rows, products.columns, checked("signs", signs, word, shape), *features
-        finite = kernel("sparse_sign_products", dtype)(*arguments, target, stride, width, scratch.ctypes.data)
+        shape = len(products.blocks), columns, 64 // dtype.itemsize
+        bits, scratch = checked("signs", signs, f"u{dtype.itemsize}", shape), _lines(products.longest + BLOCK)
+        addresses = csr_addresses(rows, n_rows, columns)
+        finite = kernel("sparse_sign_products", dtype)(
+            *addresses, n_rows, columns, bits, *features, *target, scratch.ctypes.data
+        )
     return first_of(finite, n_rows)
+
+
+def _feature_arguments(products: SignProducts, dtype: Any) -> tuple[int, int, int, int, int]:
+    """What both kernels take of the features."""
+    (count, parts), chunks = products.weights.shape, len(products.starts) - 1
+    degrees = checked("degrees", products.degrees, np.int32, (count,))
+    weights = checked("weights", products.weights, dtype, (count, parts))
+    return degrees, weights, parts, checked("borders", products.borders, np.int64, (chunks + 1,)), chunks
 
 
 def _lines(count: int) -> NDArray[np.uint8]:

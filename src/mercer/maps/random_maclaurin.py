@@ -199,6 +199,8 @@ class RandomMaclaurin(FeatureMap):
     def _native(self, params: MaclaurinParameters, dtype: Any) -> Native | None:
         exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
         write = self._native_random(params, dtype)
+        if write is None:
+            return None
 
         def mapped(X: Any, out: NDArray[Any]) -> int | None:
             first = 0
@@ -210,7 +212,7 @@ class RandomMaclaurin(FeatureMap):
             found = first_overflow(out[:, :first]), write(X, out, first)
             return min((row for row in found if row is not None), default=None)
 
-        return mapped if write else None
+        return mapped
 
     def _native_random(self, params: MaclaurinParameters, dtype: Any) -> NativePart | None:
         scale = float(params.random_scale[0])
