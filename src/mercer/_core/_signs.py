@@ -67,20 +67,28 @@ def dense_signs(products: SignProducts, negative: Negative) -> NDArray[np.uint8]
     blocks = -(-columns // (CODE_COLUMNS * BLOCK_CODES))
     codes, step = np.empty((blocks, factors), dtype=">u8"), max(2, PACKED_ELEMENTS // columns // 2 * 2)
     for start in range(0, factors, step):
-        part = slice(start, min(start + step, factors))
-        bits = np.zeros((part.stop - start, blocks * BLOCK_CODES * CODE_COLUMNS), dtype=bool)
-        bits[:, :columns] = negative(start, part.stop)
+        bits = _widened(negative(start, min(start + step, factors)), -(-columns // 8) * 8)
+        fives = _widened(np.packbits(bits).reshape(len(bits), -1), 5 * blocks).reshape(len(bits), blocks, 5)
         octets = np.zeros((blocks, len(bits), 8), dtype=np.uint8)
-        octets[:, :, 3:] = np.packbits(bits, axis=1).reshape(len(bits), blocks, 5).transpose(1, 0, 2)
-        codes[:, part] = _spread(octets.view(">u8")[:, :, 0].astype(np.uint64))
+        for place in range(5):  # faster than all at once, which would copy five bytes at a time
+            octets[:, :, 3 + place] = fives[:, :, place].T
+        codes[:, start : start + step] = _spread(octets.view(">u8")[:, :, 0].astype(np.uint64))
     return codes.view(np.uint8).reshape(blocks, factors, BLOCK_CODES)
+
+
+def _widened(rows: NDArray[Any], width: int) -> NDArray[Any]:
+    """Rows with zeros up to this width, without NumPy's slow ways to the same."""
+    if rows.shape[1] == width:
+        return rows
+    wide = np.zeros((len(rows), width), dtype=rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide
 
 
 def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The eight fives of 40 bits, each moved to the high end of a byte of its own: by halves, quarters, eighths."""
-    for bits, kept in ((20, 0xFFFFF), (10, 0x3FF000003FF), (5, 0x1F001F001F001F)):
-        low, distance = np.uint64(kept), np.uint64(bits * 8 // 5)
-        words = (words & low) | ((words >> np.uint64(bits) & low) << distance)
+    for moved, bits in ((0xFFFFF00000, 12), (0xFFC00000FFC00, 6), (0x3E003E003E003E0, 3)):
+        words += (words & np.uint64(moved)) * np.uint64((1 << bits) - 1)
     return words << np.uint64(3)
 
 
