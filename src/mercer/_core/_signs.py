@@ -17,7 +17,7 @@ CHUNK = 2048
 BLOCK = 512
 """Factors whose signs of one column lie together for CSR rows."""
 CODE_COLUMNS, BLOCK_CODES = 5, 8
-PACKED_ELEMENTS = 1 << 20
+PACKED_ELEMENTS = 1 << 18
 """Signs that are packed at once."""
 
 Negative = Callable[[int, int], NDArray[Any]]
