@@ -38,8 +38,8 @@ inline void transpose(Vector<T> (&v)[Simd<T>::lanes]) {
     }
 }
 
-// Columns of up to `lanes` rows, `stride` apart, go to `count` columns of a group; rows and columns that are missing are
-// zeros there.
+// Columns of up to `lanes` rows, `stride` apart, go to `count` columns of a group; rows and columns that are missing
+// are zeros there.
 template <class T>
 inline void gather(const T *from, size_t stride, size_t rows, size_t columns, size_t count, T *to) {
     constexpr size_t lanes = Simd<T>::lanes;

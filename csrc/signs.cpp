@@ -1,8 +1,8 @@
 // Features that are products of factors <signs, x> with random signs, by additions alone.
 //
-// Dense rows: five columns of a group of rows have 32 signed sums.  All are put into a table, and every factor then takes
-// the one that its five signs name: one addition in place of five multiply-adds.  Tables of eight such sets stay in L1,
-// the factors of a chunk of features in L2, where they are multiplied; only features leave.
+// Dense rows: five columns of a group of rows have 32 signed sums.  All are put into a table, and every factor then
+// takes the one that its five signs name: one addition in place of five multiply-adds.  The tables of eight fives stay
+// in L1, the factors of a chunk of features in L2, where they are multiplied; only features leave.
 //
 // Sparse rows: the signs of a column for all factors, as bits, turn the sign of an entry, one row at a time.
 #include "groups.h"
@@ -54,10 +54,11 @@ inline void look_up(const T *tables, const std::uint8_t *codes, Vector<T> (&sums
     constexpr size_t scale = sizeof(Vector<T>) / code_step;
 #pragma GCC unroll 8
     for (size_t k = 0; k < count; ++k) {
-        const size_t place = codes[k] * scale / sizeof(T);
+        const size_t place = codes[k] * scale;  // in bytes
 #pragma GCC unroll 8
         for (size_t r = 0; r < registers; ++r) {
-            sums[r] += load(tables + (k * registers + r) * code_values * lanes + place);
+            const T *table = tables + (k * registers + r) * code_values * lanes;
+            sums[r] += load(reinterpret_cast<const T *>(reinterpret_cast<const char *>(table) + place));
         }
     }
 }
@@ -151,8 +152,8 @@ struct Word<double> {
     typedef std::uint64_t type;
 };
 
-// The factors of CSR rows.  Their signs come in blocks of as many factors as 64 bytes have bits, every chunk in blocks of
-// its own: factor i of a block has bit i / words, counted from the highest, of word i % words.
+// The factors of CSR rows.  Their signs come in blocks of as many factors as 64 bytes have bits, every chunk in blocks
+// of its own: factor i of a block has bit i / words, counted from the highest, of word i % words.
 template <class T>
 struct SparseFactors {
     using Bits = typename Word<T>::type;
@@ -220,8 +221,8 @@ struct SparseFactors {
     }
 };
 
-// Feature i is weights[i] times the product of the next degrees[i] factors, a complex number of two parts and two columns
-// where parts is 2.  Features come in chunks that begin at `borders`; the factors of one have room in `sums`.
+// Feature i is weights[i] times the product of the next degrees[i] factors, a complex number of two parts and two
+// columns where parts is 2.  Features come in chunks that begin at `borders`; the factors of one have room in `sums`.
 template <class T>
 struct Products {
     const std::int32_t *degrees;
