@@ -41,17 +41,29 @@ inline Vector<T> broadcast(T x) {
     return x - Vector<T>{};
 }
 
-// out = a_0, b_0, a_1, b_1, ... of two registers.
+template <class T>
+struct Interleaved {
+    Vector<T> low, high;
+};
+
+// a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
-inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+inline Interleaved<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     constexpr std::size_t lanes = sizeof...(lane);
-    store(out, __builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...));
-    store(out + lanes, __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...));
+    return {__builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...),
+            __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...)};
+}
+
+template <class T>
+inline Interleaved<T> interleave(Vector<T> a, Vector<T> b) {
+    return interleave<T>(a, b, std::make_index_sequence<Simd<T>::lanes>{});
 }
 
 template <class T>
 inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
-    store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
+    const Interleaved<T> both = interleave<T>(a, b);
+    store(out, both.low);
+    store(out + Simd<T>::lanes, both.high);
 }
 
 // c_0 + c_1 z + c_2 z^2 + ..., by Horner's rule.

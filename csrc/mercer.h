@@ -96,6 +96,36 @@ typedef struct {
                                 const double *turns, const double *halves, const int32_t *order, size_t in_time,
                                 double scale, double *out, double *scratch);
 
+    /* Features of dense rows: feature i is weights[i] times the product of the next degrees[i] of `factors` factors
+     * <signs, x>.  Where parts is 2 all these are complex, in parts, and a feature takes two columns.  Each five columns
+     * of x make a code, their signs (1 for minus) the five highest bits of a byte, the first column's highest; `codes`
+     * has those of eight fives for every factor, then of the next eight.  Chunk c has the features from borders[c] to
+     * borders[c + 1] and at most `most` factors.  `width` columns are written of rows that are `stride` apart.
+     * `scratch` has room for 64 bytes, and 128 for each of `most` factors and of the columns, rounded up to fives. */
+    size_t (*sign_products_f32)(const float *X, size_t rows, size_t columns, const uint8_t *codes,
+                                const int32_t *degrees, const float *weights, size_t parts, const int64_t *borders,
+                                size_t chunks, size_t factors, size_t most, float *out, size_t stride, size_t width,
+                                float *scratch);
+    size_t (*sign_products_f64)(const double *X, size_t rows, size_t columns, const uint8_t *codes,
+                                const int32_t *degrees, const double *weights, size_t parts, const int64_t *borders,
+                                size_t chunks, size_t factors, size_t most, double *out, size_t stride, size_t width,
+                                double *scratch);
+
+    /* The same of CSR rows.  The factors of a chunk come in blocks of 512, the last one filled up; `bits` has 64 bytes
+     * for every block and column: words as wide as a number, in which factor i of the block has bit i / words, counted
+     * from the highest, of word i % words.  `scratch` has room for 64 bytes, and 128 for every factor of the longest
+     * chunk, in whole blocks. */
+    size_t (*sparse_sign_products_f32)(const float *values, const void *indices, size_t index_bytes,
+                                       const int64_t *starts, size_t rows, size_t columns, const void *bits,
+                                       const int32_t *degrees, const float *weights, size_t parts,
+                                       const int64_t *borders, size_t chunks, float *out, size_t stride,
+                                       size_t width, float *scratch);
+    size_t (*sparse_sign_products_f64)(const double *values, const void *indices, size_t index_bytes,
+                                       const int64_t *starts, size_t rows, size_t columns, const void *bits,
+                                       const int32_t *degrees, const double *weights, size_t parts,
+                                       const int64_t *borders, size_t chunks, double *out, size_t stride,
+                                       size_t width, double *scratch);
+
     /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
      * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is. */
     void (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,

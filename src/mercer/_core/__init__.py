@@ -10,6 +10,7 @@ from ._additive import additive
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA
 from ._pairs import ColumnRows, pairs, radial
+from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 from ._tensor import spectrum, tensor_sketch
 
@@ -18,12 +19,17 @@ __all__ = [
     "ISA",
     "ColumnRows",
     "RowParts",
+    "SignProducts",
     "additive",
+    "dense_signs",
     "fastfood",
     "hadamard",
     "hadamard_sketch",
+    "in_chunks",
     "pairs",
     "radial",
+    "sign_products",
+    "sparse_signs",
     "spectrum",
     "srht",
     "structured",

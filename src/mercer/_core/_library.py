@@ -24,6 +24,8 @@ _SIGNATURES = {
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
+    "sign_products": "pnnpppnpnnnpnnp>n",
+    "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp",
 }
 # Those after them, which are there for double alone.

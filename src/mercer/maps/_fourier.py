@@ -115,6 +115,40 @@ def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "pa
 
 
 Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
+"""Writes the features of rows, and returns their longest phases."""
+
+
+def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
+    """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
+    frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
+
+    def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+        return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, scale, out)
+
+    return write
+
+
+def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: Any) -> Native:
+    """The compiled path of Fourier features; rows with long phases are mapped in float64, or by the ``reference``.
+
+    ``waves`` gives what writes the features of rows in a type.
+    """
+    write = waves(dtype)
+
+    def mapped(X: Any, out: NDArray[Any]) -> None:
+        rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
+        longest = write(rows, out)
+        long = np.flatnonzero(~(longest <= LONG_PHASES[np.dtype(dtype).name]))
+        if len(long) == 0:
+            return
+        if dtype == np.float32:  # these rows need the digits of float64
+            precise = np.empty((len(long), out.shape[1]))
+            native_waves(kernel, waves, reference, np.float64)(double(X[long]), precise)
+            out[long] = precise
+        else:
+            out[long] = reference(X[long])
+
+    return mapped
 
 
 class FourierMap(FeatureMap):
@@ -157,30 +191,12 @@ class FourierMap(FeatureMap):
 
     def _waves(self, params: Any, dtype: Any) -> Waves:
         """What writes the features of rows in this type, and returns their longest phases."""
-        frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, self._scale, out)
-
-        return write
+        return matrix_waves(params, self._scale, dtype)
 
     def _native(self, params: Any, dtype: Any) -> Native:
-        write = self._waves(params, dtype)
-
-        def mapped(X: Any, out: NDArray[Any]) -> None:
-            rows = X if self.kernel_.chart is None else self.kernel_.coordinates(double(X)).astype(dtype)
-            longest = write(rows, out)
-            long = np.flatnonzero(~(longest <= LONG_PHASES[np.dtype(dtype).name]))
-            if len(long) == 0:
-                return
-            if dtype == np.float32:  # these rows need the digits of float64
-                precise = np.empty((len(long), out.shape[1]))
-                self._native(params, np.float64)(double(X[long]), precise)
-                out[long] = precise
-            else:
-                out[long] = self._apply(params, X[long])
-
-        return mapped
+        return native_waves(
+            self.kernel_, lambda type_: self._waves(params, type_), lambda X: self._apply(params, X), dtype
+        )
 
     def _apply(self, params: Any, X: Array) -> Array:
         phases = self._phases(params, self.kernel_.coordinates(double(X)))

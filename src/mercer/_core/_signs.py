@@ -1,0 +1,164 @@
+"""Products of random sign projections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._library import checked, first_of, kernel, two_dimensional
+from ._sketch import RowParts, csr_addresses
+
+CHUNK = 2048
+"""Factors that are summed before they are multiplied: 128 bytes each, a quarter of a megabyte in all."""
+BLOCK = 512
+"""Factors whose signs of one column lie together for CSR rows."""
+CODE_COLUMNS, BLOCK_CODES = 5, 8
+PACKED_ELEMENTS = 1 << 18
+"""Signs that are packed at once."""
+
+Negative = Callable[[int, int], NDArray[Any]]
+"""Where the signs of the factors from one number to another are negative, a factor a row."""
+
+
+class SignProducts(NamedTuple):
+    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>.
+
+    With two columns of weights all these are complex numbers, in parts. Chunk c begins with feature ``borders[c]`` and
+    with factor ``starts[c]``.
+    """
+
+    degrees: NDArray[np.int32]
+    weights: NDArray[Any]
+    columns: int
+    borders: NDArray[np.int64]
+    starts: tuple[int, ...]
+
+    @property
+    def longest(self) -> int:
+        """The most factors of a chunk."""
+        return max((stop - start for start, stop in pairwise(self.starts)), default=0)
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """The factors whose signs lie together for CSR rows, from one number to another."""
+        chunks = pairwise(self.starts)
+        return [(at, min(at + BLOCK, stop)) for start, stop in chunks for at in range(start, stop, BLOCK)]
+
+
+def in_chunks(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -> SignProducts:
+    """Features of rows with so many columns, cut into chunks of at most ``CHUNK`` factors, or of one feature."""
+    if degrees.min(initial=0) < 0 or weights.shape not in [(len(degrees), parts) for parts in (1, 2)]:
+        raise ValueError(f"{degrees.shape} degrees of no less than 0 need 1 or 2 weights each, got {weights.shape}")
+    factors = weights.shape[1] * np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
+    borders = [0]
+    while borders[-1] < len(degrees):
+        last = int(np.searchsorted(factors, factors[borders[-1]] + CHUNK, side="right")) - 1
+        borders.append(max(borders[-1] + 1, last))
+    return SignProducts(degrees, weights, columns, np.array(borders), tuple(factors[borders].tolist()))
+
+
+def dense_signs(products: SignProducts, negative: Negative) -> NDArray[np.uint8]:
+    """Pack signs for dense rows: codes (block, factor, code), each the signs of five columns in its highest bits."""
+    factors, columns = products.starts[-1], products.columns
+    blocks = -(-columns // (CODE_COLUMNS * BLOCK_CODES))
+    codes, step = np.empty((blocks, factors), dtype=">u8"), max(2, PACKED_ELEMENTS // columns // 2 * 2)
+    for start in range(0, factors, step):
+        bits = _widened(negative(start, min(start + step, factors)), -(-columns // 8) * 8)
+        fives = _widened(np.packbits(bits).reshape(len(bits), -1), 5 * blocks).reshape(len(bits), blocks, 5)
+        octets = np.zeros((blocks, len(bits), 8), dtype=np.uint8)
+        for place in range(5):  # faster than all at once, which would copy five bytes at a time
+            octets[:, :, 3 + place] = fives[:, :, place].T
+        codes[:, start : start + step] = _spread(octets.view(">u8")[:, :, 0].astype(np.uint64))
+    return codes.view(np.uint8).reshape(blocks, factors, BLOCK_CODES)
+
+
+def _widened(rows: NDArray[Any], width: int) -> NDArray[Any]:
+    """Rows with zeros up to this width, without NumPy's slow ways to the same."""
+    if rows.shape[1] == width:
+        return rows
+    wide = np.zeros((len(rows), width), dtype=rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide
+
+
+def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The eight fives of 40 bits, each moved to the high end of a byte of its own: by halves, quarters, eighths."""
+    for moved, bits in ((0xFFFFF00000, 12), (0xFFC00000FFC00, 6), (0x3E003E003E003E0, 3)):
+        words += (words & np.uint64(moved)) * np.uint64((1 << bits) - 1)
+    return words << np.uint64(3)
+
+
+def sparse_signs(products: SignProducts, negative: Negative) -> NDArray[Any]:
+    """Pack signs for CSR rows: words (block, column, word), factor i of a block in bit i // words of word i % words."""
+    itemsize, columns, blocks = products.weights.itemsize, products.columns, products.blocks
+    words, word = 64 // itemsize, np.dtype(f"u{itemsize}")
+    packed = np.empty((len(blocks), columns, words), dtype=word)
+    for place, (start, stop) in enumerate(blocks):
+        bits = np.pad(negative(start, stop), ((0, BLOCK - stop + start), (0, 0))).view(np.uint8)
+        octets, turned = np.zeros((itemsize, words, columns), dtype=np.uint8), np.zeros((words, columns), dtype=word)
+        for bit in range(8):
+            octets += octets  # NumPy's additions are faster than its shifts
+            octets += bits.reshape(itemsize, 8, words, columns)[:, bit]
+        for octet in octets:
+            turned <<= 8
+            turned |= octet
+        packed[place] = turned.T
+    return packed
+
+
+def sign_products(
+    rows: RowParts, signs: NDArray[Any], products: SignProducts, out: NDArray[Any], first: int = 0
+) -> int | None:
+    """Write products of factors <signs, x>.
+
+    Parameters
+    ----------
+    rows : the parts of a dense or CSR matrix of float32 or float64
+    signs : what :func:`dense_signs`, or for CSR :func:`sparse_signs`, has made of them
+    products : the features, weights in the type of the rows
+    out : ndarray of shape (n_rows, width), written to from column ``first`` on
+        There are as many columns left as features; complex ones have two, of which the last may be missing.
+
+    Returns
+    -------
+    The first row of which a feature overflowed, None where none did.
+    """
+    dtype, (n_rows, stride), columns = rows.values.dtype, two_dimensional("out", out), products.columns
+    (count, parts), width = products.weights.shape, stride - first
+    if first < 0 or not parts * count - (parts - 1) <= width <= parts * count:
+        raise ValueError(f"{count} features of {parts} columns each do not fill {width}")
+    features = _feature_arguments(products, dtype)
+    target = checked("out", out, dtype, (n_rows, stride), True) + first * dtype.itemsize, stride, width
+    if rows.indices is None:
+        shape = -(-columns // (CODE_COLUMNS * BLOCK_CODES)), products.starts[-1], BLOCK_CODES
+        codes, scratch = checked("signs", signs, np.uint8, shape), _lines(products.longest + columns + CODE_COLUMNS)
+        X = checked("X", rows.values, dtype, (n_rows, columns))
+        sizes = products.starts[-1], products.longest
+        finite = kernel("sign_products", dtype)(
+            X, n_rows, columns, codes, *features, *sizes, *target, scratch.ctypes.data
+        )
+    else:
+        shape = len(products.blocks), columns, 64 // dtype.itemsize
+        bits, scratch = checked("signs", signs, f"u{dtype.itemsize}", shape), _lines(products.longest + BLOCK)
+        addresses = csr_addresses(rows, n_rows, columns)
+        finite = kernel("sparse_sign_products", dtype)(
+            *addresses, n_rows, columns, bits, *features, *target, scratch.ctypes.data
+        )
+    return first_of(finite, n_rows)
+
+
+def _feature_arguments(products: SignProducts, dtype: Any) -> tuple[int, int, int, int, int]:
+    """What both kernels take of the features."""
+    (count, parts), chunks = products.weights.shape, len(products.starts) - 1
+    degrees = checked("degrees", products.degrees, np.int32, (count,))
+    weights = checked("weights", products.weights, dtype, (count, parts))
+    return degrees, weights, parts, checked("borders", products.borders, np.int64, (chunks + 1,)), chunks
+
+
+def _lines(count: int) -> NDArray[np.uint8]:
+    """Room for so many columns of a group of rows, wherever the first cache line begins."""
+    return np.empty(64 + 128 * count, dtype=np.uint8)
