@@ -98,14 +98,16 @@ def sparse_signs(products: SignProducts, negative: Negative) -> NDArray[Any]:
     words, word = 64 // itemsize, np.dtype(f"u{itemsize}")
     packed = np.empty((len(blocks), columns, words), dtype=word)
     for place, (start, stop) in enumerate(blocks):
-        bits = np.pad(negative(start, stop), ((0, BLOCK - stop + start), (0, 0))).view(np.uint8)
-        octets, turned = np.zeros((itemsize, words, columns), dtype=np.uint8), np.zeros((words, columns), dtype=word)
-        for bit in range(8):
-            octets += octets  # NumPy's additions are faster than its shifts
-            octets += bits.reshape(itemsize, 8, words, columns)[:, bit]
-        for octet in octets:
+        turned = np.zeros((words, columns), dtype=word)
+        for first in range(start, start + BLOCK, 8 * words):  # a byte of every word, the highest first
+            bits, octets = np.zeros((8 * words, columns), dtype=bool), np.zeros((words, columns), dtype=np.uint8)
+            if first < stop:
+                bits[: stop - first] = negative(first, min(first + 8 * words, stop))
+            for bit in bits.reshape(8, words, columns):
+                octets += octets  # NumPy's additions are faster than its shifts
+                octets += bit
             turned <<= 8
-            turned |= octet
+            turned |= octets
         packed[place] = turned.T
     return packed
 

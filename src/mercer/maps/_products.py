@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,12 +156,16 @@ def native_random_products(params: RandomProducts, scale: float, dtype: Any) -> 
 def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
     """What writes such products; their signs are packed when the first rows come."""
 
+    lock = Lock()  # else all threads would pack at once
+
     @cache
     def packed(sparse: bool) -> NDArray[Any]:
         return (_core.sparse_signs if sparse else _core.dense_signs)(products, negative)
 
     def write(X: Any, out: NDArray[Any], first: int = 0) -> int | None:
-        return _core.sign_products(row_parts(X), packed(is_sparse(X)), products, out, first)
+        with lock:
+            signs = packed(is_sparse(X))
+        return _core.sign_products(row_parts(X), signs, products, out, first)
 
     return write
 
