@@ -1,0 +1,77 @@
+"""What several threads gain on many rows, and where the rest goes: ``python benchmarks/speed.py --scaling``."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from contestants import FOURIER, POLYNOMIAL, sample_rows
+from machine import seconds_of
+from threadpoolctl import threadpool_limits
+
+import mercer
+from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
+
+ROWS, COLUMNS, WIDTH, DEGREE = 50_000, 784, 4096, 3
+
+HEADER = f"""\
+n = {ROWS}, d = {COLUMNS} dense, D = {WIDTH}, p = {DEGREE}, float32; seconds are medians, one and more threads in turn.
+gain: time on one thread over that on more. used: the same with an output that was written before, so that no page is
+new. tiles: the same without the check of X. checks: seconds of that check, on one thread and on more; fresh: seconds
+that new pages add, likewise."""
+
+
+def makers() -> dict[str, Callable[[], Any]]:
+    kernels: list[tuple[dict[str, Any], Any]] = [(FOURIER, Gaussian(1.0)), (POLYNOMIAL, Polynomial(DEGREE))]
+    maps: dict[str, Callable[[], Any]] = {
+        name: partial(make, kernel, n_components=WIDTH, random_state=0)
+        for family, kernel in kernels
+        for name, make in family.items()
+    }
+    maps["AdditiveMap"] = partial(mercer.AdditiveMap, AdditiveChi2(), n_components=5 * COLUMNS)
+    maps["Nystrom"] = partial(mercer.Nystrom, Gaussian(1.0), n_components=WIDTH, random_state=0)
+    return maps
+
+
+def scaling(wanted: list[str], threads: list[int], repeats: int) -> None:
+    """Print the table."""
+    X, most = sample_rows(ROWS, COLUMNS, np.float32), threads[-1]
+    print(HEADER)
+    print(f"\n{'map':26}{'1':>7}{most:>8}{'gain':>8}{'used':>8}{'tiles':>8}{'checks':>16}{'fresh':>16}", flush=True)
+    for name, make in makers().items():
+        if not any(part in name for part in wanted):
+            continue
+        whole, used, checks = measured(make().fit(X[:WIDTH]), X, (1, most), repeats)
+        gains = [
+            whole[1] / whole[most],
+            used[1] / used[most],
+            (used[1] - checks[1]) / (used[most] - checks[most]),
+        ]
+        pairs = [checks[1], checks[most], whole[1] - used[1], whole[most] - used[most]]
+        print(
+            f"{name:26}{whole[1]:7.2f}{whole[most]:8.2f}"
+            + "".join(f"{gain:8.2f}" for gain in gains)
+            + "".join(f"{seconds:8.3f}" for seconds in pairs),
+            flush=True,
+        )
+
+
+def measured(sketch: Any, X: Any, counts: tuple[int, ...], repeats: int) -> tuple[dict[int, float], ...]:
+    """Seconds by number of threads of transform, of transform into used memory, and of the check of X."""
+    out = np.ones((X.shape[0], sketch.n_components_), dtype=X.dtype)
+    works = (
+        lambda: sketch.transform(X),
+        lambda: sketch.transform(X, out=out),
+        lambda: sketch._validated(X, reset=False),
+    )
+    times: list[dict[int, list[float]]] = [{count: [] for count in counts} for _ in works]
+    for _ in range(repeats):
+        for count in counts:
+            sketch.set_params(n_jobs=count)
+            with threadpool_limits(count):
+                for work, found in zip(works, times, strict=True):
+                    found[count].append(seconds_of(work))
+    return tuple({count: statistics.median(found[count]) for count in counts} for found in times)
