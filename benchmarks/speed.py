@@ -25,20 +25,20 @@ from peers import ABSENT
 from scaling import scaling
 from threadpoolctl import threadpool_limits
 
-QUICK = {"sizes": [123, 784], "widths": [1024, 4096], "degrees": [3], "dtypes": ["float32"], "repeats": 5}
-SLOW = 0.5
-"""Seconds of a call from which on three repeats have to do."""
+QUICK = {"sizes": [123, 784], "widths": [2048], "degrees": [3], "dtypes": ["float32"]}
+PATIENCE = 1.5
+"""Seconds that the repeats of a call may take together."""
 SPIN = 0.05
 """Seconds after which BLAS threads that a peer has woken no longer wait busily, and leave the cores to the next."""
 CHANGE = 0.15
 
 HEADER = """\
-us a row: microseconds of transform on one thread, median of {repeats} repeats, every map and peer in turn. The output
-is fresh: an array that the call allocates itself. x peer: the peer's time over ours, on one thread and on {most}.
-{most}/1: our time on one thread over that on {most}. limit: the least time over ours. The least is that of the FLOPs of
-the mathematics at the rate of a matrix product, or that of the bytes, written to fresh memory and read, whichever is
-longer; both rates are measured between the calls. peak: most memory that NumPy holds during transform, output and all,
-over the output."""
+us a row: microseconds of transform on one thread, median of {repeats} repeats (fewer where a call is slow), every map
+and peer in turn, each after one call that does not count. The output is fresh: an array that the call allocates itself.
+x peer: the peer's time over ours, on one thread and on {most}. {most}/1: our time on one thread over that on {most}.
+limit: the least time over ours. The least is that of the FLOPs of the mathematics at the rate of a matrix product, or
+that of the bytes, written to fresh memory and read, whichever is longer; both rates are measured between the calls.
+peak: most memory that NumPy holds during transform, output and all, over the output."""
 COLUMNS = f"{'map':26}{'d':>5} {'type':8}{'p':>2}{'D':>6}{'us a row':>10}  {'peer':23}"
 
 
@@ -56,10 +56,31 @@ class Clock:
     def __init__(self, name: str, model: Any, X: Any, ours: bool):
         self.name, self.model, self.X, self.ours = name, model, X, ours
         self.times: dict[int, list[float]] = {}
+        start = time.perf_counter()
+        self.peak, self.output = self._memory()
+        self.is_slow = time.perf_counter() - start > PATIENCE
+
+    def _memory(self) -> tuple[int, int]:
+        """Peak of memory during transform and that of the output, in bytes.
+
+        It is NumPy that tells; the compiled core allocates nothing.
+        """
+        if self.ours:
+            self.model.set_params(n_jobs=1)
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
+        Z = self.model.transform(self.X)
+        peak = tracemalloc.get_traced_memory()[1] - before
+        tracemalloc.stop()
+        return peak, memory_of(Z)
 
     def run(self, threads: int) -> float:
         if self.ours:
             self.model.set_params(n_jobs=threads)
+        # A virtual machine may hand memory that lies idle back to its host and then wait for it, longer than a call
+        # takes. What the same call has just used is at hand.
+        if not self.is_slow:
+            self.model.transform(self.X)
         seconds = seconds_of(lambda: self.model.transform(self.X))
         self.times.setdefault(threads, []).append(seconds)
         if not self.ours and threads > 1:
@@ -70,16 +91,6 @@ class Clock:
         """Microseconds a row by number of threads, the median of the repeats or the least."""
         return {count: 1e6 * of(times) / self.X.shape[0] for count, times in self.times.items()}
 
-    def peak(self) -> float:
-        """Peak of memory over that of the output; it is NumPy that tells, the compiled core allocates nothing."""
-        self.model.set_params(n_jobs=1)
-        tracemalloc.start()
-        before = tracemalloc.get_traced_memory()[0]
-        Z = self.model.transform(self.X)
-        peak = tracemalloc.get_traced_memory()[1] - before
-        tracemalloc.stop()
-        return peak / memory_of(Z)
-
 
 def fitted(contest: Contest, wanted: list[str], X: Any) -> list[Clock]:
     """Those of ours that are wanted and, where there is one at least, all peers that work."""
@@ -88,30 +99,24 @@ def fitted(contest: Contest, wanted: list[str], X: Any) -> list[Clock]:
     for name, make in contest.peers.items() if chosen else ():
         rows = as_peer_takes(name, X)
         try:
-            peer = make().fit(rows)
-            peer.transform(rows[:2])
+            clocks.append(Clock(name, make().fit(rows), rows, False))
         except Exception as error:  # an older package may fail in any way on the NumPy and scikit-learn of today
             print(f"{name} left out at {contest}: {error}", file=sys.stderr)
-        else:
-            clocks.append(Clock(name, peer, rows, False))
     return clocks
 
 
 def timed(clocks: list[Clock], threads: list[int], repeats: int, probe: Probe) -> None:
     """Everybody in turn, on every number of threads: what slows the machine for a while then slows all of them."""
     first: dict[str, float] = {}
-    for turn in range(repeats + 1):
+    for turn in range(repeats):
         for count in threads:
             with threadpool_limits(count):
                 for clock in clocks:
-                    if turn <= 3 or first[clock.name] < SLOW:
+                    if turn == 0 or (turn + 1) * first[clock.name] < PATIENCE:
                         seconds = clock.run(count)
                         first.setdefault(clock.name, seconds)
         with threadpool_limits(1):
             probe.measure()
-        if turn == 0:  # what is loaded and allocated once
-            for clock in clocks:
-                clock.times.clear()
 
 
 def cells(contest: Contest, clocks: list[Clock], rates: Rates) -> list[dict[str, Any]]:
@@ -120,9 +125,8 @@ def cells(contest: Contest, clocks: list[Clock], rates: Rates) -> list[dict[str,
     for clock in (clock for clock in clocks if clock.ours):
         X, n = clock.X, clock.X.shape[0]
         stored = X.nnz / n if sp.issparse(X) else X.shape[1]
-        output = memory_of(clock.model.transform(X))
         flops = n * least_flops(clock.name, clock.model, stored, contest.d, contest.degree)
-        least, bound = rates.least_seconds(flops, output, memory_of(X))
+        least, bound = rates.least_seconds(flops, clock.output, memory_of(X))
         found.append(
             {
                 "map": clock.name,
@@ -137,7 +141,7 @@ def cells(contest: Contest, clocks: list[Clock], rates: Rates) -> list[dict[str,
                 "best_peers": {peer.name: peer.us(min) for peer in peers},
                 "least_us": 1e6 * least / n,
                 "bound": bound,
-                "peak": clock.peak(),
+                "peak": clock.peak / clock.output,
                 "rates": rates._asdict(),
             }
         )
@@ -216,7 +220,7 @@ def main() -> None:
     parser.add_argument("--degrees", nargs="+", type=int, default=[2, 3, 4])
     parser.add_argument("--dtypes", nargs="+", default=["float32", "float64"], choices=("float32", "float64"))
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="few sizes, in less than two minutes")
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
     parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare two such files and time nothing")
