@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import platform
 import subprocess
 import sys
@@ -40,18 +39,6 @@ def seconds_of(work: Callable[[], Any]) -> float:
     seconds = time.perf_counter() - start
     del result  # what was allocated is given back outside of the time
     return seconds
-
-
-def touch(size: int) -> None:
-    """Write to so many bytes of new memory and give them back.
-
-    A virtual machine may hand memory that lies idle back to its host and then wait for it, at random, for longer than a
-    call takes; what has just been written to is at hand.
-    """
-    with mmap.mmap(-1, max(size, mmap.PAGESIZE)) as memory:
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-        np.frombuffer(memory, dtype=np.uint8).fill(1)
 
 
 class Probe:
