@@ -134,10 +134,16 @@ def check_output(out: Any, X: Array, width: int) -> None:
         raise TypeError(f"out must be a NumPy array, found {type(out).__name__}")
     elif not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
         raise ValueError("out must be C-contiguous and writeable")
-    elif not sp.issparse(X) and np.may_share_memory(out, X):
+    if _overlap(out, X.data if sp.issparse(X) else X):
         raise ValueError("out must not overlap X")
     if tuple(out.shape) != shape or out.dtype != dtype:
         raise ValueError(f"out must have shape {shape} and dtype {dtype}, found {tuple(out.shape)} and {out.dtype}")
+
+
+def _overlap(left: Array, right: Array) -> bool:
+    if is_torch_array(left):
+        return bool(left.untyped_storage().data_ptr() == right.untyped_storage().data_ptr())
+    return bool(namespace(left).may_share_memory(left, right))
 
 
 def first_overflow(Z: Array) -> int | None:

@@ -126,22 +126,53 @@ single_threaded_blas = _SingleThreadedBlas()
 
 
 def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int | None) -> None:
-    """Call ``work`` on every tile; the first error stops the rest and is raised."""
-    slices = list(tiles(n_rows, rows))
-    threads = min(n_threads(n_jobs), len(slices))
+    """Call ``work`` on every tile; the error of the first tile that has one is raised, and later ones are left out."""
+    waiting = deque(tiles(n_rows, rows))
+    threads = min(n_threads(n_jobs), len(waiting))
     with single_threaded_blas():
-        if threads <= 1:
-            for tile in slices:
+        if threads > 1:
+            _share(work, waiting, threads)
+        else:
+            for tile in waiting:
                 work(tile)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            futures = [pool.submit(work, tile) for tile in slices]
+
+
+def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> None:
+    """Let this thread and others take tiles, in order, until none is left.
+
+    Cores are not equally fast at all times, so nobody is given a share beforehand; and this thread would only get in
+    the way of the others were it to wait for one tile after the other.
+    """
+    failures: dict[int, BaseException] = {}
+
+    def take() -> None:
+        while True:
             try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+                tile = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                work(tile)
+            except BaseException as error:
+                waiting.clear()  # what came before has been taken and will be finished
+                failures[tile.start] = error
+
+    others: list[threading.Thread] = []
+    try:
+        for _ in range(threads - 1):
+            other = threading.Thread(target=take)
+            other.start()
+            others.append(other)
+        take()
+    finally:  # after an interrupt too nobody must go on writing
+        waiting.clear()
+        for other in others:
+            other.join()
+    if failures:
+        try:
+            raise failures[min(failures)]
+        finally:
+            failures.clear()  # the errors hold their frames, and those hold the errors
 
 
 def sum_in_order(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,6 +41,7 @@ from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
 from ._blackbox import as_objects
+from ._row_check import Check, row_check
 
 
 def without_weight(kernel: Kernel) -> tuple[float, Any]:
@@ -263,7 +266,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         ----------
         X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features)
         out : array of shape (n_rows, n_components_) and the dtype of the features, or None
-            Written to and returned. Memory that was used before is faster to write than fresh memory.
+            Written to and returned. Memory that was used before is faster to write than fresh memory. After an error
+            its content is lost.
 
         Returns
         -------
@@ -271,30 +275,46 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             Dense, but for maps that say so.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        self.kernel_.check_rows(X)
+        given, X = X, self._validated(X, reset=False, finite=False)
+        check_rows = self.kernel_.check_rows
+        check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
         if is_sparse(X) and self._keeps_sparse:
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
+            check(X)
             return self._transform_sparse(send(self.parameters_, X), X)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         else:
             check_output(out, X, self.n_components_)
-        return self._features(self.parameters_, X, self.n_jobs, out=out)
+        return self._features(self.parameters_, X, self.n_jobs, out=out, check=check)
 
-    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0, out: Array = None) -> Array:
-        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
+    def _features(
+        self,
+        params: Any,
+        X: Array,
+        n_jobs: int | None,
+        first_row: int = 0,
+        out: Array = None,
+        check: Check | None = None,
+    ) -> Array:
+        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages.
+
+        ``check`` raises where it finds rows that are not to be mapped.
+        """
         params = send(params, X)
         rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
 
         def fill(tile: slice) -> None:
+            part = X[tile]
+            if check is not None:
+                check(part)
             if native is None:
-                Z[tile] = self._tile(params, X, tile, first_row)
+                Z[tile] = self._tile(params, part, first_row + tile.start)
             else:
-                self._refuse(native(X[tile], Z[tile]), first_row + tile.start, Z)
+                self._refuse(native(part, Z[tile]), first_row + tile.start, Z)
 
         run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
@@ -316,7 +336,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
         def fill(tile: slice) -> None:
-            part = self._tile(params, X, tile, as_is=True)
+            part = self._tile(params, X[tile], tile.start, as_is=True)
             Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
         run_tiles(fill, X.shape[0], rows, self.n_jobs)
@@ -326,10 +346,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Where the features of CSR rows will stand: those of a column are neighbours."""
         return spread(X, self.n_components_ // X.shape[1])
 
-    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
+    def _tile(self, params: Any, X: Array, first_row: int, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
-        self._refuse(first_overflow(Z), first_row + tile.start, Z)
+            Z = (self._apply_as_is if as_is else self._apply)(params, X)
+        self._refuse(first_overflow(Z), first_row, Z)
         return Z
 
     def _refuse(self, row: int | None, first_row: int, Z: Array) -> None:
@@ -366,12 +386,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         parts = self.get_params(deep=False).values() if reset else ()
         return any(part._takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
 
-    def _validated(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool, finite: bool = True) -> Any:
+        """X as the maps take it; unless ``finite``, entries of NumPy and CSR rows are still to be looked at."""
         if self._takes_objects(X, reset):
             return as_objects(X)
         if not is_foreign(X):
+            validate = partial(validate_data, self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+            if not finite:
+                with suppress(ValueError):  # then all is asked, in scikit-learn's order
+                    return validate(ensure_all_finite=False)
             with located(X):
-                return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+                return validate()
         X = check_foreign(X)
         if reset:
             self.n_features_in_ = int(X.shape[1])

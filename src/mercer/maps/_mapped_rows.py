@@ -62,7 +62,7 @@ class MappedRows:
 
     def _tiles(self, X: Any) -> Iterator[Any]:
         for tile in tiles(X.shape[0], tile_rows(self._map._scratch(X.shape[1]))):
-            yield self._map._tile(self._params, double(X[tile]), slice(0, tile.stop - tile.start), as_is=True)
+            yield self._map._tile(self._params, double(X[tile]), 0, as_is=True)
 
     def _check(self) -> None:
         """See once that the map's parameters are known and that its kernel takes the rows."""
