@@ -75,11 +75,13 @@ typedef struct {
 
     /* Features scale (Re z, Im z, ...) of z = product over s of the outputs outputs[s] of H diag(signs) x, for rows of n
      * numbers padded to `size`: signs[block][s] are n real and n imaginary parts, and features come in blocks of `size`.
-     * `scratch` has room for 2 size + 2 (width + 1) numbers. */
+     * Rows of `out` are `stride` apart.  `scratch` has room for 2 size + 2 (width + 1) numbers. */
     size_t (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
-                       const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
+                       const int32_t *outputs, size_t width, float scale, float *out, size_t stride,
+                       float *scratch);
     size_t (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
-                       const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
+                       const int32_t *outputs, size_t width, double scale, double *out, size_t stride,
+                       double *scratch);
 
     /* Features of the product of the Fourier transforms of `degree` count sketches of even width: entry j of a row of
      * factor s goes, times signs[s][j], to bucket places[s][j] (`stride` numbers from one factor to the next), and so

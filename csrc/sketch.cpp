@@ -71,7 +71,7 @@ struct Sketch {
 // Projections are some outputs of H diag(complex signs) x, x padded to `size`: signs (block, degree, part, n).
 template <class T>
 size_t srht(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size, const std::int32_t *outputs,
-          size_t width, T scale, T *out, T *scratch) {
+            size_t width, T scale, T *out, size_t stride, T *scratch) {
     const size_t count = (width + 1) / 2;
     T *turned = scratch, *real = turned + 2 * size, *imaginary = real + count;
     T *next_real = imaginary + count, *next_imaginary = next_real + count;
@@ -97,7 +97,7 @@ size_t srht(const T *X, size_t rows, size_t n, const T *signs, size_t degree, si
             }
             if (s > 0) multiply(real, imaginary, next_real, next_imaginary, count);
         }
-        const bool well = write_parts(real, imaginary, width, scale, out + row * width);
+        const bool well = write_parts(real, imaginary, width, scale, out + row * stride);
         if (!well && finite == rows) finite = row;
     }
     return finite;
@@ -117,8 +117,8 @@ namespace mercer::MERCER_ISA {
             [&](size_t r, auto entries) { return sketch.row(entries, out + r * width); });                            \
     }                                                                                                                 \
     size_t srht_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size,               \
-                         const std::int32_t *outputs, size_t width, T scale, T *out, T *scratch) {                    \
-        return srht(X, rows, n, signs, degree, size, outputs, width, scale, out, scratch);                            \
+                         const std::int32_t *outputs, size_t width, T scale, T *out, size_t stride, T *scratch) {     \
+        return srht(X, rows, n, signs, degree, size, outputs, width, scale, out, stride, scratch);                    \
     }
 
 MERCER_SKETCH(f32, float)

@@ -10,7 +10,7 @@ from scipy.linalg import hadamard as hadamard_matrix
 from mercer import _core
 from mercer._array import row_parts
 from mercer._random import Stream
-from mercer.maps.complex_sketch import apply_srht, draw_srht, srht_reference
+from mercer.maps.complex_sketch import apply_srht, draw_srht, native_srht
 
 from .test_core import DTYPES, compiled
 
@@ -91,10 +91,11 @@ def test_indices_that_lead_elsewhere_are_refused():
 def test_products_of_transforms(isa, degree, n, width, dtype):
     X = np.random.default_rng(3).normal(size=(9, n)).astype(dtype)
     params = draw_srht(Stream(0), degree, n, width)
-    found, reference = apply_srht(params, X, width), srht_reference(params, X.astype(np.float64), width)
-    assert found.dtype == dtype
-    np.testing.assert_allclose(found, reference, atol=100 * np.finfo(dtype).eps * np.abs(reference).max())
-    np.testing.assert_array_equal(apply_srht(params, sp.csr_array(X), width), found)
+    reference = 0.7 * apply_srht(params, X.astype(np.float64), width)
+    wide = np.full((9, width + 5), np.nan, dtype=dtype)
+    assert native_srht(params, dtype)(X, wide[:, 2:-3], 0.7) is None
+    np.testing.assert_allclose(wide[:, 2:-3], reference, atol=100 * np.finfo(dtype).eps * np.abs(reference).max())
+    assert np.isnan(wide[:, [0, 1, -3, -2, -1]]).all()  # beside its columns nothing is written
 
 
 @compiled
@@ -104,5 +105,7 @@ def test_outputs_that_lead_elsewhere_are_refused():
         _core.srht(X, signs, outputs + 4, 1.0, np.empty((2, 6)))
     with pytest.raises(ValueError, match="3 outputs make 6 features or one less, got 7"):
         _core.srht(X, signs, outputs, 1.0, np.empty((2, 7)))
+    with pytest.raises(ValueError, match="rows of neighbouring numbers"):
+        _core.srht(X, signs, outputs, 1.0, np.empty((2, 12))[:, ::2])
     with pytest.raises(ValueError, match="1 blocks of 4 do not make 5"):
         _core.srht(X, signs, np.zeros((2, 5), dtype=np.int32), 1.0, np.empty((2, 10)))

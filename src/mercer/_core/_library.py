@@ -22,7 +22,7 @@ _SIGNATURES = {
     "structured": "pnnpnpnpnxppp",
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
-    "srht": "pnnpnnpnxpp>n",
+    "srht": "pnnpnnpnxpnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
     "sign_products": "pnnpppnpnnnpnnp>n",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
@@ -161,3 +161,13 @@ def scratch(count: int, dtype: Any) -> Any:
     room = np.empty(count * dtype.itemsize + 64, dtype=np.uint8)
     start = -room.ctypes.data % 64
     return room[start : start + count * dtype.itemsize].view(dtype)
+
+
+def columns_address(out: Any, dtype: Any, shape: tuple[int, int]) -> tuple[int, int]:
+    """The address of some neighbouring columns of a matrix that is written to, and how far its rows are apart."""
+    if out.dtype != dtype or out.shape != shape:
+        raise ValueError(f"out must be {np.dtype(dtype).name} of shape {shape}, got {out.dtype} of shape {out.shape}")
+    apart, rest = divmod(out.strides[0], out.itemsize)
+    if out.strides[1] != out.itemsize or rest or apart < shape[1] or not (out.flags.aligned and out.flags.writeable):
+        raise ValueError(f"out must have rows of neighbouring numbers and be writeable, got strides {out.strides}")
+    return out.ctypes.data, apart

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import check_blocks, check_power_of_two, checked, first_of, kernel, two_dimensional
+from ._library import check_blocks, check_power_of_two, checked, columns_address, first_of, kernel, two_dimensional
 
 
 class RowParts(NamedTuple):
@@ -91,7 +91,7 @@ def srht(
     signs : ndarray of shape (n_blocks, degree, 2, n_features), of the same type: real and imaginary parts
     outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
     scale : what the features are multiplied by
-    out : ndarray of shape (n_rows, width), width 2 count or one less, written to
+    out : ndarray of shape (n_rows, width), width 2 count or one less, written to; columns of a wider one will do
 
     Returns
     -------
@@ -116,7 +116,7 @@ def srht(
         checked("outputs", outputs, np.int32, (degree, count)),
         width,
         scale,
-        checked("out", out, dtype, (rows, width), True),
+        *columns_address(out, dtype, (rows, width)),
         scratch.ctypes.data,
     )
     return first_of(finite, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -47,19 +48,21 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
     return Srht(np.stack(turns), np.stack([np.concatenate(row)[:features] for row in outputs]))
 
 
+WriteSrht = Callable[[NDArray[Any], NDArray[Any], float], int | None]
+
+
+def native_srht(params: Srht, dtype: Any) -> WriteSrht:
+    """What writes ``scale`` times the features of dense rows into columns of an array, by the compiled core."""
+    signs = np.stack(parts(params.turns), axis=2).astype(dtype)
+
+    def write(X: NDArray[Any], out: NDArray[Any], scale: float) -> int | None:
+        return _core.srht(X, signs, params.outputs, scale * math.sqrt(2.0 / out.shape[1]), out)
+
+    return write
+
+
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
     """The real features of this width that estimate <x, y>^degree."""
-    if _core.AVAILABLE and isinstance(dense(X), np.ndarray):
-        X = np.ascontiguousarray(dense(X))
-        signs = np.stack(parts(params.turns), axis=2).astype(X.dtype)
-        out = np.empty((X.shape[0], width), dtype=X.dtype)
-        _core.srht(X, signs, params.outputs, math.sqrt(2.0 / width), out)
-        return out
-    return srht_reference(params, X, width)
-
-
-def srht_reference(params: Srht, X: Array, width: int) -> Array:
-    """What :func:`apply_srht` computes, in any array namespace and without the compiled core."""
     xp = namespace(X)
     blocks, degree, n_features = params.turns.shape
     size = padded_width(n_features)
@@ -156,10 +159,12 @@ class ComplexSketch(PolynomialMap):
         assert z is not None
         return to_real(z, self.n_components_)
 
-    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native | None:
+    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native:
+        form = self._form
         if isinstance(params, Srht):
-            return None
-        form, (features, degree, columns) = self._form, params.turns.shape
+            srht, scale = native_srht(params, dtype), math.sqrt(form.weight)
+            return lambda X, out: srht(np.ascontiguousarray(dense(form.lift(X))), out, scale)
+        features, degree, columns = params.turns.shape
         # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
         rotation = math.sqrt(2.0 * form.weight / self.n_components_) * cmath.rect(
             0.5 ** (degree / 2), -math.pi / 4 * degree

@@ -10,15 +10,24 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, namespace, ones
+from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._allotment import Allotment, Term, allot, rounded
-from ._base import FeatureMap, other_maps
+from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
-from .complex_sketch import Srht, apply_srht, draw_srht, padded_width, srht_correction, srht_pairs, srht_variance
+from .complex_sketch import (
+    Srht,
+    apply_srht,
+    draw_srht,
+    native_srht,
+    padded_width,
+    srht_correction,
+    srht_pairs,
+    srht_variance,
+)
 
 Matrix = NDArray[np.float64]
 
@@ -166,6 +175,32 @@ class TaylorSketch(FeatureMap):
             scaled.append(feature if scale is None else feature * scale[:, None])
         used = sum(feature.shape[1] for feature in scaled)
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components_ - used)], axis=1)
+
+    def _native(self, params: TaylorParameters, dtype: Any) -> Native:
+        split, exact, widths = self._split, params.exact.tolist(), params.widths.tolist()
+        sketches = [native_srht(sketch, dtype) for sketch in params.sketches]
+        degrees = [*exact, *params.degrees.tolist()]
+        roots = np.sqrt(split.series(max(degrees) + 1)).tolist()
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            residual = np.ascontiguousarray(dense(split.residual(X, params.vector)))
+            scalar, place = split.scalar(X, params.vector), 0
+            for number, degree in enumerate(degrees):
+                sketched = number - len(exact)
+                width = widths[sketched] if sketched >= 0 else residual.shape[1] if degree else 1
+                part = out[:, place : place + width]
+                if sketched >= 0:
+                    sketches[sketched](residual, part, roots[degree])
+                else:
+                    part[...] = roots[degree] * (residual if degree else 1.0)
+                scale = split.scale(scalar, degree)
+                if scale is not None:
+                    part *= scale[:, None]
+                place += width
+            out[:, place:] = 0.0
+            return first_overflow(out)
+
+        return write
 
     def _mean(self, params: Any, X: Any, Y: Any) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees_) + 1)
