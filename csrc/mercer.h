@@ -74,8 +74,8 @@ typedef struct {
                                   double *scratch);
 
     /* Features scale (Re z, Im z, ...) of z = product over s of the outputs outputs[s] of H diag(signs) x, for rows of n
-     * numbers padded to `size`: signs[block][s] are n real and n imaginary parts, and features come in blocks of `size`.
-     * Rows of `out` are `stride` apart.  `scratch` has room for 2 size + 2 (width + 1) numbers. */
+     * numbers padded to `size`: signs[block][s] are n pairs (re + im) / 2, (re - im) / 2, and features come in blocks of
+     * `size`.  Rows of `out` are `stride` apart.  `scratch` has room for 2 size + 2 width + 66 numbers. */
     size_t (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
                        const int32_t *outputs, size_t width, float scale, float *out, size_t stride,
                        float *scratch);

@@ -100,7 +100,7 @@ def test_products_of_transforms(isa, degree, n, width, dtype):
 
 @compiled
 def test_outputs_that_lead_elsewhere_are_refused():
-    X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 2, 4)), np.zeros((2, 3), dtype=np.int32)
+    X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 4, 2)), np.zeros((2, 3), dtype=np.int32)
     with pytest.raises(ValueError, match="outputs must be from 0 to 3"):
         _core.srht(X, signs, outputs + 4, 1.0, np.empty((2, 6)))
     with pytest.raises(ValueError, match="3 outputs make 6 features or one less, got 7"):

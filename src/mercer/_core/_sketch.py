@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import check_blocks, check_power_of_two, checked, columns_address, first_of, kernel, two_dimensional
+from ._library import (
+    check_blocks,
+    check_power_of_two,
+    checked,
+    columns_address,
+    first_of,
+    kernel,
+    scratch,
+    two_dimensional,
+)
 
 
 class RowParts(NamedTuple):
@@ -62,7 +71,7 @@ def hadamard_sketch(
         addresses = checked("X", rows.values, dtype, (n_rows, columns - 1)), 0, 0, 0
     else:
         addresses = csr_addresses(rows, n_rows, columns - 1)
-    scratch = np.empty(4 * size, dtype=dtype)
+    room = scratch(4 * size, dtype)
     finite = kernel("hadamard_sketch", dtype)(
         *addresses,
         n_rows,
@@ -75,7 +84,7 @@ def hadamard_sketch(
         scale,
         width,
         checked("out", out, dtype, (n_rows, width), True),
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return first_of(finite, n_rows)
 
@@ -88,7 +97,8 @@ def srht(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs : ndarray of shape (n_blocks, degree, 2, n_features), of the same type: real and imaginary parts
+    signs : ndarray of shape (n_blocks, degree, n_features, 2), of the same type
+        Half the sum and half the difference of their real and imaginary parts.
     outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
     scale : what the features are multiplied by
     out : ndarray of shape (n_rows, width), width 2 count or one less, written to; columns of a wider one will do
@@ -105,19 +115,19 @@ def srht(
         raise ValueError(f"{count} outputs make {2 * count} features or one less, got {width}")
     if outputs.min() < 0 or outputs.max() >= size:
         raise ValueError(f"outputs must be from 0 to {size - 1}")
-    scratch = np.empty(2 * size + 4 * count, dtype=dtype)
+    room = scratch(2 * size + 2 * width + 66, dtype)
     finite = kernel("srht", dtype)(
         checked("X", X, dtype),
         rows,
         n,
-        checked("signs", signs, dtype, (blocks, degree, 2, n)),
+        checked("signs", signs, dtype, (blocks, degree, n, 2)),
         degree,
         size,
         checked("outputs", outputs, np.int32, (degree, count)),
         width,
         scale,
         *columns_address(out, dtype, (rows, width)),
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return first_of(finite, rows)
 

@@ -53,7 +53,8 @@ WriteSrht = Callable[[NDArray[Any], NDArray[Any], float], int | None]
 
 def native_srht(params: Srht, dtype: Any) -> WriteSrht:
     """What writes ``scale`` times the features of dense rows into columns of an array, by the compiled core."""
-    signs = np.stack(parts(params.turns), axis=2).astype(dtype)
+    real, imaginary = (part.astype(dtype) for part in parts(params.turns))
+    signs = np.stack([real + imaginary, real - imaginary], axis=3) / 2
 
     def write(X: NDArray[Any], out: NDArray[Any], scale: float) -> int | None:
         return _core.srht(X, signs, params.outputs, scale * math.sqrt(2.0 / out.shape[1]), out)
