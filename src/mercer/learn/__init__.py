@@ -1,0 +1,6 @@
+"""Kernel machines: linear models on features, trained in one or a few passes over blocks of rows."""
+
+from ._machine import Progress
+from .regressor import KernelRegressor
+
+__all__ = ["KernelRegressor", "Progress"]
