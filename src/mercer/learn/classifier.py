@@ -205,11 +205,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         n_classes = len(labels.classes)
         loss = loss_named(self.loss, n_classes)(labels.codes, n_classes, float(self.C) * labels.weight)
         solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
-        self.convergence_ = solution.report
-        if not solution.report.converged:
+        self.convergence_ = report = solution.report
+        if not report.converged:
             warnings.warn(
-                f"after {solution.report.n_iter} steps the objective may be {solution.report.gap:.1g} of itself above the "
-                "least one: raise max_iter or tol, or lower C",
+                f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
+                "raise max_iter or tol, or lower C",
                 ConvergenceWarning,
                 stacklevel=3,
             )
