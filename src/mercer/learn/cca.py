@@ -45,7 +45,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     kernel, n_components, map : what the features of X are; see :class:`KernelMachine`
     kernel_y, n_components_y, map_y : the same for Y
     n_directions : how many pairs of directions to give out
-    alpha : rho over the largest eigenvalue of a view's moments: without it any two views of few rows correlate perfectly
+    alpha : rho over the largest eigenvalue of a view's moments
+        Without it any two views of few rows correlate perfectly.
     scale, missing, unknown, random_state, n_jobs, callback : for both views; see :class:`KernelMachine`
 
     Attributes
