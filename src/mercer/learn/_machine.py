@@ -111,6 +111,7 @@ class KernelMachine(KernelParameters):
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
+            validate_data(self, next(X.blocks()).X, skip_check_array=True, reset=reset)
             return X
         X = self._checked(X, reset)
         weight = None
@@ -136,9 +137,6 @@ class KernelMachine(KernelParameters):
         rows = PreparedRows(table, self.preparation_, self._rng)
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
-        if isinstance(table, ArrayTable):
-            return rows
-        self.n_features_in_ = int(next(table.blocks()).X.shape[1])
         return rows
 
     def _chosen_map(self, n_rows: int | None) -> FeatureMap:
