@@ -63,7 +63,10 @@ def total_variance(rows: Any) -> float:
         count += size
     variance = deviation / count
     if not variance > 1e-28 * mean**2:
-        raise ValueError("'scale' needs rows that vary: every entry of X is (nearly) the same; give a number instead")
+        alone = ", found n_samples=1" if rows.n_rows == 1 else ""
+        raise ValueError(
+            f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
+        )
     return rows.n_features * variance
 
 

@@ -14,6 +14,8 @@ from .statistics import Moments
 Matrix = NDArray[np.float64]
 
 N_ALPHAS = 25
+ROUNDING = 1e-12
+"""A sum of squared residuals below this share of the targets' own is taken to be as large."""
 WIDEST_RANGE = 1e-11
 """The least alpha that is tried by itself, relative to the largest eigenvalue; the most is ten times that value."""
 
@@ -58,7 +60,12 @@ class Path(NamedTuple):
     squares: Matrix
     weight: float
     intercept: bool
-    negligible: float
+    precision: float
+
+    @property
+    def negligible(self) -> float:
+        """Eigenvalues up to this are rounding."""
+        return len(self.values) * self.precision * float(self.values[-1])
 
     @classmethod
     def of(cls, moments: Moments, intercept: bool, precision: float) -> Path:
@@ -69,12 +76,12 @@ class Path(NamedTuple):
         values = np.where(values > negligible, values, 0.0)
         turned = np.where(values[:, None] > 0.0, vectors.T @ centred.cross, 0.0)
         squares = np.diag(centred.squares)
-        return cls(values, vectors, turned, squares, float(moments.weight[0]), intercept, negligible)
+        return cls(values, vectors, turned, squares, float(moments.weight[0]), intercept, precision)
 
-    def alphas(self, precision: float) -> Matrix:
+    def alphas(self) -> Matrix:
         """Those to try where none are given."""
         largest = float(self.values[-1]) or 1.0
-        least = max(WIDEST_RANGE, 10.0 * precision)
+        least = max(WIDEST_RANGE, 10.0 * self.precision)
         return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
 
     def shrunk(self, alpha: float) -> Matrix:
@@ -96,7 +103,8 @@ class Path(NamedTuple):
         """The sum of squared residuals, for every target."""
         shrunk = self.shrunk(alpha)
         explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
-        return np.maximum(self.squares - explained, 0.0)
+        # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
+        return np.maximum(self.squares - explained, ROUNDING * self.squares)
 
     def gcv(self, alpha: float) -> Matrix:
         r"""Generalised cross-validation: :math:`(RSS / n) / (1 - df / n)^2` for every target."""
@@ -105,9 +113,12 @@ class Path(NamedTuple):
 
 
 def best_of(scores: Matrix, spread: Matrix) -> int:
-    """Which row of errors, an alpha each, is the least, summed over targets in units of their variance."""
-    spread = np.where(spread > 0.0, spread, 1.0)
-    return int(np.argmin((scores / spread).sum(axis=1)))
+    """Which row of errors, an alpha each, is the least, summed over targets in units of their variance.
+
+    Of those that agree to six digits the last.
+    """
+    sums = (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
+    return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
 
 
 class LeaveOneOut(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
+from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -144,8 +144,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if not isinstance(X, Table):
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None")
-            check_classification_targets(y)
             y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
             check_consistent_length(X, y)
         table = self._table(X, y, sample_weight, reset=True)
         labels = self._labels(table)

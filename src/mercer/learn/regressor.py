@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, is_number
@@ -22,6 +23,11 @@ from .statistics import Centred, Moments
 Matrix = NDArray[np.float64]
 
 RULES = ("gcv", "loo")
+
+
+def can_add_rows(model: Any) -> bool:
+    """Whether sums are all that a regressor needs of rows."""
+    return not (isinstance(model.alpha, str) and model.alpha == "loo")
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -126,10 +132,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         self.statistics_ = None
         return self
 
+    @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
+        Not for ``alpha="loo"``, which looks at all rows twice.
 
         Parameters
         ----------
@@ -230,7 +238,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         else:
             path = Path.of(moments, intercept, self._precision)
             given = isinstance(self.alpha, str)
-            self.alphas_ = path.alphas(self._precision) if given else np.asarray(self.alpha, dtype=np.float64)
+            self.alphas_ = path.alphas() if given else np.asarray(self.alpha, dtype=np.float64)
             self.scores_ = self._errors(path, centred, rows)
             self.alpha_ = float(self.alphas_[best_of(self.scores_, np.diag(centred.squares))])
             coef = path.coefficients(self.alpha_)
@@ -244,7 +252,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         """The mean squared error that every alpha would have on new rows, a column a target."""
         if isinstance(self.alpha, str) and self.alpha == "loo":
             if rows is None:
-                raise ValueError("alpha='loo' needs a second pass over the rows: use fit, or alpha='gcv'")
+                raise ValueError("alpha='loo' needs all rows a second time: sums can be changed with alpha='gcv'")
             left_out = LeaveOneOut(path, self.alphas_, centred.feature_mean, centred.target_mean)
 
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
