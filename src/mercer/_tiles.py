@@ -180,9 +180,9 @@ def sum_in_order(
 ) -> tuple[NDArray[np.float64], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
-    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``.
+    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
     """
-    threads = max(1, min(n_threads(n_jobs), HELD_BYTES // held))
+    threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
     totals: tuple[NDArray[np.float64], ...] = ()
 
     def add(parts: tuple[NDArray[np.float64], ...]) -> None:

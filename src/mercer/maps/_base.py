@@ -63,6 +63,22 @@ def other_maps(kernel: Kernel) -> str:
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 
 
+def check_blocks(kernel: Kernel, rows: Any) -> None:
+    """Raise a ValueError that names the first row outside the kernel's domain."""
+    first = 0
+    for block in rows.blocks():
+        check_rows(kernel, block, first)
+        first += block.shape[0]
+
+
+def check_rows(kernel: Kernel, X: Any, first_row: int) -> None:
+    """The same for rows from number ``first_row`` on."""
+    try:
+        kernel.check_rows(X)
+    except ValueError as error:
+        raise ValueError(f"{error}, counted from row {first_row}" if first_row else str(error)) from error
+
+
 class KernelParameters(BaseEstimator):
     """An estimator whose kernel parameters answer to ``set_params(kernel__gamma=...)`` although kernels are frozen."""
 
@@ -213,14 +229,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         y : ignored
         """
         X = self._validated(X, reset=True)
-        self.seed_ = as_seed(self.random_state)
+        seed = as_seed(self.random_state)
         # The sample hangs on the seed alone: every map of this seed then learns the same bandwidth.
-        rows = as_rows(X, Stream(self.seed_))
+        self._fit_rows(as_rows(X, Stream(seed)), seed)
+        return self
+
+    def _fit_rows(self, rows: Any, seed: int) -> None:
+        """Learn from rows that are validated."""
+        self.seed_ = seed
         with single_threaded_blas():  # so that what is learned does not depend on the number of threads
             self._specify(rows)
-            self.kernel_.check_rows(X)
-            self._adopt(self._draw(Stream(self.seed_, type(self).__name__), rows), rows.n_features)
-        return self
+            check_blocks(self.kernel_, rows)
+            self._adopt(self._draw(Stream(seed, type(self).__name__), rows), rows.n_features)
 
     def _adopt(self, params: Any, n_features: int) -> None:
         """Be fitted, with these parameters."""

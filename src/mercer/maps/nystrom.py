@@ -332,11 +332,13 @@ class Nystrom(FeatureMap):
             (numbers as a list or an array of dtype object); the square kernel matrix where it is "precomputed"
         y : ignored
         """
-        super().fit(X, y)
+        return super().fit(X, y)
+
+    def _fit_rows(self, rows: Any, seed: int) -> None:
+        super()._fit_rows(rows, seed)
         root = self.parameters_.whitening
         self.n_components_ = self._n_features_out = max(1, int(np.count_nonzero(root.any(axis=0))))
         self.parameters_ = self.parameters_._replace(whitening=np.ascontiguousarray(root[:, : self.n_components_]))
-        return self
 
     def _adopt(self, params: NystromParameters, n_features: int) -> None:
         super()._adopt(params, n_features)
