@@ -39,6 +39,10 @@ class ArrayRows(Rows):
     def dtype(self) -> Any:
         return self._X.dtype
 
+    @property
+    def whole(self) -> Any:
+        return self._X
+
     def take(self, numbers: NDArray[np.int64]) -> Any:
         return self._X[numbers]
 

@@ -46,6 +46,11 @@ class Rows(ABC):
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         """One pass over all rows in order, with their weights; None where all are 1."""
 
+    @property
+    def whole(self) -> Any:
+        """All rows where they are in memory as they are, else None."""
+        return None
+
     def blocks(self) -> Iterator[Any]:
         """One pass over all rows in order."""
         for block, _ in self.weighted_blocks():

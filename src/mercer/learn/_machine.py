@@ -21,7 +21,8 @@ from ..data.tables import part_of
 from ..kernels import Gaussian, Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._base import KernelParameters, check_rows
+from ..maps._parameters import KernelParameters
+from ..maps._row_check import check_rows
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -38,19 +38,11 @@ from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
 from ..data import as_rows
-from ..kernels import Kernel, Scaled
+from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
-from ._row_check import Check, row_check
-
-
-def without_weight(kernel: Kernel) -> tuple[float, Any]:
-    """The factor in front of a kernel, and the kernel that it multiplies."""
-    weight = 1.0
-    while isinstance(kernel, Scaled):
-        weight, kernel = weight * float(kernel.weight), kernel.kernel
-    return weight, kernel
-
+from ._parameters import KernelParameters
+from ._row_check import Check, check_blocks, row_check
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], None]
@@ -61,40 +53,6 @@ def other_maps(kernel: Kernel) -> str:
     from ..choose import feature_map  # not above: choices are made among maps
 
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
-
-
-def check_blocks(kernel: Kernel, rows: Any) -> None:
-    """Raise a ValueError that names the first row outside the kernel's domain."""
-    first = 0
-    for block in rows.blocks():
-        check_rows(kernel, block, first)
-        first += block.shape[0]
-
-
-def check_rows(kernel: Kernel, X: Any, first_row: int) -> None:
-    """The same for rows from number ``first_row`` on."""
-    try:
-        kernel.check_rows(X)
-    except ValueError as error:
-        raise ValueError(f"{error}, counted from row {first_row}" if first_row else str(error)) from error
-
-
-class KernelParameters(BaseEstimator):
-    """An estimator whose kernel parameters answer to ``set_params(kernel__gamma=...)`` although kernels are frozen."""
-
-    def set_params(self, **params: Any) -> Self:
-        current = self.get_params(deep=False)
-        inner: dict[str, dict[str, Any]] = {}
-        own: dict[str, Any] = {}
-        for name, value in params.items():
-            head, _, tail = name.partition("__")
-            if tail and isinstance(params.get(head, current.get(head)), Kernel):
-                inner.setdefault(head, {})[tail] = value
-            else:
-                own[name] = value
-        swapped = {head: params.get(head, current[head]).replace(**fields) for head, fields in inner.items()}
-        super().set_params(**(own | swapped))
-        return self
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .._array import double, stack_rows
 from .._tiles import tile_rows, tiles
 from ..data import Rows
-from ._base import FeatureMap, check_blocks
+from ._base import FeatureMap
+from ._row_check import check_blocks
 
 
 class MappedRows(Rows):

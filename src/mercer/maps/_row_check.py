@@ -1,4 +1,4 @@
-"""The entries of rows are looked at tile by tile, when a tile is mapped."""
+"""Whether rows may be mapped: of all rows in ``fit``, and tile by tile, when a tile is mapped, in ``transform``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from sklearn import get_config
 
 from .._array import Array, first_overflow, has_kernels
+from ..kernels import Kernel
 
 Check = Callable[[Array], None]
 
@@ -35,3 +36,21 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
             check_all()
 
     return check
+
+
+def check_blocks(kernel: Kernel, rows: Any) -> None:
+    """Raise a ValueError that names the first row outside the kernel's domain."""
+    if rows.whole is not None:  # where rows are counted from the first one
+        return kernel.check_rows(rows.whole)
+    first = 0
+    for block in rows.blocks():
+        check_rows(kernel, block, first)
+        first += block.shape[0]
+
+
+def check_rows(kernel: Kernel, X: Any, first_row: int) -> None:
+    """The same for rows from number ``first_row`` on."""
+    try:
+        kernel.check_rows(X)
+    except ValueError as error:
+        raise ValueError(f"{error}, counted from row {first_row}" if first_row else str(error)) from error

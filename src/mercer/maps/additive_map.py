@@ -14,7 +14,8 @@ from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels._families import inner_products
 from ..kernels.additive import SMALLEST, Additive
-from ._base import Entries, FeatureMap, Native, other_maps, without_weight
+from ..kernels.algebra import without_weight
+from ._base import Entries, FeatureMap, Native, other_maps
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
