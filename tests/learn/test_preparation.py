@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 from mercer.data import Blocks
+from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn._preparation import Preparation
 
@@ -160,6 +161,14 @@ def test_blocks_are_checked():
         KernelRegressor().fit(Blocks([X]))
     weighted = KernelRegressor(random_state=0).fit(Blocks([(X, y, np.ones(50)), (X[:5], y[:5], np.zeros(5))]))
     np.testing.assert_array_equal(weighted.coef_, KernelRegressor(random_state=0).fit(X, y).coef_)
+
+
+def test_a_row_outside_the_domain_is_named_with_the_start_of_its_block():
+    X = np.abs(numbers(5000))
+    X[4100, 1] = -1.0
+    parts = [(X[start : start + 300], X[start : start + 300, 0]) for start in range(0, 5000, 300)]
+    with pytest.raises(ValueError, match=r"row 4, column 1 has -1, counted from row 4096$"):
+        KernelRegressor(AdditiveChi2(), n_components=9).fit(Blocks(parts))
 
 
 def test_choices_are_checked():
