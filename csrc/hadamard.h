@@ -41,7 +41,7 @@ inline Vector<T> lane_stages(Vector<T> v) {
 template <class T, size_t count, size_t h = 1>
 inline void register_stages(Vector<T> (&v)[count]) {
     if constexpr (h < count) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (size_t i = 0; i < count; ++i) {
             if ((i & h) == 0) {
                 const Vector<T> low = v[i], high = v[i + h];
@@ -53,31 +53,46 @@ inline void register_stages(Vector<T> (&v)[count]) {
     }
 }
 
+template <class T, size_t count>
+inline void load_registers(Vector<T> (&v)[count], const T *from, size_t stride = Simd<T>::lanes) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < count; ++i) v[i] = load(from + i * stride);
+}
+
+template <class T, size_t count>
+inline void store_registers(T *to, const Vector<T> (&v)[count], size_t stride = Simd<T>::lanes) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < count; ++i) store(to + i * stride, v[i]);
+}
+
+// The stages inside and across `count` adjacent registers.
+template <class T, size_t count>
+inline void adjacent_stages(Vector<T> (&v)[count]) {
+#pragma GCC unroll 16
+    for (size_t i = 0; i < count; ++i) v[i] = lane_stages<T, Simd<T>::lanes>(v[i]);
+    register_stages<T, count>(v);
+}
+
 // The stages up to `count` registers, over every such group of x.
 template <class T, size_t count>
 inline void first_pass(T *x, size_t n) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    for (T *group = x; group != x + n; group += count * lanes) {
+    for (T *group = x; group != x + n; group += count * Simd<T>::lanes) {
         Vector<T> v[count];
-#pragma GCC unroll 8
-        for (size_t i = 0; i < count; ++i) v[i] = lane_stages<T, lanes>(load(group + i * lanes));
-        register_stages<T, count>(v);
-#pragma GCC unroll 8
-        for (size_t i = 0; i < count; ++i) store(group + i * lanes, v[i]);
+        load_registers<T>(v, group);
+        adjacent_stages<T>(v);
+        store_registers<T>(group, v);
     }
 }
 
 // The three stages h = stride, 2 stride, 4 stride, over every group of 8 stride numbers.
-template <class T>
+template <class T, size_t radix = ::radix>
 inline void radix_pass(T *x, size_t n, size_t stride) {
     for (T *group = x; group != x + n; group += radix * stride) {
         for (T *at = group; at != group + stride; at += Simd<T>::lanes) {
             Vector<T> v[radix];
-#pragma GCC unroll 8
-            for (size_t i = 0; i < radix; ++i) v[i] = load(at + i * stride);
-            register_stages<T, radix>(v);
-#pragma GCC unroll 8
-            for (size_t i = 0; i < radix; ++i) store(at + i * stride, v[i]);
+            load_registers<T>(v, at, stride);
+            register_stages<T>(v);
+            store_registers<T>(at, v, stride);
         }
     }
 }

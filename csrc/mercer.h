@@ -33,14 +33,14 @@ typedef struct {
     void (*waves_f64)(const double *phases, size_t rows, size_t count, const double *offset, size_t period,
                       size_t width, double scale, double *out, double *longest);
 
-    /* Fourier features of rows of n numbers, padded to `size`: phases are radii H D3 H D2 H D1 x, with three vectors of
-     * `size` signs a block.  `scratch` has room for all blocks. */
+    /* Fourier features of rows of n numbers, padded to `size` (at least 64): phases are radii H D3 H D2 H D1 x, with
+     * three vectors of `size` signs a block.  They make pairs and, where the width is odd, one cosine with the offset;
+     * radii and offset are in half turns, `longest` in radians.  `scratch` has room for a block. */
     void (*structured_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const float *radii,
-                           size_t count, const float *offset, size_t width, float scale, float *out, float *longest,
-                           float *scratch);
+                           const float *offset, size_t width, float scale, float *out, float *longest, float *scratch);
     void (*structured_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
-                           const double *radii, size_t count, const double *offset, size_t width, double scale,
-                           double *out, double *longest, double *scratch);
+                           const double *radii, const double *offset, size_t width, double scale, double *out,
+                           double *longest, double *scratch);
 
     /* The same with phases radii H G P H B x.  `scratch` has room for all blocks and one more. */
     void (*fastfood_f32)(const float *X, size_t rows, size_t n, const float *signs, const int32_t *orders,

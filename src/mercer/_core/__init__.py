@@ -7,7 +7,7 @@ NumPy code.
 """
 
 from ._fourier import fastfood, structured, waves
-from ._library import AVAILABLE, ISA
+from ._library import AVAILABLE, ISA, aligned, aligned_empty
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
 
-__all__ = ["AVAILABLE", "ISA", "RowParts", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
+__all__ = ["AVAILABLE", "ISA", "RowParts", "aligned", "aligned_empty", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
