@@ -15,6 +15,16 @@ extern "C" {
 #define MERCER_EXPORT __attribute__((visibility("default")))
 #endif
 
+/* Dense rows of `columns` numbers (index_bytes 0), or CSR rows with indices of so many bytes and starts into values; a
+ * kernel may add an entry `constant` to every row. */
+typedef struct {
+    const void *values, *indices;
+    size_t index_bytes;
+    const int64_t *starts;
+    size_t columns;
+    double constant;
+} mercer_rows;
+
 /* The hot kernels of one instruction set; src/mercer/_core.py mirrors this struct field by field.
  *
  * Kernels keep no state, allocate nothing and never fail: the caller has checked shapes and alignment, and may run them
@@ -70,6 +80,21 @@ typedef struct {
                        const int32_t *outputs, size_t width, float scale, float *out, float *scratch);
     size_t (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
                        const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
+
+    /* Features of the product of the Fourier transforms of `degree` count sketches of even width: entry j of a row of
+     * factor s goes, times signs[s][j], to bucket places[s][j] (`stride` numbers from one factor to the next), and so
+     * does the factor's constant as entry number `columns`.  Width / 2 is the product of the `radices` (2, 3, 4, 5, 8),
+     * turns and order are those of csrc/fft.h, halves those of csrc/tensor.cpp.  Features are the half spectrum as real
+     * numbers, or in_time its inverse transform times width / 2, times scale.  `scratch` has room for 2 width + columns
+     * (those of the widest factor) numbers a lane, of which a register has 64 bytes' worth at most. */
+    size_t (*tensor_sketch_f32)(const mercer_rows *factors, size_t degree, size_t rows, const int32_t *places,
+                                const float *signs, size_t stride, size_t width, const int32_t *radices,
+                                const float *turns, const float *halves, const int32_t *order, size_t in_time,
+                                float scale, float *out, float *scratch);
+    size_t (*tensor_sketch_f64)(const mercer_rows *factors, size_t degree, size_t rows, const int32_t *places,
+                                const double *signs, size_t stride, size_t width, const int32_t *radices,
+                                const double *turns, const double *halves, const int32_t *order, size_t in_time,
+                                double scale, double *out, double *scratch);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

@@ -24,7 +24,8 @@ NEEDED = 0.9
 class Mutant(NamedTuple):
     """One fault: in this file, this text becomes that; these tests (a file and a ``-k`` expression) should fail.
 
-    The compiled core is left out, since it would do what the broken Python should, but where ``compiled`` asks for it.
+    Files are those of the package, or of ``csrc``. The compiled core is left out, since it would do what the broken
+    Python should, but where ``compiled`` asks for it or the fault is there.
     """
 
     name: str
@@ -34,6 +35,11 @@ class Mutant(NamedTuple):
     tests: str
     chosen: str = ""
     compiled: bool = False
+
+    @property
+    def in_core(self) -> bool:
+        """Whether the fault is in the C++."""
+        return self.file.startswith("csrc/")
 
 
 def load() -> list[Mutant]:
@@ -48,10 +54,22 @@ def copy_to(folder: Path) -> None:
 
     shutil.copytree(ROOT / "src" / "mercer", folder / "mercer", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copytree(ROOT / "csrc", folder / "csrc")
+    for name in ("pyproject.toml", "CMakeLists.txt"):
+        shutil.copy(ROOT / name, folder)
     for place in mercer.__path__:
         for library in Path(place).glob("libmercer*"):
             shutil.copy(library, folder / "mercer")
+
+
+def build_in(folder: Path) -> None:
+    """The library anew from the sources in this folder."""
+    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise SystemExit(f"{' '.join(command)} failed\n{result.stdout}{result.stderr}")
+    for library in (folder / "build").glob("libmercer*"):
+        shutil.copy(library, folder / "mercer")
 
 
 def passes(mutant: Mutant, broken: bool = True) -> bool:
@@ -59,16 +77,18 @@ def passes(mutant: Mutant, broken: bool = True) -> bool:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copy_to(folder)
-        path = folder / "mercer" / mutant.file
+        path = folder / ("" if mutant.in_core else "mercer") / mutant.file
         source = path.read_text()
         if mutant.old not in source:
             raise SystemExit(f"mutant {mutant.name!r}: {mutant.old!r} is no longer in {mutant.file}")
         if broken:
             path.write_text(source.replace(mutant.old, mutant.new))
+            if mutant.in_core:
+                build_in(folder)
         # -S hides the editable install, which would come first; the dependencies are then found by path.
         paths = os.pathsep.join([name, sysconfig.get_path("purelib")])
         environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
-        environment["MERCER_ISA"] = "" if mutant.compiled else "none"
+        environment["MERCER_ISA"] = "" if mutant.compiled or mutant.in_core else "none"
         command = [sys.executable, "-S", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", mutant.tests]
         command += ["-m", "not full", *(["-k", mutant.chosen] if mutant.chosen else [])]
         result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

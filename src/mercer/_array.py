@@ -164,7 +164,7 @@ def row_parts(X: Any) -> _core.RowParts:
     """A NumPy or CSR tile as the compiled core reads it."""
     if not sp.issparse(X):
         return _core.RowParts(np.ascontiguousarray(X))
-    return _core.RowParts(X.data, X.indices, X.indptr.astype(np.int64, copy=False))
+    return _core.RowParts(X.data, X.indices, X.indptr.astype(np.int64, copy=False), X.shape[1])
 
 
 def product(X: Array, matrix: Array) -> Array:

@@ -7,7 +7,21 @@ NumPy code.
 """
 
 from ._fourier import fastfood, structured, waves
-from ._library import AVAILABLE, ISA, aligned, aligned_empty
+from ._library import AVAILABLE, ISA, aligned
 from ._sketch import RowParts, hadamard, hadamard_sketch, srht
+from ._tensor import spectrum, tensor_sketch
 
-__all__ = ["AVAILABLE", "ISA", "RowParts", "aligned", "aligned_empty", "fastfood", "hadamard", "hadamard_sketch", "srht", "structured", "waves"]
+__all__ = [
+    "AVAILABLE",
+    "ISA",
+    "RowParts",
+    "aligned",
+    "fastfood",
+    "hadamard",
+    "hadamard_sketch",
+    "spectrum",
+    "srht",
+    "structured",
+    "tensor_sketch",
+    "waves",
+]

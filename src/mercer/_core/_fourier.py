@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import aligned_empty, check_blocks, checked, kernel, two_dimensional
+from ._library import check_blocks, checked, kernel, scratch, two_dimensional
 
 SMALLEST_BLOCK = 64
 """The shortest transform that :func:`structured` does: a few registers of the widest instruction set."""
@@ -61,7 +61,7 @@ def structured(
         raise ValueError(f"the size of a block must be at least {SMALLEST_BLOCK}, got {size}")
     if count != (width + 1) // 2:
         raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")
-    longest, scratch = np.empty(rows, dtype=dtype), aligned_empty((size,), dtype)
+    longest, room = np.empty(rows, dtype=dtype), scratch(size, dtype)
     kernel("structured", dtype)(
         checked("X", X, dtype),
         rows,
@@ -74,7 +74,7 @@ def structured(
         scale,
         checked("out", out, dtype, (rows, width), True),
         longest.ctypes.data,
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return longest
 
@@ -102,7 +102,7 @@ def fastfood(
     _check_rows(rows, out)
     if orders.min() < 0 or orders.max() >= size:
         raise ValueError(f"orders must be permutations of 0 to {size - 1}")
-    longest, scratch = np.empty(rows, dtype=dtype), np.empty((blocks + 1) * size, dtype=dtype)
+    longest, room = np.empty(rows, dtype=dtype), scratch((blocks + 1) * size, dtype)
     kernel("fastfood", dtype)(
         checked("X", X, dtype),
         rows,
@@ -113,7 +113,7 @@ def fastfood(
         size,
         *_wave_arguments(radii, offset, scale, out, dtype),
         longest.ctypes.data,
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return longest
 

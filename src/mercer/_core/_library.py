@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import sys
 from collections.abc import Callable
@@ -12,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-CACHE_LINE = 64
 
 _ISAS = ("avx512", "avx2", "baseline")
 _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib",)}.get(sys.platform, ("libmercer.so",))
@@ -27,6 +24,7 @@ _SIGNATURES = {
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
+    "tensor_sketch": "pnnppnnppppnxpp>n",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
@@ -125,21 +123,6 @@ def checked(name: str, array: Any, dtype: Any, shape: tuple[int, ...] | None = N
     return array.ctypes.data
 
 
-def aligned_empty(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An array that starts where a cache line does; one of NumPy's own may make every register straddle two lines."""
-    count, dtype = math.prod(shape), np.dtype(dtype)
-    memory = np.empty(count * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
-    start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + count * dtype.itemsize].view(dtype).reshape(shape)
-
-
-def aligned(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
-    """A copy, in this type, that starts where a cache line does: for tables that kernels read over and over."""
-    copy = aligned_empty(array.shape, array.dtype if dtype is None else dtype)
-    copy[...] = array
-    return copy
-
-
 def two_dimensional(name: str, array: Any) -> tuple[int, int]:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array, got {type(array).__name__}")
@@ -164,3 +147,17 @@ def check_blocks(n: int, blocks: int, size: int, count: int) -> None:
         raise ValueError(f"X must have at most {size} columns, got {n}")
     if not (blocks - 1) * size < count <= blocks * size:
         raise ValueError(f"{blocks} blocks of {size} do not make {count}")
+
+
+def scratch(count: int, dtype: Any) -> Any:
+    """Room for so many numbers, on a cache line's boundary: a register that straddles two is loaded at half speed."""
+    room = np.empty(count * dtype.itemsize + 64, dtype=np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + count * dtype.itemsize].view(dtype)
+
+
+def aligned(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """A copy in this type, on a cache line's boundary: for tables that kernels read over and over."""
+    copy: NDArray[Any] = scratch(array.size, np.dtype(dtype)).reshape(array.shape)
+    copy[...] = array
+    return copy

@@ -16,6 +16,8 @@ class RowParts(NamedTuple):
     values: NDArray[Any]
     indices: NDArray[Any] | None = None
     starts: NDArray[np.int64] | None = None
+    columns: int = 0
+    """Of a CSR matrix; a dense one has them as its shape."""
 
 
 def hadamard(X: NDArray[Any]) -> None:
@@ -62,7 +64,7 @@ def hadamard_sketch(
     else:
         values, indices = checked("X", rows.values, dtype), checked("indices", rows.indices, rows.indices.dtype)
         starts = checked("starts", rows.starts, np.int64, (n_rows + 1,))
-        _check_csr(rows, columns - 1)
+        check_csr(rows, columns - 1)
     scratch = np.empty(4 * size, dtype=dtype)
     finite = kernel("hadamard_sketch", dtype)(
         values,
@@ -126,7 +128,7 @@ def srht(
     return first_of(finite, rows)
 
 
-def _check_csr(rows: RowParts, columns: int) -> None:
+def check_csr(rows: RowParts, columns: int) -> None:
     """Refuse indices that would read or write elsewhere."""
     indices, starts = rows.indices, rows.starts
     if indices is None or starts is None or indices.dtype not in (np.int32, np.int64):

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, count_sketch, interleave, irfft, namespace, rfft
+from .. import _core
+from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
+from ._base import Native
 from ._moments import PairMoments
-from ._polynomial import PolynomialMap
+from ._polynomial import HomogeneousForm, PolynomialMap
 
 
 class Hashes(NamedTuple):
@@ -41,6 +43,15 @@ def product_spectrum(sketches: Iterable[Array]) -> Array:
         transformed = rfft(sketch)
         spectrum = transformed if spectrum is None else spectrum * transformed
     return spectrum
+
+
+def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Buckets and signs, as numbers, of the entries of rows and of one constant more."""
+    places, signs = params.buckets, params.signs.astype(dtype)
+    signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
+    if form.constant == 0.0:  # an entry that is 0 may go anywhere
+        places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
+    return np.ascontiguousarray(places), signs
 
 
 class TensorSketch(PolynomialMap):
@@ -104,6 +115,20 @@ class TensorSketch(PolynomialMap):
         hashes = zip(params.buckets, params.signs, strict=True)
         spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
         return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
+
+    def _native(self, params: Hashes, dtype: Any) -> Native | None:
+        form, tables = self._form, _core.spectrum(self.n_components_, dtype)
+        if tables is None:
+            return None
+        places, signs = hashed_entries(params, form, dtype)
+        in_time = self.output == "time"
+        scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components_))
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
+            return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
+
+        return write
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         D, p = self.n_components_, degree

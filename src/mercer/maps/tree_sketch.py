@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .._array import Array, count_sketch, irfft
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
-from ._polynomial import PolynomialMap
-from .tensor_sketch import Hashes, half_spectrum, product_spectrum
+from ._base import Native
+from ._polynomial import HomogeneousForm, PolynomialMap
+from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
 
 class Tree(NamedTuple):
     """The count sketches of each node's two children, node by node from the leaves to the root."""
 
     nodes: tuple[Hashes, ...]
+
+
+class Node(NamedTuple):
+    """What the compiled core takes of a node, beside its children."""
+
+    places: NDArray[np.int32]
+    signs: NDArray[Any]
+    constants: list[float]
+    tables: Any
+    in_time: bool
+
+
+AS_IT_IS = HomogeneousForm(1.0, 1, 1.0, 0.0)
+"""The form of <x, y>."""
+
+
+def padded_entries(sides: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> Iterator[NDArray[Any]]:
+    """Buckets and signs of children of different widths, in one array each."""
+    for rows in zip(*sides, strict=True):
+        width = max(row.shape[1] for row in rows)
+        yield np.concatenate([np.pad(row, ((0, 0), (0, width - row.shape[1]))) for row in rows])
 
 
 class TreeSketch(PolynomialMap):
@@ -65,6 +93,7 @@ class TreeSketch(PolynomialMap):
     def _specify(self, rows: Any) -> None:
         check_whole("factor", self.factor)
         super()._specify(rows)
+        self._leaf_width = self._form.width(rows.n_features)
 
     def _node_width(self, node: int, degree: int) -> int:
         """The root, the last of the degree - 1 nodes, is as wide as the output."""
@@ -108,6 +137,54 @@ class TreeSketch(PolynomialMap):
             return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
 
         return _climb([X] * degree, join)
+
+    def _nodes(self, params: Tree, dtype: Any) -> list[Node] | None:
+        """The nodes as the compiled core takes them, None where it has no transform of their widths."""
+        form, nodes = self._form, iter(enumerate(params.nodes))
+        prepared: list[Node] = []
+
+        def join(left: int | None, right: int | None) -> int | None:
+            # Children are X itself, as None, or nodes of this width.
+            node, hashes = next(nodes)
+            forms = [form if child is None else AS_IT_IS for child in (left, right)]
+            sides = zip(self._sides(hashes, left, right), forms, strict=True)
+            places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
+            width, is_root = self._node_width(node, form.degree), node == form.degree - 2
+            tables = _core.spectrum(width, dtype)
+            prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
+            return width
+
+        _climb([None] * form.degree, join)
+        return None if any(node.tables is None for node in prepared) else prepared
+
+    def _native(self, params: Tree, dtype: Any) -> Native | None:
+        degree = self._form.degree
+        prepared = self._nodes(params, dtype) if degree > 1 else None
+        if prepared is None:
+            return None
+        root_scale = math.sqrt(2.0 * self._form.weight / self.n_components_)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            nodes, overflow = iter(prepared), None
+
+            def join(left: Any, right: Any) -> Any:
+                nonlocal overflow
+                node = next(nodes)
+                result = np.empty((X.shape[0], node.tables.width), dtype=dtype) if node.in_time else out
+                overflow = _core.tensor_sketch([left, right], *node, 1.0 if node.in_time else root_scale, result)
+                return _core.RowParts(result)
+
+            _climb([row_parts(X)] * degree, join)
+            return overflow  # that of the root, to which every other comes up
+
+        return write
+
+    def _sides(self, hashes: Hashes, left: int | None, right: int | None) -> list[Hashes]:
+        """The hashes of either child, as many as it has columns."""
+        return [
+            Hashes(hashes.buckets[side : side + 1, :width], hashes.signs[side : side + 1, :width])
+            for side, width in enumerate(child or self._leaf_width for child in (left, right))
+        ]
 
     def _scratch(self, n_features: int) -> int:
         # Half of the leaves' parents are alive at once, at most.

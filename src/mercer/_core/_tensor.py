@@ -1,0 +1,157 @@
+"""Products of the Fourier transforms of count sketches."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._library import checked, first_of, kernel, scratch, two_dimensional
+from ._sketch import RowParts, check_csr
+
+LANES_BYTES = 64
+"""The widest register: a group has as many rows as numbers fit in it."""
+
+
+class _Rows(ctypes.Structure):
+    """``mercer_rows`` of ``csrc/mercer.h``."""
+
+    _fields_ = (
+        ("values", ctypes.c_void_p),
+        ("indices", ctypes.c_void_p),
+        ("index_bytes", ctypes.c_size_t),
+        ("starts", ctypes.c_void_p),
+        ("columns", ctypes.c_size_t),
+        ("constant", ctypes.c_double),
+    )
+
+
+class Spectrum(NamedTuple):
+    """What transforms of real rows of one width need: see ``csrc/fft.h`` and ``csrc/tensor.cpp``."""
+
+    width: int
+    radices: NDArray[np.int32]
+    turns: NDArray[Any]
+    halves: NDArray[Any]
+    order: NDArray[np.int32]
+
+
+@lru_cache(maxsize=16)
+def spectrum(width: int, dtype: Any) -> Spectrum | None:
+    """The tables for rows of this width; None where half of it has a prime factor above 5, or is no whole number."""
+    radices = _radices(width // 2)
+    if width % 2 or width == 0 or radices is None:
+        return None
+    turns, length = [np.zeros((0, 2))], width // 2
+    for radix in radices:
+        fractions = np.outer(np.arange(length // radix), np.arange(1, radix)) / length
+        turns.append(_parts(-2.0 * math.pi * fractions.ravel()))
+        length //= radix
+    halves = _parts(-2.0 * math.pi * (np.arange(width // 4 + 1) / width + 0.25)) / 2.0
+    powers = np.concatenate(turns)
+    return Spectrum(
+        width, np.array(radices, dtype=np.int32), powers.astype(dtype), halves.astype(dtype), _order(radices)
+    )
+
+
+def _parts(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def _radices(length: int) -> list[int] | None:
+    """The factors of the passes: fours, then what is left, the last pass with an eight where there would be a two."""
+    radices: list[int] = []
+    for factor in (5, 3):
+        while length % factor == 0 and length > 0:
+            radices.append(factor)
+            length //= factor
+    if length & (length - 1) or length == 0:
+        return None
+    bits = length.bit_length() - 1
+    if bits % 2:
+        return [4] * (bits // 2 - 1) + radices + [8] if bits > 1 else [*radices, 2]
+    return [4] * (bits // 2) + radices
+
+
+def _order(radices: list[int]) -> NDArray[np.int32]:
+    """Where frequency k stands after the passes: the digits of k, in the mixed radix, reversed."""
+    order = np.zeros(1, dtype=np.int32)
+    for radix in reversed(radices):
+        order = (order[:, None] + len(order) * np.arange(radix, dtype=np.int32)).ravel()
+    return order
+
+
+def tensor_sketch(
+    factors: Sequence[RowParts],
+    places: NDArray[np.int32],
+    signs: NDArray[Any],
+    constants: Sequence[float],
+    tables: Spectrum,
+    in_time: bool,
+    scale: float,
+    out: NDArray[Any],
+) -> int | None:
+    """Write the convolution of count sketches, or its half spectrum as real features.
+
+    Parameters
+    ----------
+    factors : the parts of dense or CSR matrices of equally many rows, float32 or float64
+    places : ndarray of shape (degree, columns + 1 or more): the bucket of every entry
+    signs : ndarray of that shape, in the type of the rows: what it is multiplied by
+    constants : one more entry, after those of the rows, for every factor
+    tables : those of :func:`spectrum`
+    in_time : whether the convolution is wanted, and not its spectrum
+    scale : what the features are multiplied by
+    out : ndarray of shape (n_rows, width), written to
+
+    Returns
+    -------
+    The first row of which a feature overflowed, None where none did.
+    """
+    dtype, (degree, stride), (rows, width) = signs.dtype, signs.shape, two_dimensional("out", out)
+    if width != tables.width or len(factors) != degree or len(constants) != degree:
+        raise ValueError(f"expected {degree} factors and tables for width {width}, got {len(factors)}, {tables.width}")
+    if places.min() < 0 or places.max() >= width:
+        raise ValueError(f"places must be from 0 to {width - 1}")
+    structs = (_Rows * degree)(*(_struct(rows, *pair, stride, dtype) for pair in zip(factors, constants, strict=True)))
+    lanes = LANES_BYTES // dtype.itemsize
+    room = scratch((2 * width + max(struct.columns for struct in structs)) * lanes, dtype)
+    finite = kernel("tensor_sketch", dtype)(
+        ctypes.addressof(structs),
+        degree,
+        rows,
+        checked("places", places, np.int32, signs.shape),
+        checked("signs", signs, dtype, signs.shape),
+        stride,
+        width,
+        checked("radices", tables.radices, np.int32),
+        checked("turns", tables.turns, dtype),
+        checked("halves", tables.halves, dtype),
+        checked("order", tables.order, np.int32),
+        in_time,
+        scale / (width // 2 if in_time else 1),
+        checked("out", out, dtype, (rows, width), True),
+        room.ctypes.data,
+    )
+    return first_of(finite, rows)
+
+
+def _struct(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: Any) -> _Rows:
+    """Rows whose columns, and the constant, have hashes."""
+    if rows.indices is None:
+        columns = two_dimensional("X", rows.values)[1]
+        struct = _Rows(checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None, columns, constant)
+    else:
+        columns = rows.columns
+        check_csr(rows, columns)
+        values, starts = checked("X", rows.values, dtype), checked("starts", rows.starts, np.int64, (n_rows + 1,))
+        indices = checked("indices", rows.indices, rows.indices.dtype)
+        struct = _Rows(values, indices, rows.indices.itemsize, starts, columns, constant)
+    if columns >= stride:
+        raise ValueError(f"X must have fewer columns than there are hashes, {stride}, got {columns}")
+    return struct
