@@ -13,6 +13,7 @@ void waves(const T *phases, size_t rows, size_t count, const T *offset, size_t p
 }
 
 constexpr size_t rows_a_block = 32;  // rows that a block's signs serve while they are in L1, and the rows in L2
+constexpr size_t scratch_bytes = 16 * 1024;  // rows turned together: with the signs they fit in L1
 
 // The features of a block whose phases are radii times the transform of y, up to its last stages: pairs of waves and, of
 // an odd number, one cosine with the offset.  Radii and offset make half turns.
@@ -23,7 +24,7 @@ inline T write_block(const T *y, const T *radii, size_t features, T offset, cons
     const auto write = [&](const T *y, const T *radii, const T *offsets, T *out) {
         Vector<T> v[count];
         load_registers<T>(v, y);
-        adjacent_stages<T>(v);
+        adjacent_stages<T, 1>(v);
 #pragma GCC unroll 16
         for (size_t i = 0; i < count; ++i) {
             Vector<T> phase = v[i] * load(radii + i * lanes);
@@ -52,25 +53,58 @@ inline T longer(T before, T now) {
     return now <= before || before != before ? before : now;
 }
 
-// Phases of every block, in half turns: radii * H D3 H D2 H D1 x; `scratch` has room for a block.
+// Phases of every block, in half turns: radii * H D3 H D2 H D1 x.
+template <class T, size_t count>
+struct Structured {
+    const T *X;
+    size_t rows, n;
+    const T *signs;
+    size_t size;
+    const T *radii;
+    T offset;
+    size_t width;
+    T *out, *longest, *scratch;
+    Strides strides;
+    Waves<T> waves;
+
+    // The block of frequencies from `first` on, for rows from `top` on.
+    void block(size_t first, size_t top, size_t count_of_rows) const {
+        const size_t left = width - 2 * first, features = left < 2 * size ? left : 2 * size;
+        const auto place = [&](size_t row) { return out + (top + row) * width + 2 * first; };
+        const auto ahead = [&](size_t row) {
+            const size_t next = top + count_of_rows + row;
+            return Ahead<T>{X + next * n, next < rows ? n : 0, place(row), features};
+        };
+        rotate<T, count>(scratch, X + top * n, count_of_rows, n, signs + 3 * first, size, strides, (features + 1) / 2,
+                         ahead);
+        for (size_t row = 0; row < count_of_rows; ++row) {
+            const T *y = scratch + row * size;
+            const T length = write_block<T, count>(y, radii + first, features, offset, waves, place(row));
+            longest[top + row] = longer(longest[top + row], length);
+        }
+    }
+
+    void all() const {
+        const size_t together = size * sizeof(T) < scratch_bytes ? scratch_bytes / sizeof(T) / size : 1;
+        for (size_t row = 0; row < rows; ++row) longest[row] = T(0);
+        for (size_t top = 0; top < rows; top += rows_a_block) {
+            const size_t end = top + rows_a_block < rows ? top + rows_a_block : rows;
+            for (size_t first = 0; 2 * first < width; first += size) {
+                for (size_t row = top; row < end; row += together) {
+                    block(first, row, row + together < end ? together : end - row);
+                }
+            }
+        }
+    }
+};
+
 template <class T, size_t count>
 void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii, T offset, size_t width,
                 T scale, T *out, T *longest, T *scratch) {
     const Strides strides(size, count * Simd<T>::lanes);
-    const Waves<T> waves(scale, pi);
-    for (size_t row = 0; row < rows; ++row) longest[row] = T(0);
-    for (size_t top = 0; top < rows; top += rows_a_block) {
-        const size_t end = top + rows_a_block < rows ? top + rows_a_block : rows;
-        for (size_t first = 0; 2 * first < width; first += size) {
-            const size_t left = width - 2 * first, features = left < 2 * size ? left : 2 * size;
-            for (size_t row = top; row < end; ++row) {
-                rotate<T, count>(scratch, X + row * n, n, signs + 3 * first, size, strides, (features + 1) / 2);
-                T *block = out + row * width + 2 * first;
-                const T length = write_block<T, count>(scratch, radii + first, features, offset, waves, block);
-                longest[row] = longer(longest[row], length);
-            }
-        }
-    }
+    Structured<T, count>{X,   rows,    n,       signs,   size,    radii, offset, width,
+                         out, longest, scratch, strides, {scale, pi}}
+        .all();
 }
 
 template <class T>

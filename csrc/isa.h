@@ -10,6 +10,9 @@
 #include <cstddef>
 #include <utility>
 
+// For what must stay in registers: a mere `inline` in a large function becomes a call, with its arrays on the stack.
+#define MERCER_INLINE inline __attribute__((always_inline))
+
 namespace {
 
 // GCC and Clang vectors: one source for every register width, without intrinsics.
@@ -24,27 +27,27 @@ using Vector = typename Simd<T>::vector;
 
 // NumPy promises the alignment of one number, not of a register; memcpy becomes one unaligned move.
 template <class T>
-inline Vector<T> load(const T *from) {
+MERCER_INLINE Vector<T> load(const T *from) {
     Vector<T> value;
     __builtin_memcpy(&value, from, sizeof value);
     return value;
 }
 
 template <class T>
-inline void store(T *to, const Vector<T> &value) {
+MERCER_INLINE void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
 // out = a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
-inline void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+MERCER_INLINE void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     constexpr std::size_t lanes = sizeof...(lane);
     store(out, __builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...));
     store(out + lanes, __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...));
 }
 
 template <class T>
-inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
+MERCER_INLINE void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
     store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
 }
 

@@ -42,17 +42,43 @@ inline void strided_pass(T *y, size_t n, Strides::Pass pass) {
     }
 }
 
+// What is asked for while a row is turned, so that it has come when it is needed: numbers that will be read, and room
+// that will be written, at most twice as much.
+template <class T>
+struct Ahead {
+    const T *read;
+    size_t reads;
+    T *written;
+    size_t writes;
+
+    // The part of group numbers [first, first + count): a few at a time, between other work.
+    template <size_t count>
+    MERCER_INLINE void ask(size_t first) const {
+        constexpr size_t line = 64 / sizeof(T);
+        if (first < reads) {
+#pragma GCC unroll 16
+            for (size_t i = 0; i < count; i += line) __builtin_prefetch(read + first + i, 0);
+        }
+        if (2 * first < writes) {
+#pragma GCC unroll 32
+            for (size_t i = 0; i < 2 * count; i += line) __builtin_prefetch(written + 2 * first + i, 1);
+        }
+    }
+};
+
 // The end of a transform, signs, and the beginning of the next, over groups of adjacent registers.
 template <class T, size_t count>
-inline void adjacent_twice(T *y, size_t n, const T *signs) {
+inline void adjacent_twice(T *y, size_t n, const T *signs, const Ahead<T> &ahead) {
     constexpr size_t lanes = Simd<T>::lanes;
     for (size_t group = 0; group < n; group += count * lanes) {
         Vector<T> v[count];
         load_registers<T>(v, y + group);
-        adjacent_stages<T>(v);
+        ahead.template ask<count * lanes>(group);
+        adjacent_stages<T, 1>(v);
 #pragma GCC unroll 16
         for (size_t i = 0; i < count; ++i) v[i] *= load(signs + group + i * lanes);
-        adjacent_stages<T>(v);
+        register_stages<T>(v);  // before those inside: their sums take up half of the products
+        lane_stages<T, count, 1>(v);
         store_registers<T>(y + group, v);
     }
 }
@@ -73,6 +99,36 @@ inline void strided_twice(T *y, size_t stride, const T *signs) {
         for (size_t i = 0; i < kept; ++i) first[i] = v[i];
         register_stages<T>(first);
         store_registers<T>(y + at, first, stride);
+    }
+}
+
+// The first stages of all, those of D1 x, `radix` numbers `stride` apart, into y; x has n numbers and zeros after them.
+template <class T, size_t radix>
+inline void signed_pass(T *y, const T *x, size_t n, const T *signs, size_t stride) {
+    constexpr size_t lanes = Simd<T>::lanes;
+    const size_t whole = n / lanes * lanes;
+    T rest[2 * lanes] = {};
+    for (size_t j = whole; j < n; ++j) rest[j - whole] = x[j];
+    for (size_t at = 0; at < stride; at += lanes) {
+        Vector<T> v[radix];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < radix; ++i) {
+            const size_t j = at + i * stride;
+            const T *from = j < whole ? x + j : rest + (j == whole ? 0 : lanes);
+            v[i] = load(from) * load(signs + j);
+        }
+        register_stages<T>(v);
+        store_registers<T>(y + at, v, stride);
+    }
+}
+
+template <class T>
+inline void signed_pass(T *y, const T *x, size_t n, const T *signs, Strides::Pass pass) {
+    switch (pass.bits) {
+        case 1: return signed_pass<T, 2>(y, x, n, signs, pass.stride);
+        case 2: return signed_pass<T, 4>(y, x, n, signs, pass.stride);
+        case 3: return signed_pass<T, 8>(y, x, n, signs, pass.stride);
+        default: return signed_pass<T, 16>(y, x, n, signs, pass.stride);
     }
 }
 
@@ -103,17 +159,32 @@ inline void multiply(T *y, const T *x, const T *s, size_t n, size_t size) {
     for (size_t i = n; i < size; ++i) y[i] = T(0);
 }
 
-// Of `size` numbers y = H D3 H D2 H D1 x the first `wanted`, but for the stages among `count` adjacent registers, which
-// are for the caller to do last; x has n numbers and zeros after them.
-template <class T, size_t count>
-inline void rotate(T *y, const T *x, size_t n, const T *signs, size_t size, const Strides &strides, size_t wanted) {
-    multiply(y, x, signs, n, size);
-    for (size_t i = 0; i < strides.count; ++i) strided_pass(y, size, strides.passes[i]);
-    adjacent_twice<T, count>(y, size, signs + size);
-    if (strides.count == 0) return multiply(y, y, signs + 2 * size, size, size);
-    for (size_t i = strides.count - 1; i > 0; --i) strided_pass(y, size, strides.passes[i]);
-    const size_t kept = strided_twice(y, strides.passes[0], signs + 2 * size, wanted);
-    for (size_t i = 1; i < strides.count; ++i) strided_pass(y, kept, strides.passes[i]);
+// For each of `rows` rows x, of n numbers and zeros after them: of the `size` numbers y = H D3 H D2 H D1 x the first
+// `wanted`, but for the stages among `count` adjacent registers, which are for the caller to do last.
+//
+// Every pass over a row waits for the end of the one before; with the same pass over other rows between them it need not.
+template <class T, size_t count, class Next>
+inline void rotate(T *y, const T *X, size_t rows, size_t n, const T *signs, size_t size, const Strides &strides,
+                   size_t wanted, Next ahead) {
+    const auto each = [&](auto pass) {
+        for (size_t row = 0; row < rows; ++row) pass(y + row * size, row);
+    };
+    const T *second = signs + size, *third = second + size;
+    const auto plain = [&](size_t i, size_t kept) {
+        each([&](T *y, size_t) { strided_pass(y, kept, strides.passes[i]); });
+    };
+    if (strides.count == 0) {
+        each([&](T *y, size_t row) { multiply(y, X + row * n, signs, n, size); });
+        each([&](T *y, size_t row) { adjacent_twice<T, count>(y, size, second, ahead(row)); });
+        return each([&](T *y, size_t) { multiply(y, y, third, size, size); });
+    }
+    each([&](T *y, size_t row) { signed_pass(y, X + row * n, n, signs, strides.passes[0]); });
+    for (size_t i = 1; i < strides.count; ++i) plain(i, size);
+    each([&](T *y, size_t row) { adjacent_twice<T, count>(y, size, second, ahead(row)); });
+    for (size_t i = strides.count - 1; i > 0; --i) plain(i, size);
+    size_t kept = size;
+    each([&](T *y, size_t) { kept = strided_twice(y, strides.passes[0], third, wanted); });
+    for (size_t i = 1; i < strides.count; ++i) plain(i, kept);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ struct Reduced {
 };
 
 template <class T>
-inline Reduced<T> reduced_radians(Vector<T> phase) {
+MERCER_INLINE Reduced<T> reduced_radians(Vector<T> phase) {
     using C = Circle<T>;
     const Vector<T> shifted = phase * T(1.0 / pi) + C::round;
     const Vector<T> count = shifted - C::round;
@@ -62,7 +62,7 @@ inline Reduced<T> reduced_radians(Vector<T> phase) {
 }
 
 template <class T>
-inline Reduced<T> reduced_half_turns(Vector<T> phase) {
+MERCER_INLINE Reduced<T> reduced_half_turns(Vector<T> phase) {
     const Vector<T> shifted = phase + Circle<T>::round;
     return {phase - (shifted - Circle<T>::round), shifted};
 }
@@ -74,7 +74,7 @@ struct Wave {
 
 // The sum of c[i] z^i.
 template <class T, size_t count, size_t i = 0>
-inline Vector<T> polynomial(Vector<T> z, const T (&c)[count]) {
+MERCER_INLINE Vector<T> polynomial(Vector<T> z, const T (&c)[count]) {
     if constexpr (i + 1 == count) {
         return Vector<T>{} + c[i];
     } else {
@@ -102,7 +102,7 @@ class Waves {
         }
     }
 
-    Wave<T> operator()(const Reduced<T> &phase) const {
+    MERCER_INLINE Wave<T> operator()(const Reduced<T> &phase) const {
         typedef typename Bits<T>::vector B;
         const Vector<T> z = phase.rest * phase.rest;
         const B odd = (B)phase.half_turns << (8 * sizeof(T) - 1);
@@ -119,7 +119,7 @@ class Longest {
     B value = {};
 
    public:
-    void see(Vector<T> phase) {
+    MERCER_INLINE void see(Vector<T> phase) {
         const B length = (B)phase & static_cast<Integer>(~(std::uint64_t(1) << (8 * sizeof(T) - 1)));
         value = length > value ? length : value;
     }

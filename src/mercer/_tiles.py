@@ -26,6 +26,8 @@ from ._array import Array, stack_rows
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
+LARGEST_PIECE = 2048
+PIECES_A_THREAD = 4
 HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
@@ -121,22 +123,35 @@ single_threaded_blas = _SingleThreadedBlas()
 
 
 def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int | None) -> None:
-    """Call ``work`` on every tile; the first error stops the rest and is raised."""
-    slices = list(tiles(n_rows, rows))
-    threads = min(n_threads(n_jobs), len(slices))
+    """Call ``work`` on every tile, with BLAS on one thread; the first error stops the rest and is raised."""
     with single_threaded_blas():
-        if threads <= 1:
-            for tile in slices:
-                work(tile)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            futures = [pool.submit(work, tile) for tile in slices]
-            try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        _run(work, list(tiles(n_rows, rows)), n_threads(n_jobs))
+
+
+def run_pieces(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
+    """Call ``work`` on pieces of rows, for work that does not ask where they are cut, and uses no BLAS.
+
+    Few pieces: what Python does between two kernels costs more than it seems, since the rows have driven it out of the
+    caches.
+    """
+    threads = n_threads(n_jobs)
+    rows = min(LARGEST_PIECE, max(TILE, -(-n_rows // (PIECES_A_THREAD * threads))))
+    _run(work, list(tiles(n_rows, rows)), threads)
+
+
+def _run(work: Callable[[slice], None], slices: list[slice], threads: int) -> None:
+    if min(threads, len(slices)) <= 1:
+        for piece in slices:
+            work(piece)
+        return
+    with ThreadPoolExecutor(min(threads, len(slices))) as pool:
+        futures = [pool.submit(work, piece) for piece in slices]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
 
 
 def sum_in_order(

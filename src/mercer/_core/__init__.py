@@ -8,19 +8,21 @@ NumPy code.
 
 from ._fourier import fastfood, structured, waves
 from ._library import AVAILABLE, ISA, aligned
-from ._sketch import RowParts, hadamard, hadamard_sketch, srht
+from ._sketch import RowParts, SrhtTables, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
 
 __all__ = [
     "AVAILABLE",
     "ISA",
     "RowParts",
+    "SrhtTables",
     "aligned",
     "fastfood",
     "hadamard",
     "hadamard_sketch",
     "spectrum",
     "srht",
+    "srht_tables",
     "structured",
     "tensor_sketch",
     "waves",

@@ -61,7 +61,7 @@ def structured(
         raise ValueError(f"the size of a block must be at least {SMALLEST_BLOCK}, got {size}")
     if count != (width + 1) // 2:
         raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")
-    longest, room = np.empty(rows, dtype=dtype), scratch(size, dtype)
+    longest, room = np.empty(rows, dtype=dtype), scratch(max(size, 16384 // dtype.itemsize), dtype)
     kernel("structured", dtype)(
         checked("X", X, dtype),
         rows,

@@ -23,7 +23,7 @@ _SIGNATURES = {
     "structured": "pnnpnppnxppp",
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
-    "srht": "pnnpnnpnxpp>n",
+    "srht": "pnnxpnnpnnxppnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -121,6 +121,21 @@ def checked(name: str, array: Any, dtype: Any, shape: tuple[int, ...] | None = N
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is written to but is read-only")
     return array.ctypes.data
+
+
+def checked_columns(name: str, array: Any, dtype: Any, rows: int) -> tuple[int, int]:
+    """The address of a block of columns that a kernel can write, and how many numbers its rows are apart."""
+    n_rows, width = two_dimensional(name, array)
+    if n_rows != rows:
+        raise ValueError(f"{name} must have {rows} rows, got {n_rows}")
+    if array.dtype != dtype:
+        raise TypeError(f"{name} must be {np.dtype(dtype).name}, got {array.dtype}")
+    apart, within = array.strides
+    if (width > 1 and within != array.itemsize) or apart % array.itemsize or not array.flags.aligned:
+        raise ValueError(f"{name} must be columns of a C-contiguous array, got strides {array.strides}")
+    if not array.flags.writeable:
+        raise ValueError(f"{name} is written to but is read-only")
+    return array.ctypes.data, apart // array.itemsize
 
 
 def two_dimensional(name: str, array: Any) -> tuple[int, int]:

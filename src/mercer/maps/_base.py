@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from .. import _core
 from .._array import (
@@ -34,7 +34,7 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_rows
+from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel, Scaled
 from ..kernels._base import located
@@ -101,6 +101,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
 
+    _reports_nonfinite: ClassVar[bool] = False
+    """Whether a row that is not finite has such features, or is what ``_native`` returns: no pass over X looks then."""
+
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
 
@@ -165,6 +168,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Every column, and so every stored entry, has equally many features.
         """
+        return False
+
+    @property
+    def _rows_alone(self) -> bool:
+        """Whether ``_native`` maps every row by itself, without BLAS and room for whole tiles: cuts are then free."""
         return False
 
     @property
@@ -254,9 +262,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
             Dense, but for maps that say so.
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        self.kernel_.check_rows(X)
+        if not hasattr(self, "parameters_"):
+            check_is_fitted(self)
+        if not self._is_plain(X):
+            X = self._validated(X, reset=False)
+        try:
+            self.kernel_.check_rows(X)
+        except ValueError:
+            self._check_finite(X)  # what is no number is outside every domain, and that is to be said first
+            raise
         if is_sparse(X) and self._keeps_sparse:
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
@@ -270,7 +284,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0, out: Array = None) -> Array:
         """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
 
@@ -278,9 +291,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             if native is None:
                 Z[tile] = self._tile(params, X, tile, first_row)
             else:
-                self._refuse(native(X[tile], Z[tile]), first_row + tile.start, Z)
+                self._refuse(native(X[tile], Z[tile]), first_row + tile.start, Z, X)
 
-        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
+        n_jobs = 1 if is_foreign(X) else n_jobs
+        if native is not None and self._rows_alone and isinstance(X, np.ndarray) and X.flags.c_contiguous:
+            run_pieces(fill, X.shape[0], n_jobs)
+        else:
+            run_tiles(fill, X.shape[0], tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1)), n_jobs)
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
@@ -305,14 +322,20 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
-        self._refuse(first_overflow(Z), first_row + tile.start, Z)
+        self._refuse(first_overflow(Z), first_row + tile.start, Z, X)
         return Z
 
-    def _refuse(self, row: int | None, first_row: int, Z: Array) -> None:
-        """Raise where a row of a tile, which begins with row ``first_row``, has overflowed."""
+    def _refuse(self, row: int | None, first_row: int, Z: Array, X: Array) -> None:
+        """Raise where a row of a tile, which begins with row ``first_row`` of X, has overflowed or was not finite."""
         if row is not None:
+            self._check_finite(X)
             row += first_row
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
+
+    def _check_finite(self, X: Array) -> None:
+        if isinstance(X, np.ndarray) and X.dtype != object:
+            with located(X):
+                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def mean(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased."""
@@ -341,6 +364,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Whether X is a sequence of objects to this map, as to a map inside it, and not rows of numbers."""
         parts = self.get_params(deep=False).values() if reset else ()
         return any(part._takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether these rows can be mapped as they are: scikit-learn would only look for what is not finite."""
+        return (
+            self._reports_nonfinite
+            and type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype in (np.float32, np.float64)
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
 
     def _validated(self, X: Any, reset: bool) -> Any:
         if self._takes_objects(X, reset):

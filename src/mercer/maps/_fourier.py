@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
-from .._array import Array, double, in_double, interleave, namespace, product
+from .._array import Array, double, first_overflow, in_double, interleave, namespace, product
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
@@ -165,20 +165,24 @@ class FourierMap(FeatureMap):
         return write
 
     def _native(self, params: Any, dtype: Any) -> Native:
-        write = self._waves(params, dtype)
+        write, limit = self._waves(params, dtype), LONG_PHASES[np.dtype(dtype).name]
 
-        def mapped(X: Any, out: NDArray[Any]) -> None:
+        def mapped(X: Any, out: NDArray[Any]) -> int | None:
             rows = X if self.kernel_.chart is None else self.kernel_.coordinates(double(X)).astype(dtype)
             longest = write(rows, out)
-            long = np.flatnonzero(~(longest <= LONG_PHASES[np.dtype(dtype).name]))
-            if len(long) == 0:
-                return
+            if longest.max() <= limit:
+                return None
+            long = np.flatnonzero(~(longest <= limit))
+            wrong = first_overflow(X[long])
+            if wrong is not None:
+                return int(long[wrong])
             if dtype == np.float32:  # these rows need the digits of float64
                 precise = np.empty((len(long), out.shape[1]))
                 self._native(params, np.float64)(double(X[long]), precise)
                 out[long] = precise
             else:
                 out[long] = self._apply(params, X[long])
+            return None
 
         return mapped
 

@@ -12,6 +12,7 @@ from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
+from ._base import Native
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
@@ -44,19 +45,16 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
     return Srht(np.stack(turns), np.stack([np.concatenate(row)[:features] for row in outputs]))
 
 
+def srht_tables(params: Srht, dtype: Any, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
+    """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
+    real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
+    for part in (real, imaginary):
+        part[..., :columns] *= scale
+    return _core.srht_tables(real, imaginary, params.outputs, dtype)
+
+
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
     """The real features of this width that estimate <x, y>^degree."""
-    if _core.AVAILABLE and isinstance(dense(X), np.ndarray):
-        X = np.ascontiguousarray(dense(X))
-        signs = np.stack(parts(params.turns), axis=2).astype(X.dtype)
-        out = np.empty((X.shape[0], width), dtype=X.dtype)
-        _core.srht(X, signs, params.outputs, math.sqrt(2.0 / width), out)
-        return out
-    return srht_reference(params, X, width)
-
-
-def srht_reference(params: Srht, X: Array, width: int) -> Array:
-    """What :func:`apply_srht` computes, in any array namespace and without the compiled core."""
     xp = namespace(X)
     blocks, degree, n_features = params.turns.shape
     size = padded_width(n_features)
@@ -152,6 +150,24 @@ class ComplexSketch(PolynomialMap):
             z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
         assert z is not None
         return to_real(z, self.n_components_)
+
+    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native | None:
+        return self._srht_native(params, dtype) if isinstance(params, Srht) else None
+
+    def _srht_native(self, params: Srht, dtype: Any) -> Native:
+        form = self._form
+        columns = params.turns.shape[2] - (form.constant != 0.0)
+        tables = srht_tables(params, dtype, columns, form.scale)
+        scale = math.sqrt(2.0 * form.weight / self.n_components_)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
+
+        return write
+
+    @property
+    def _rows_alone(self) -> bool:
+        return self.projection == "srht"
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         if self.projection == "srht":

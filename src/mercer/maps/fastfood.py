@@ -56,6 +56,8 @@ class Fastfood(RotationInvariantMap):
     (10, 512)
     """
 
+    _reports_nonfinite = True
+
     def _draw(self, rng: Stream, rows: Any) -> FastfoodParameters:
         count, width = self._n_frequencies, padded_width(rows.n_features)
         blocks = -(-count // width)
