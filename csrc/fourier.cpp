@@ -1,5 +1,5 @@
 // Fourier maps: features of given phases, and of the phases that signs and Walsh-Hadamard transforms make.
-#include "hadamard.h"
+#include "rotation.h"
 #include "waves.h"
 
 namespace {
@@ -12,32 +12,108 @@ void waves(const T *phases, size_t rows, size_t count, const T *offset, size_t p
     }
 }
 
-// y = x * s for n numbers, zeros up to `size`.
-template <class T>
-inline void multiply(T *y, const T *x, const T *s, size_t n, size_t size) {
-    for (size_t i = 0; i < n; ++i) y[i] = x[i] * s[i];
-    for (size_t i = n; i < size; ++i) y[i] = T(0);
+constexpr size_t rows_a_block = 32;  // rows that a block's signs serve while they are in L1, and the rows in L2
+constexpr size_t scratch_bytes = 16 * 1024;  // rows turned together: with the signs they fit in L1
+
+// The features of a block whose phases are radii times the transform of y, up to its last stages: pairs of waves and, of
+// an odd number, one cosine with the offset.  Radii and offset make half turns.
+template <class T, size_t count>
+inline T write_block(const T *y, const T *radii, size_t features, T offset, const Waves<T> &waves, T *out) {
+    constexpr size_t lanes = Simd<T>::lanes, group = count * lanes;
+    Longest<T> longest;
+    const auto write = [&](const T *y, const T *radii, const T *offsets, T *out) {
+        Vector<T> v[count];
+        load_registers<T>(v, y);
+        adjacent_stages<T, 1>(v);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < count; ++i) {
+            Vector<T> phase = v[i] * load(radii + i * lanes);
+            if (offsets) phase += load(offsets + i * lanes);
+            longest.see(phase);
+            const Wave<T> w = waves(reduced_half_turns<T>(phase));
+            store_interleaved<T>(out + 2 * i * lanes, w.cosine, w.sine);
+        }
+    };
+    size_t first = 0;
+    for (; 2 * (first + group) <= features; first += group) write(y + first, radii + first, nullptr, out + 2 * first);
+    if (2 * first < features) {
+        const size_t left = features - 2 * first, phases = (left + 1) / 2;
+        T last[group] = {}, offsets[group] = {}, pairs[2 * group];
+        __builtin_memcpy(last, radii + first, phases * sizeof(T));
+        if (left % 2) offsets[phases - 1] = offset;
+        write(y + first, last, offsets, pairs);
+        __builtin_memcpy(out + 2 * first, pairs, left * sizeof(T));
+    }
+    return longest.get() * T(pi);
 }
 
-// Phases of every block: radii * H D3 H D2 H D1 x; `phases` has room for whole blocks.
+// The longest phase of a row so far; what is no number stays.
 template <class T>
-void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii, size_t count,
-                const T *offset, size_t width, T scale, T *out, T *longest, T *phases) {
-    for (size_t row = 0; row < rows; ++row) {
-        const T *x = X + row * n;
-        for (size_t block = 0; block * size < count; ++block) {
-            T *y = phases + block * size;
-            const T *s = signs + 3 * block * size;
-            multiply(y, x, s, n, size);
-            hadamard_rows(y, 1, size);
-            multiply(y, y, s + size, size, size);
-            hadamard_rows(y, 1, size);
-            multiply(y, y, s + 2 * size, size, size);
-            hadamard_rows(y, 1, size);
+inline T longer(T before, T now) {
+    return now <= before || before != before ? before : now;
+}
+
+// Phases of every block, in half turns: radii * H D3 H D2 H D1 x.
+template <class T, size_t count>
+struct Structured {
+    const T *X;
+    size_t rows, n;
+    const T *signs;
+    size_t size;
+    const T *radii;
+    T offset;
+    size_t width;
+    T *out, *longest, *scratch;
+    Strides strides;
+    Waves<T> waves;
+
+    // The block of frequencies from `first` on, for rows from `top` on.
+    void block(size_t first, size_t top, size_t count_of_rows) const {
+        const size_t left = width - 2 * first, features = left < 2 * size ? left : 2 * size;
+        const auto place = [&](size_t row) { return out + (top + row) * width + 2 * first; };
+        const auto ahead = [&](size_t row) {
+            const size_t next = top + count_of_rows + row;
+            return Ahead<T>{X + next * n, next < rows ? n : 0, place(row), features};
+        };
+        rotate<T, count>(scratch, X + top * n, count_of_rows, n, signs + 3 * first, size, strides, (features + 1) / 2,
+                         ahead);
+        for (size_t row = 0; row < count_of_rows; ++row) {
+            const T *y = scratch + row * size;
+            const T length = write_block<T, count>(y, radii + first, features, offset, waves, place(row));
+            longest[top + row] = longer(longest[top + row], length);
         }
-        multiply(phases, phases, radii, count, count);
-        longest[row] = write_waves(phases, count, offset, 1, width, scale, out + row * width);
     }
+
+    void all() const {
+        const size_t together = size * sizeof(T) < scratch_bytes ? scratch_bytes / sizeof(T) / size : 1;
+        for (size_t row = 0; row < rows; ++row) longest[row] = T(0);
+        for (size_t top = 0; top < rows; top += rows_a_block) {
+            const size_t end = top + rows_a_block < rows ? top + rows_a_block : rows;
+            for (size_t first = 0; 2 * first < width; first += size) {
+                for (size_t row = top; row < end; row += together) {
+                    block(first, row, row + together < end ? together : end - row);
+                }
+            }
+        }
+    }
+};
+
+template <class T, size_t count>
+void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii, T offset, size_t width,
+                T scale, T *out, T *longest, T *scratch) {
+    const Strides strides(size, count * Simd<T>::lanes);
+    Structured<T, count>{X,   rows,    n,       signs,   size,    radii, offset, width,
+                         out, longest, scratch, strides, {scale, pi}}
+        .all();
+}
+
+template <class T>
+void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii, const T *offset,
+                size_t width, T scale, T *out, T *longest, T *scratch) {
+    if (size >= 8 * Simd<T>::lanes) {
+        return structured<T, 8>(X, rows, n, signs, size, radii, *offset, width, scale, out, longest, scratch);
+    }
+    structured<T, 4>(X, rows, n, signs, size, radii, *offset, width, scale, out, longest, scratch);
 }
 
 // Phases of every block: radii * H G P H B x; `phases` has room for whole blocks and one more.
@@ -73,8 +149,8 @@ namespace mercer::MERCER_ISA {
         waves(phases, rows, count, offset, period, width, scale, out, longest);                                       \
     }                                                                                                                 \
     void structured_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii,         \
-                             size_t count, const T *offset, size_t width, T scale, T *out, T *longest, T *phases) {   \
-        structured(X, rows, n, signs, size, radii, count, offset, width, scale, out, longest, phases);                \
+                             const T *offset, size_t width, T scale, T *out, T *longest, T *scratch) {                \
+        structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                      \
     }                                                                                                                 \
     void fastfood_##suffix(const T *X, size_t rows, size_t n, const T *signs, const std::int32_t *orders,            \
                            const T *directions, size_t size, const T *radii, size_t count, const T *offset,           \

@@ -10,6 +10,9 @@
 #include <cstddef>
 #include <utility>
 
+// For what must stay in registers: a mere `inline` in a large function becomes a call, with its arrays on the stack.
+#define MERCER_INLINE inline __attribute__((always_inline))
+
 namespace {
 
 // GCC and Clang vectors: one source for every register width, without intrinsics.
@@ -24,14 +27,14 @@ using Vector = typename Simd<T>::vector;
 
 // NumPy promises the alignment of one number, not of a register; memcpy becomes one unaligned move.
 template <class T>
-inline Vector<T> load(const T *from) {
+MERCER_INLINE Vector<T> load(const T *from) {
     Vector<T> value;
     __builtin_memcpy(&value, from, sizeof value);
     return value;
 }
 
 template <class T>
-inline void store(T *to, const Vector<T> &value) {
+MERCER_INLINE void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
@@ -48,7 +51,7 @@ struct Interleaved {
 
 // a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
-inline Interleaved<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+MERCER_INLINE Interleaved<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     constexpr std::size_t lanes = sizeof...(lane);
     return {__builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...),
             __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...)};
@@ -60,7 +63,7 @@ inline Interleaved<T> interleave(Vector<T> a, Vector<T> b) {
 }
 
 template <class T>
-inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
+MERCER_INLINE void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
     const Interleaved<T> both = interleave<T>(a, b);
     store(out, both.low);
     store(out + Simd<T>::lanes, both.high);
@@ -68,7 +71,7 @@ inline void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
 
 // c_0 + c_1 z + c_2 z^2 + ..., by Horner's rule.
 template <class T, std::size_t n, std::size_t i = 0>
-inline Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
+MERCER_INLINE Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
     if constexpr (i + 1 == n) {
         return Vector<T>{} + coefficients[i];
     } else {
@@ -78,7 +81,7 @@ inline Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
 
 // The square root of every lane, correctly rounded: an instruction, since errno is not asked for (CMakeLists.txt).
 template <class T>
-inline Vector<T> root(Vector<T> x) {
+MERCER_INLINE Vector<T> root(Vector<T> x) {
     T lanes[Simd<T>::lanes];
     store(lanes, x);
     for (T &lane : lanes) lane = sizeof(T) == 4 ? __builtin_sqrtf(lane) : __builtin_sqrt(lane);

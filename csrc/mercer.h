@@ -43,14 +43,14 @@ typedef struct {
     void (*waves_f64)(const double *phases, size_t rows, size_t count, const double *offset, size_t period,
                       size_t width, double scale, double *out, double *longest);
 
-    /* Fourier features of rows of n numbers, padded to `size`: phases are radii H D3 H D2 H D1 x, with three vectors of
-     * `size` signs a block.  `scratch` has room for all blocks. */
+    /* Fourier features of rows of n numbers, padded to `size` (at least 64): phases are radii H D3 H D2 H D1 x, with
+     * three vectors of `size` signs a block.  They make pairs and, where the width is odd, one cosine with the offset;
+     * radii and offset are in half turns, `longest` in radians.  `scratch` has room for a block, and for 16 KiB. */
     void (*structured_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const float *radii,
-                           size_t count, const float *offset, size_t width, float scale, float *out, float *longest,
-                           float *scratch);
+                           const float *offset, size_t width, float scale, float *out, float *longest, float *scratch);
     void (*structured_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
-                           const double *radii, size_t count, const double *offset, size_t width, double scale,
-                           double *out, double *longest, double *scratch);
+                           const double *radii, const double *offset, size_t width, double scale, double *out,
+                           double *longest, double *scratch);
 
     /* The same with phases radii H G P H B x.  `scratch` has room for all blocks and one more. */
     void (*fastfood_f32)(const float *X, size_t rows, size_t n, const float *signs, const int32_t *orders,
@@ -64,7 +64,7 @@ typedef struct {
     /* Features scale (Re z, Im z, ...) of z = product over s of H sketch_s(x), the sketches complex: entry j of a row
      * goes, times signs[s][j], to place places[s][j] of `size` real parts followed by `size` imaginary ones; so does
      * `constant` as entry number `columns`.  Rows are dense where index_bytes is 0, else CSR with indices of so many
-     * bytes and starts[rows + 1] into values.  `scratch` has room for 4 size numbers. */
+     * bytes and starts[rows + 1] into values.  `scratch` has room for 16 bytes times 4 size + columns. */
     size_t (*hadamard_sketch_f32)(const float *values, const void *indices, size_t index_bytes, const int64_t *starts,
                                   size_t rows, size_t columns, const int32_t *places, const float *signs, size_t degree,
                                   size_t size, float constant, float scale, size_t width, float *out, float *scratch);
@@ -73,15 +73,17 @@ typedef struct {
                                   size_t degree, size_t size, double constant, double scale, size_t width, double *out,
                                   double *scratch);
 
-    /* Features scale (Re z, Im z, ...) of z = product over s of the outputs outputs[s] of H diag(signs) x, for rows of n
-     * numbers padded to `size`: signs[block][s] are n pairs (re + im) / 2, (re - im) / 2, and features come in blocks of
-     * `size`.  Rows of `out` are `stride` apart.  `scratch` has room for 2 size + 2 width + 66 numbers. */
-    size_t (*srht_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t degree, size_t size,
-                       const int32_t *outputs, size_t width, float scale, float *out, size_t stride,
-                       float *scratch);
-    size_t (*srht_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t degree, size_t size,
-                       const int32_t *outputs, size_t width, double scale, double *out, size_t stride,
-                       double *scratch);
+    /* Features scale scales[row] (Re z, Im z, ...), the scales 1 where there are none, of z = product over s of the
+     * outputs outputs[s] of H diag(signs) x.  A row x has n numbers, `constant` unless that is 0, and zeros up to `size`;
+     * signs[block][s] are `size` real and `size` imaginary parts, with 16 more numbers at the end of all, and features
+     * come in blocks of `size`.  `outputs` has `stride` indices, 16 more than features, for each s; rows of features are
+     * `out_stride` numbers apart.  `scratch` has room for 80 bytes times `size`, which counts as 16 where it is less. */
+    size_t (*srht_f32)(const float *X, size_t rows, size_t n, float constant, const float *signs, size_t degree,
+                       size_t size, const int32_t *outputs, size_t stride, size_t width, float scale,
+                       const float *scales, float *out, size_t out_stride, float *scratch);
+    size_t (*srht_f64)(const double *X, size_t rows, size_t n, double constant, const double *signs, size_t degree,
+                       size_t size, const int32_t *outputs, size_t stride, size_t width, double scale,
+                       const double *scales, double *out, size_t out_stride, double *scratch);
 
     /* Features of the product of the Fourier transforms of `degree` count sketches of even width: entry j of a row of
      * factor s goes, times signs[s][j], to bucket places[s][j] (`stride` numbers from one factor to the next), and so

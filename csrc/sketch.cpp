@@ -1,16 +1,8 @@
-// Sketches of powers of rows as products of complex projections, a row at a time, so that a row never leaves the cache.
-#include "hadamard.h"
-#include "rows.h"
+// Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the cache.
+#include "mercer.h"
+#include "pieces.h"
 
 namespace {
-
-template <class T, class Index>
-inline void add(T *buckets, const Entries<T, Index> &row, const std::int32_t *places, const T *signs) {
-    for (size_t i = 0; i < row.count; ++i) {
-        const size_t j = row.column(i);
-        buckets[places[j]] += signs[j] * row.values[i];
-    }
-}
 
 // (a, b) becomes (a + ib)(c + id), in parts.
 template <class T>
@@ -22,135 +14,160 @@ inline void multiply(T *a, T *b, const T *c, const T *d, size_t n) {
     }
 }
 
-// Features scale (Re z_0, Im z_0, Re z_1, ...); tells whether all are finite.
 template <class T>
-inline bool write_parts(const T *real, const T *imaginary, size_t width, T scale, T *out) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    Finite<T> finite;
-    size_t i = 0;
-    for (; i + lanes <= width / 2; i += lanes) {
-        const Vector<T> a = load(real + i) * scale, b = load(imaginary + i) * scale;
-        finite.see(a);
-        finite.see(b);
-        store_interleaved<T>(out + 2 * i, a, b);
-    }
-    bool rest = true;
-    for (size_t j = 2 * i; j < width; ++j) {
-        out[j] = scale * (j % 2 ? imaginary : real)[j / 2];
-        rest &= out[j] - out[j] == T(0);
-    }
-    return rest && finite.holds();
-}
+struct CountSketches {
+    static constexpr size_t R = together<T>;
 
-template <class T>
-struct Sketch {
-    size_t columns, degree, size, width;
+    Rows<T> rows;
+    size_t degree, size;
     const std::int32_t *places;
     const T *signs;
-    T constant, scale;
-    T *scratch;
+    T constant;
+    T *scratch;  // 4 size pieces, and as many as rows have columns
 
-    template <class Index>
-    bool row(const Entries<T, Index> &entries, T *out) const {
-        const size_t kept = (width + 1) / 2;
-        T *buckets = scratch, *real = scratch + 2 * size, *imaginary = real + size;
-        for (size_t s = 0; s < degree; ++s) {
-            T *target = s == 0 ? real : buckets;  // the first factor is where the product grows
-            for (size_t i = 0; i < 2 * size; ++i) target[i] = T(0);
-            const std::int32_t *place = places + s * (columns + 1);
-            const T *sign = signs + s * (columns + 1);
-            add(target, entries, place, sign);
-            target[place[columns]] += sign[columns] * constant;
-            hadamard_rows(target, 2, size);
-            if (s > 0) multiply(real, imaginary, buckets, buckets + size, kept);
-        }
-        return write_parts(real, imaginary, width, scale, out);
-    }
-};
-
-// A complex number in two neighbours: gathering those costs one move each.
-template <class T>
-struct Pair {
-    T re, im;
-};
-
-// y = (x_0 s_0, x_0 s_1, x_1 s_2, x_1 s_3, ...) for n numbers x, zeros up to 2 size.
-template <class T>
-inline void spread(const T *x, const T *s, size_t n, size_t size, T *y) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    size_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-        const Interleaved<T> both = interleave<T>(load(x + i), load(x + i));
-        store(y + 2 * i, both.low * load(s + 2 * i));
-        store(y + 2 * i + lanes, both.high * load(s + 2 * i + lanes));
-    }
-    for (size_t j = 2 * i; j < 2 * n; ++j) y[j] = x[j / 2] * s[j];
-    for (size_t j = 2 * n; j < 2 * size; ++j) y[j] = T(0);
-}
-
-template <class T, size_t... lane>
-inline Vector<T> product_of_pairs(Vector<T> z, Vector<T> w, std::index_sequence<lane...>) {
-    constexpr Vector<T> signs = {(lane & 1 ? T(1) : T(-1))...};
-    const Vector<T> real = __builtin_shufflevector(w, w, (lane & ~size_t(1))...);
-    const Vector<T> imaginary = __builtin_shufflevector(w, w, (lane | 1)...);
-    return z * real + signs * __builtin_shufflevector(z, z, (lane ^ 1)...) * imaginary;
-}
-
-// z becomes z w for complex numbers in pairs, `length` reals in all, a multiple of the lanes.
-template <class T>
-inline void multiply_pairs(T *z, const T *w, size_t length) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    for (size_t i = 0; i < length; i += lanes) {
-        store(z + i, product_of_pairs<T>(load(z + i), load(w + i), std::make_index_sequence<lanes>{}));
-    }
-}
-
-// out = scale * z; tells whether all are finite.
-template <class T>
-inline bool write_scaled(const T *z, size_t width, T scale, T *out) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    Finite<T> finite;
-    size_t i = 0;
-    for (; i + lanes <= width; i += lanes) {
-        const Vector<T> value = load(z + i) * scale;
-        finite.see(value);
-        store(out + i, value);
-    }
-    bool rest = true;
-    for (; i < width; ++i) {
-        out[i] = scale * z[i];
-        rest &= out[i] - out[i] == T(0);
-    }
-    return rest && finite.holds();
-}
-
-// Projections are some outputs of H diag(complex signs) x, x padded to `size`: signs (block, degree, n, 2).
-//
-// Real and imaginary parts are neighbours, and the transform goes over both at once: its first stage makes sum and
-// difference of the two, which signs (re + im) / 2 and (re - im) / 2 turn back into the parts.
-template <class T>
-size_t srht(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size, const std::int32_t *outputs,
-            size_t width, T scale, T *out, size_t stride, T *scratch) {
-    constexpr size_t lanes = Simd<T>::lanes;
-    const size_t count = (width + 1) / 2, length = (2 * count + lanes - 1) / lanes * lanes;
-    T *turned = scratch, *z = turned + 2 * size, *next = z + length;
-    for (size_t i = 2 * count; i < length; ++i) z[i] = next[i] = T(0);
-    const Pair<T> *from = reinterpret_cast<const Pair<T> *>(turned);
-    size_t finite = rows;
-    for (size_t row = 0; row < rows; ++row) {
-        for (size_t s = 0; s < degree; ++s) {
-            Pair<T> *to = reinterpret_cast<Pair<T> *>(s == 0 ? z : next);
-            for (size_t first = 0; first < count; first += size) {
-                spread(X + row * n, signs + (first / size * degree + s) * 2 * n, n, size, turned);
-                hadamard_rows(turned, 1, 2 * size);
-                const size_t last = first + size < count ? first + size : count;
-                const std::int32_t *output = outputs + s * count;
-                for (size_t i = first; i < last; ++i) to[i] = from[output[i]];
+    // Entries of `some` rows from `first` on go to their buckets, 2 size pieces.
+    void hash(size_t first, size_t some, size_t s, T *buckets) const {
+        const std::int32_t *place = places + s * (rows.columns + 1);
+        const T *sign = signs + s * (rows.columns + 1), *group = scratch + 4 * size * R;
+        for (size_t i = 0; i < 2 * size * R; ++i) buckets[i] = T(0);
+        if (rows.index_bytes == 0) {
+            for (size_t j = 0; j < rows.columns; ++j) {
+                T *bucket = buckets + static_cast<size_t>(place[j]) * R;
+                const auto sum = load_piece(bucket) + load_piece(group + j * R) * sign[j];
+                __builtin_memcpy(bucket, &sum, sizeof sum);
             }
-            if (s > 0) multiply_pairs(z, next, length);
+        } else {
+            Rows<T> few = rows;
+            few.starts += first, few.count = some;
+            few.each([&](size_t r, auto entries) {
+                for (size_t i = 0; i < entries.count; ++i) {
+                    const size_t j = entries.column(i);
+                    buckets[static_cast<size_t>(place[j]) * R + r] += sign[j] * entries.values[i];
+                }
+                return true;
+            });
         }
-        const bool well = write_scaled(z, width, scale, out + row * stride);
-        if (!well && finite == rows) finite = row;
+        T *bucket = buckets + static_cast<size_t>(place[rows.columns]) * R;
+        for (size_t r = 0; r < R; ++r) bucket[r] += sign[rows.columns] * constant;
+    }
+
+    // The features of `some` rows; the first that overflowed.
+    size_t write(size_t first, size_t some, const Places<T> &out, size_t width) const {
+        const size_t part = size * R, kept = (width + 1) / 2 * R;
+        T *buckets = scratch, *product = scratch + 2 * part;
+        if (rows.index_bytes == 0) {
+            const T *X = rows.values + first * rows.columns;
+            gather_pieces_of_rows(X, some, rows.columns, rows.columns, scratch + 4 * part);
+        }
+        for (size_t s = 0; s < degree; ++s) {
+            T *target = s == 0 ? product : buckets;  // the first factor is where the product grows
+            hash(first, some, s, target);
+            hadamard_rows<T, R>(target, 2, part);
+            if (s > 0) multiply(product, product + part, buckets, buckets + part, kept);
+        }
+        return write_parts(product, product + part, out, first, some, 0, width);
+    }
+};
+
+// Projections are some outputs of H diag(complex signs) x, x with the constant, unless that is 0, and then zeros up to
+// `size`: signs (block, degree, part, size), and after them as many numbers as a register has; outputs (degree, stride).
+template <class T>
+struct Srht {
+    static constexpr size_t R = together<T>;
+
+    const T *X;
+    size_t n;
+    T constant;
+    const T *signs;
+    size_t degree, size;
+    const std::int32_t *outputs;
+    size_t stride;
+    T *scratch;  // 5 times as many pieces as `size`, or as a register has if that is more
+
+    // The transform of the group times signs, whose first pass multiplies.
+    template <size_t count>
+    void transform(const T *group, const T *sign, T *y) const {
+        const size_t filled = n + 1 < size ? n + 1 : size;
+        row<T, count>(y, size * R, [=](T *part, size_t numbers) {
+            const size_t offset = part - y;
+            for (size_t i = 0; i < numbers; i += count * Simd<T>::lanes) {
+                Vector<T> v[count] = {};
+                if (offset + i < filled * R) {
+                    load_registers<T>(v, group + offset + i);
+#pragma GCC unroll 8
+                    for (size_t k = 0; k < count; ++k) v[k] *= spread(sign + (offset + i) / R + k * pieces<T>);
+                    adjacent_stages<T, R>(v);
+                }
+                store_registers<T>(part + i, v);
+            }
+        });
+    }
+
+    void transform(const T *group, const T *sign, T *y) const {
+        if (size * R < Simd<T>::lanes) {
+            for (size_t i = 0; i < size * R; ++i) y[i] = group[i] * sign[i / R];
+            return hadamard_rows<T, R>(y, 1, size * R);
+        }
+        switch (first_count<T>(size * R)) {
+            case 1: return transform<1>(group, sign, y);
+            case 2: return transform<2>(group, sign, y);
+            case 4: return transform<4>(group, sign, y);
+            default: return transform<8>(group, sign, y);
+        }
+    }
+
+    // Some of the outputs, times what is there unless they are the first.
+    template <bool initial>
+    static void pick(const T *a, const T *b, const std::int32_t *output, size_t count, T *real, T *imaginary) {
+        for (size_t i = 0; i < count; i += pieces<T>) {
+            const Vector<T> c = gather_pieces<T>(a, output + i), d = gather_pieces<T>(b, output + i);
+            T *x = real + i * R, *y = imaginary + i * R;
+            if constexpr (initial) {
+                store<T>(x, c);
+                store<T>(y, d);
+            } else {
+                const Vector<T> u = load(x), v = load(y);
+                store<T>(x, u * c - v * d);
+                store<T>(y, u * d + v * c);
+            }
+        }
+    }
+
+    size_t write(size_t first, size_t some, const Places<T> &out, size_t width) const {
+        const size_t part = (size > Simd<T>::lanes ? size : Simd<T>::lanes) * R, count = (width + 1) / 2;
+        T *group = scratch, *a = group + part, *b = a + part, *real = b + part, *imaginary = real + part;
+        size_t finite = some;
+        gather_pieces_of_rows(X + first * n, some, n, size, group);
+        for (size_t r = 0; constant != T(0) && r < some; ++r) group[n * R + r] = constant;
+        for (size_t top = 0; top < count; top += size) {
+            const size_t features = count - top < size ? count - top : size;
+            for (size_t s = 0; s < degree; ++s) {
+                const T *sign = signs + (top / size * degree + s) * 2 * size;
+                const std::int32_t *output = outputs + s * stride + top;
+                transform(group, sign, a);
+                transform(group, sign + size, b);
+                if (s == 0) {
+                    pick<true>(a, b, output, features, real, imaginary);
+                } else {
+                    pick<false>(a, b, output, features, real, imaginary);
+                }
+            }
+            const size_t left = width - 2 * top < 2 * size ? width - 2 * top : 2 * size;
+            const size_t well = write_parts(real, imaginary, out, first, some, 2 * top, left);
+            finite = well < finite ? well : finite;
+        }
+        return finite;
+    }
+};
+
+// write(first, some) for all rows, a few together; the first row that overflowed, or `rows`.
+template <class T, class Write>
+size_t few_at_a_time(size_t rows, Write write) {
+    size_t finite = rows;
+    for (size_t first = 0; first < rows; first += together<T>) {
+        const size_t some = rows - first < together<T> ? rows - first : together<T>;
+        const size_t well = write(first, some);
+        if (well < some && finite == rows) finite = first + well;
     }
     return finite;
 }
@@ -164,13 +181,21 @@ namespace mercer::MERCER_ISA {
                                     const std::int64_t *starts, size_t rows, size_t columns,                          \
                                     const std::int32_t *places, const T *signs, size_t degree, size_t size,           \
                                     T constant, T scale, size_t width, T *out, T *scratch) {                          \
-        const Sketch<T> sketch{columns, degree, size, width, places, signs, constant, scale, scratch};                \
-        return Rows<T>{values, indices, index_bytes, starts, rows, columns}.each(                                     \
-            [&](size_t r, auto entries) { return sketch.row(entries, out + r * width); });                            \
+        const Rows<T> X{values, indices, index_bytes, starts, rows, columns};                                         \
+        const CountSketches<T> sketches{X, degree, size, places, signs, constant, scratch};                           \
+        const Places<T> features{out, width, scale, nullptr};                                                         \
+        return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
+            return sketches.write(first, some, features, width);                                                      \
+        });                                                                                                           \
     }                                                                                                                 \
-    size_t srht_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t degree, size_t size,               \
-                         const std::int32_t *outputs, size_t width, T scale, T *out, size_t stride, T *scratch) {     \
-        return srht(X, rows, n, signs, degree, size, outputs, width, scale, out, stride, scratch);                    \
+    size_t srht_##suffix(const T *X, size_t rows, size_t n, T constant, const T *signs, size_t degree, size_t size,   \
+                         const std::int32_t *outputs, size_t stride, size_t width, T scale, const T *scales, T *out,  \
+                         size_t out_stride, T *scratch) {                                                             \
+        const Srht<T> srht{X, n, constant, signs, degree, size, outputs, stride, scratch};                                      \
+        const Places<T> features{out, out_stride, scale, scales};                                                     \
+        return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
+            return srht.write(first, some, features, width);                                                          \
+        });                                                                                                           \
     }
 
 MERCER_SKETCH(f32, float)

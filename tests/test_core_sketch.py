@@ -10,7 +10,7 @@ from scipy.linalg import hadamard as hadamard_matrix
 from mercer import _core
 from mercer._array import row_parts
 from mercer._random import Stream
-from mercer.maps.complex_sketch import apply_srht, draw_srht, native_srht
+from mercer.maps.complex_sketch import apply_srht, draw_srht, srht_tables
 
 from .test_core import DTYPES, compiled
 
@@ -86,26 +86,83 @@ def test_indices_that_lead_elsewhere_are_refused():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "width"), [(1, 5), (6, 16), (6, 41), (64, 128), (100, 7)])
+@pytest.mark.parametrize(("n", "width"), [(1, 5), (2, 35), (6, 16), (6, 41), (64, 128), (100, 7), (300, 1100)])
 @pytest.mark.parametrize("degree", [1, 3])
 def test_products_of_transforms(isa, degree, n, width, dtype):
     X = np.random.default_rng(3).normal(size=(9, n)).astype(dtype)
     params = draw_srht(Stream(0), degree, n, width)
-    reference = 0.7 * apply_srht(params, X.astype(np.float64), width)
-    wide = np.full((9, width + 5), np.nan, dtype=dtype)
-    assert native_srht(params, dtype)(X, wide[:, 2:-3], 0.7) is None
+    tables, scale = srht_tables(params, dtype), np.sqrt(2.0 / width)
+    reference = apply_srht(params, X.astype(np.float64), width)
+    tolerance = 100 * np.finfo(dtype).eps * np.abs(reference).max()
+    for rows in (1, 4, 9):
+        out = np.full((rows, width), np.nan, dtype=dtype)
+        assert _core.srht(X[:rows], tables, scale, out) is None
+        np.testing.assert_allclose(out, reference[:rows], atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_constant_entry_and_columns_of_a_wider_array(isa, dtype):
+    X, width = np.random.default_rng(4).normal(size=(7, 15)).astype(dtype), 37
+    params, scales = draw_srht(Stream(1), 2, 16, width), np.linspace(-1.0, 2.0, 7).astype(dtype)
+    lifted = np.column_stack([0.5 * X.astype(np.float64), np.full(7, 0.3)])
+    reference = apply_srht(params, lifted, width) * scales[:, None]
+    wide = np.full((7, width + 5), 9.0, dtype=dtype)
+    tables = srht_tables(params, dtype, 15, 0.5)
+    _core.srht(X, tables, np.sqrt(2.0 / width), wide[:, 2:-3], 0.3, scales)
     np.testing.assert_allclose(wide[:, 2:-3], reference, atol=100 * np.finfo(dtype).eps * np.abs(reference).max())
-    assert np.isnan(wide[:, [0, 1, -3, -2, -1]]).all()  # beside its columns nothing is written
+    np.testing.assert_array_equal(np.delete(wide, np.s_[2:-3], axis=1), 9.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_does_not_hang_on_those_beside_it(isa, dtype):
+    X = np.random.default_rng(5).normal(size=(11, 40)).astype(dtype)
+    places, signs = hashes(3, 40, 32, dtype)
+    tables = srht_tables(draw_srht(Stream(2), 3, 40, 70), dtype)
+
+    def features(rows):
+        sketch, srht = np.empty((len(rows), 64), dtype=dtype), np.empty((len(rows), 70), dtype=dtype)
+        _core.hadamard_sketch(row_parts(rows), places, signs, 0.3, 0.7, sketch)
+        _core.srht(rows, tables, 0.7, srht)
+        return np.hstack([sketch, srht])
+
+    whole = features(X)
+    for cut in (1, 2, 3, 6):
+        np.testing.assert_array_equal(np.vstack([features(X[:cut]), features(X[cut:])]), whole)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e30])
+def test_the_first_row_that_overflows_is_told(isa, wrong):
+    X = np.ones((9, 12), dtype=np.float32)
+    X[6, 3] = X[7, 0] = wrong
+    places, signs = hashes(2, 12, 16, np.float32)
+    assert _core.hadamard_sketch(row_parts(X), places, signs, 0.0, 1.0, np.empty((9, 31), dtype=np.float32)) == 6
+    tables = srht_tables(draw_srht(Stream(0), 2, 12, 31), np.float32)
+    assert _core.srht(X, tables, 1.0, np.empty((9, 31), dtype=np.float32)) == 6
 
 
 @compiled
 def test_outputs_that_lead_elsewhere_are_refused():
-    X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 4, 2)), np.zeros((2, 3), dtype=np.int32)
+    X, signs, outputs = np.ones((2, 4)), np.ones((1, 2, 4)), np.zeros((2, 3), dtype=np.int32)
     with pytest.raises(ValueError, match="outputs must be from 0 to 3"):
-        _core.srht(X, signs, outputs + 4, 1.0, np.empty((2, 6)))
-    with pytest.raises(ValueError, match="3 outputs make 6 features or one less, got 7"):
-        _core.srht(X, signs, outputs, 1.0, np.empty((2, 7)))
-    with pytest.raises(ValueError, match="rows of neighbouring numbers"):
-        _core.srht(X, signs, outputs, 1.0, np.empty((2, 12))[:, ::2])
+        _core.srht_tables(signs, signs, outputs + 4, np.float64)
     with pytest.raises(ValueError, match="1 blocks of 4 do not make 5"):
-        _core.srht(X, signs, np.zeros((2, 5), dtype=np.int32), 1.0, np.empty((2, 10)))
+        _core.srht_tables(signs, signs, np.zeros((2, 5), dtype=np.int32), np.float64)
+    tables = _core.srht_tables(signs, signs, outputs, np.float64)
+    with pytest.raises(ValueError, match="3 outputs make 6 features or one less, got 7"):
+        _core.srht(X, tables, 1.0, np.empty((2, 7)))
+    with pytest.raises(ValueError, match="X must have 3 columns, got 4"):
+        _core.srht(X, tables, 1.0, np.empty((2, 6)), 0.5)
+    with pytest.raises(TypeError, match="signs must be float32, got float64"):
+        _core.srht(X.astype(np.float32), tables, 1.0, np.empty((2, 6), dtype=np.float32))
+    with pytest.raises(ValueError, match="out must have 2 rows, got 3"):
+        _core.srht(X, tables, 1.0, np.empty((3, 6)))
+    with pytest.raises(ValueError, match="out must be columns of a C-contiguous array"):
+        _core.srht(X, tables, 1.0, np.empty((2, 12))[:, ::2])
+    with pytest.raises(TypeError, match="out must be float64, got float32"):
+        _core.srht(X, tables, 1.0, np.empty((2, 6), dtype=np.float32))
+    frozen = np.empty((2, 6))
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="out is written to but is read-only"):
+        _core.srht(X, tables, 1.0, frozen)
+    with pytest.raises(ValueError, match=r"scales must have shape \(2,\), got \(3,\)"):
+        _core.srht(X, tables, 1.0, np.empty((2, 6)), 0.0, np.ones(3))

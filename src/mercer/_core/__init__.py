@@ -8,10 +8,10 @@ NumPy code.
 
 from ._additive import additive
 from ._fourier import fastfood, structured, waves
-from ._library import AVAILABLE, ISA
+from ._library import AVAILABLE, ISA, aligned
 from ._pairs import ColumnRows, pairs, radial
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
-from ._sketch import RowParts, hadamard, hadamard_sketch, srht
+from ._sketch import RowParts, SrhtTables, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
 
 __all__ = [
@@ -20,7 +20,9 @@ __all__ = [
     "ColumnRows",
     "RowParts",
     "SignProducts",
+    "SrhtTables",
     "additive",
+    "aligned",
     "dense_signs",
     "fastfood",
     "hadamard",
@@ -32,6 +34,7 @@ __all__ = [
     "sparse_signs",
     "spectrum",
     "srht",
+    "srht_tables",
     "structured",
     "tensor_sketch",
     "waves",

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import check_blocks, checked, kernel, two_dimensional
+from ._library import check_blocks, checked, kernel, scratch, two_dimensional
+
+SMALLEST_BLOCK = 64
+"""The shortest transform that :func:`structured` does: a few registers of the widest instruction set."""
 
 
 def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
@@ -46,24 +49,32 @@ def structured(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs : ndarray of shape (n_blocks, 3, size), of the same type; size is a power of two, no less than n_features
-    radii : one for every phase, at most n_blocks size
-    offset : that of the last feature, where the width of ``out`` is odd
-    scale, out : as for :func:`waves`
+    signs : ndarray of shape (n_blocks, 3, size), of the same type; size is a power of two, at least 64 and n_features
+    radii : one for every phase, at most n_blocks size, in half turns: the lengths of the frequencies over pi
+    offset : that of the last feature, where the width of ``out`` is odd, in half turns
+    scale, out : as for :func:`waves`, the width 2 len(radii) or one less
     """
     (rows, n), dtype, (blocks, _, size) = two_dimensional("X", X), X.dtype, signs.shape
-    check_blocks(n, blocks, size, len(radii))
-    _check_rows(rows, out)
-    longest, scratch = np.empty(rows, dtype=dtype), np.empty(blocks * size, dtype=dtype)
+    count, (_, width) = len(radii), two_dimensional("out", out)
+    check_blocks(n, blocks, size, count)
+    if size < SMALLEST_BLOCK:
+        raise ValueError(f"the size of a block must be at least {SMALLEST_BLOCK}, got {size}")
+    if count != (width + 1) // 2:
+        raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")
+    longest, room = np.empty(rows, dtype=dtype), scratch(max(size, 16384 // dtype.itemsize), dtype)
     kernel("structured", dtype)(
         checked("X", X, dtype),
         rows,
         n,
         checked("signs", signs, dtype, (blocks, 3, size)),
         size,
-        *_wave_arguments(radii, offset, scale, out, dtype),
+        checked("radii", radii, dtype),
+        checked("offset", offset, dtype, (1,)),
+        width,
+        scale,
+        checked("out", out, dtype, (rows, width), True),
         longest.ctypes.data,
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return longest
 
@@ -91,7 +102,7 @@ def fastfood(
     _check_rows(rows, out)
     if orders.min() < 0 or orders.max() >= size:
         raise ValueError(f"orders must be permutations of 0 to {size - 1}")
-    longest, scratch = np.empty(rows, dtype=dtype), np.empty((blocks + 1) * size, dtype=dtype)
+    longest, room = np.empty(rows, dtype=dtype), scratch((blocks + 1) * size, dtype)
     kernel("fastfood", dtype)(
         checked("X", X, dtype),
         rows,
@@ -102,7 +113,7 @@ def fastfood(
         size,
         *_wave_arguments(radii, offset, scale, out, dtype),
         longest.ctypes.data,
-        scratch.ctypes.data,
+        room.ctypes.data,
     )
     return longest
 

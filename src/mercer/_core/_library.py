@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 _ISAS = ("avx512", "avx2", "baseline")
 _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib",)}.get(sys.platform, ("libmercer.so",))
@@ -19,10 +20,10 @@ _FILES = {"win32": ("mercer.dll", "libmercer.dll"), "darwin": ("libmercer.dylib"
 _SIGNATURES = {
     "hadamard": "pnn",
     "waves": "pnnpnnxpp",
-    "structured": "pnnpnpnpnxppp",
+    "structured": "pnnpnppnxppp",
     "fastfood": "pnnpppnpnpnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
-    "srht": "pnnpnnpnxpnp>n",
+    "srht": "pnnxpnnpnnxppnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
     "sign_products": "pnnpppnpnnnpnnp>n",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
@@ -130,6 +131,21 @@ def checked(name: str, array: Any, dtype: Any, shape: tuple[int, ...] | None = N
     return array.ctypes.data
 
 
+def checked_columns(name: str, array: Any, dtype: Any, rows: int) -> tuple[int, int]:
+    """The address of a block of columns that a kernel can write, and how many numbers its rows are apart."""
+    n_rows, width = two_dimensional(name, array)
+    if n_rows != rows:
+        raise ValueError(f"{name} must have {rows} rows, got {n_rows}")
+    if array.dtype != dtype:
+        raise TypeError(f"{name} must be {np.dtype(dtype).name}, got {array.dtype}")
+    apart, within = array.strides
+    if (width > 1 and within != array.itemsize) or apart % array.itemsize or not array.flags.aligned:
+        raise ValueError(f"{name} must be columns of a C-contiguous array, got strides {array.strides}")
+    if not array.flags.writeable:
+        raise ValueError(f"{name} is written to but is read-only")
+    return array.ctypes.data, apart // array.itemsize
+
+
 def two_dimensional(name: str, array: Any) -> tuple[int, int]:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array, got {type(array).__name__}")
@@ -163,11 +179,8 @@ def scratch(count: int, dtype: Any) -> Any:
     return room[start : start + count * dtype.itemsize].view(dtype)
 
 
-def columns_address(out: Any, dtype: Any, shape: tuple[int, int]) -> tuple[int, int]:
-    """The address of some neighbouring columns of a matrix that is written to, and how far its rows are apart."""
-    if out.dtype != dtype or out.shape != shape:
-        raise ValueError(f"out must be {np.dtype(dtype).name} of shape {shape}, got {out.dtype} of shape {out.shape}")
-    apart, rest = divmod(out.strides[0], out.itemsize)
-    if out.strides[1] != out.itemsize or rest or apart < shape[1] or not (out.flags.aligned and out.flags.writeable):
-        raise ValueError(f"out must have rows of neighbouring numbers and be writeable, got strides {out.strides}")
-    return out.ctypes.data, apart
+def aligned(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """A copy in this type, on a cache line's boundary: for tables that kernels read over and over."""
+    copy: NDArray[Any] = scratch(array.size, np.dtype(dtype)).reshape(array.shape)
+    copy[...] = array
+    return copy

@@ -11,12 +11,15 @@ from ._library import (
     check_blocks,
     check_power_of_two,
     checked,
-    columns_address,
+    checked_columns,
     first_of,
     kernel,
     scratch,
     two_dimensional,
 )
+
+REGISTER = 16
+"""Numbers that the widest register holds."""
 
 
 class RowParts(NamedTuple):
@@ -71,7 +74,7 @@ def hadamard_sketch(
         addresses = checked("X", rows.values, dtype, (n_rows, columns - 1)), 0, 0, 0
     else:
         addresses = csr_addresses(rows, n_rows, columns - 1)
-    room = scratch(4 * size, dtype)
+    room = scratch((4 * size + columns) * 16 // dtype.itemsize, dtype)
     finite = kernel("hadamard_sketch", dtype)(
         *addresses,
         n_rows,
@@ -89,44 +92,83 @@ def hadamard_sketch(
     return first_of(finite, n_rows)
 
 
+class SrhtTables(NamedTuple):
+    """What :func:`srht` reads of its parameters; :func:`srht_tables` makes it."""
+
+    signs: NDArray[Any]
+    outputs: NDArray[np.int32]
+    columns: int
+    size: int
+    degree: int
+    n_outputs: int
+
+
+def srht_tables(real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np.int32], dtype: Any) -> SrhtTables:
+    """Complex signs and outputs as the kernel reads them.
+
+    Parameters
+    ----------
+    real, imaginary : arrays of shape (n_blocks, degree, n_columns), the parts of the signs
+    outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
+    """
+    (blocks, degree, columns), count = real.shape, outputs.shape[1]
+    size = 1 << (columns - 1).bit_length()
+    check_blocks(columns, blocks, size, count)
+    if outputs.min() < 0 or outputs.max() >= size:
+        raise ValueError(f"outputs must be from 0 to {size - 1}")
+    # After the last sign a kernel reads a register further, and after the last output too.
+    signs = scratch(2 * blocks * degree * size + REGISTER, np.dtype(dtype))
+    signs[:] = 0
+    table = signs[:-REGISTER].reshape(blocks, degree, 2, size)
+    table[:, :, 0, :columns], table[:, :, 1, :columns] = real, imaginary
+    padded = np.zeros((degree, count + REGISTER), dtype=np.int32)
+    padded[:, :count] = outputs
+    return SrhtTables(signs, padded, columns, size, degree, count)
+
+
 def srht(
-    X: NDArray[Any], signs: NDArray[Any], outputs: NDArray[np.int32], scale: float, out: NDArray[Any]
+    X: NDArray[Any],
+    tables: SrhtTables,
+    scale: float,
+    out: NDArray[Any],
+    constant: float = 0.0,
+    scales: NDArray[Any] | None = None,
 ) -> int | None:
     """Write the features of a product of outputs of transforms H diag(complex signs) x.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs : ndarray of shape (n_blocks, degree, n_features, 2), of the same type
-        Half the sum and half the difference of their real and imaginary parts.
-    outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
+    tables : those of :func:`srht_tables`, in the type of X
     scale : what the features are multiplied by
     out : ndarray of shape (n_rows, width), width 2 count or one less, written to; columns of a wider one will do
+    constant : one more entry of every row, unless it is 0
+    scales : one more factor for every row, or None
 
     Returns
     -------
     The first row of which a feature overflowed, None where none did.
     """
-    (rows, n), (_, width) = two_dimensional("X", X), two_dimensional("out", out)
-    dtype, (blocks, degree, _, _), count = X.dtype, signs.shape, outputs.shape[1]
-    size = 1 << (n - 1).bit_length()
-    check_blocks(n, blocks, size, count)
-    if count != (width + 1) // 2:
-        raise ValueError(f"{count} outputs make {2 * count} features or one less, got {width}")
-    if outputs.min() < 0 or outputs.max() >= size:
-        raise ValueError(f"outputs must be from 0 to {size - 1}")
-    room = scratch(2 * size + 2 * width + 66, dtype)
+    (rows, n), (_, width), dtype = two_dimensional("X", X), two_dimensional("out", out), X.dtype
+    if n + (constant != 0.0) != tables.columns:
+        raise ValueError(f"X must have {tables.columns - (constant != 0.0)} columns, got {n}")
+    if tables.n_outputs != (width + 1) // 2:
+        raise ValueError(f"{tables.n_outputs} outputs make {2 * tables.n_outputs} features or one less, got {width}")
+    room = scratch(5 * 16 // dtype.itemsize * max(tables.size, REGISTER), dtype)
     finite = kernel("srht", dtype)(
         checked("X", X, dtype),
         rows,
         n,
-        checked("signs", signs, dtype, (blocks, degree, n, 2)),
-        degree,
-        size,
-        checked("outputs", outputs, np.int32, (degree, count)),
+        constant,
+        checked("signs", tables.signs, dtype),
+        tables.degree,
+        tables.size,
+        checked("outputs", tables.outputs, np.int32),
+        tables.outputs.shape[1],
         width,
         scale,
-        *columns_address(out, dtype, (rows, width)),
+        None if scales is None else checked("scales", scales, dtype, (rows,)),
+        *checked_columns("out", out, dtype, rows),
         room.ctypes.data,
     )
     return first_of(finite, rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -48,18 +47,12 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
     return Srht(np.stack(turns), np.stack([np.concatenate(row)[:features] for row in outputs]))
 
 
-WriteSrht = Callable[[NDArray[Any], NDArray[Any], float], int | None]
-
-
-def native_srht(params: Srht, dtype: Any) -> WriteSrht:
-    """What writes ``scale`` times the features of dense rows into columns of an array, by the compiled core."""
-    real, imaginary = (part.astype(dtype) for part in parts(params.turns))
-    signs = np.stack([real + imaginary, real - imaginary], axis=3) / 2
-
-    def write(X: NDArray[Any], out: NDArray[Any], scale: float) -> int | None:
-        return _core.srht(X, signs, params.outputs, scale * math.sqrt(2.0 / out.shape[1]), out)
-
-    return write
+def srht_tables(params: Srht, dtype: Any, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
+    """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
+    real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
+    for part in (real, imaginary):
+        part[..., :columns] *= scale
+    return _core.srht_tables(real, imaginary, params.outputs, dtype)
 
 
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
@@ -163,8 +156,7 @@ class ComplexSketch(PolynomialMap):
     def _native(self, params: Srht | Rademacher, dtype: Any) -> Native:
         form = self._form
         if isinstance(params, Srht):
-            srht, scale = native_srht(params, dtype), math.sqrt(form.weight)
-            return lambda X, out: srht(np.ascontiguousarray(dense(form.lift(X))), out, scale)
+            return self._srht_native(params, dtype)
         features, degree, columns = params.turns.shape
         # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
         rotation = math.sqrt(2.0 * form.weight / self.n_components_) * cmath.rect(
@@ -180,6 +172,17 @@ class ComplexSketch(PolynomialMap):
         products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
         write = native_products(products, negative)
         return lambda X, out: write(form.lift(X), out, 0)
+
+    def _srht_native(self, params: Srht, dtype: Any) -> Native:
+        form = self._form
+        columns = params.turns.shape[2] - (form.constant != 0.0)
+        tables = srht_tables(params, dtype, columns, form.scale)
+        scale = math.sqrt(2.0 * form.weight / self.n_components_)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
+
+        return write
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         if self.projection == "srht":

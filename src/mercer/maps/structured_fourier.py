@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,8 +84,8 @@ class StructuredFourier(RotationInvariantMap):
 
     def _waves(self, params: SignRotations, dtype: Any) -> Waves:
         width = params.signs.shape[2]
-        signs, offset = params.signs.astype(dtype), params.offset.astype(dtype)
-        radii = (params.radii / width**1.5).astype(dtype)
+        signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
+        radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
 
         def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
             return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self._scale, out)

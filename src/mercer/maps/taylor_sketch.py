@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
@@ -22,10 +23,10 @@ from .complex_sketch import (
     Srht,
     apply_srht,
     draw_srht,
-    native_srht,
     padded_width,
     srht_correction,
     srht_pairs,
+    srht_tables,
     srht_variance,
 )
 
@@ -178,7 +179,7 @@ class TaylorSketch(FeatureMap):
 
     def _native(self, params: TaylorParameters, dtype: Any) -> Native:
         split, exact, widths = self._split, params.exact.tolist(), params.widths.tolist()
-        sketches = [native_srht(sketch, dtype) for sketch in params.sketches]
+        sketches = [srht_tables(sketch, dtype) for sketch in params.sketches]
         degrees = [*exact, *params.degrees.tolist()]
         roots = np.sqrt(split.series(max(degrees) + 1)).tolist()
 
@@ -189,13 +190,14 @@ class TaylorSketch(FeatureMap):
                 sketched = number - len(exact)
                 width = widths[sketched] if sketched >= 0 else residual.shape[1] if degree else 1
                 part = out[:, place : place + width]
+                scales = split.scale(scalar, degree)
                 if sketched >= 0:
-                    sketches[sketched](residual, part, roots[degree])
+                    scale = roots[degree] * math.sqrt(2.0 / width)
+                    _core.srht(residual, sketches[sketched], scale, part, scales=scales)
                 else:
                     part[...] = roots[degree] * (residual if degree else 1.0)
-                scale = split.scale(scalar, degree)
-                if scale is not None:
-                    part *= scale[:, None]
+                    if scales is not None:
+                        part *= scales[:, None]
                 place += width
             out[:, place:] = 0.0
             return first_overflow(out)
