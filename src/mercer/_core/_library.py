@@ -24,6 +24,7 @@ _SIGNATURES = {
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnpnnpnxpp>n",
     "sign_products": "pnnpppnpnnnpnnp>n",
+    "pack_signs": "pnnpn",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
 }
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
