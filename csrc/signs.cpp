@@ -126,7 +126,8 @@ struct DenseFactors {
     size_t factors;
     T *turned;
     const std::uint8_t *open = nullptr;  // codes of the block that is still to be looked up, for the chunk
-    alignas(64) T tables[block_codes * code_values * Group<T>::rows] = {};
+    // With a register to spare, so that no byte leads beyond the end, be it a code or not.
+    alignas(64) T tables[block_codes * code_values * Group<T>::rows + Simd<T>::lanes] = {};
 
     void take(size_t first, size_t rows) {
         constexpr size_t lanes = Simd<T>::lanes;

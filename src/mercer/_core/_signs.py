@@ -25,7 +25,7 @@ Negative = Callable[[int, int], NDArray[Any]]
 
 
 class SignProducts(NamedTuple):
-    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>.
+    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>; :func:`in_chunks` makes it.
 
     With two columns of weights all these are complex numbers, in parts. Chunk c begins with feature ``borders[c]`` and
     with factor ``starts[c]``.
