@@ -101,11 +101,12 @@ typedef struct {
                                 double scale, double *out, double *scratch);
 
     /* Features of dense rows: feature i is weights[i] times the product of the next degrees[i] of `factors` factors
-     * <signs, x>.  Where parts is 2 all these are complex, in parts, and a feature takes two columns.  Each five columns
-     * of x make a code, their signs (1 for minus) the five highest bits of a byte, the first column's highest; `codes`
-     * has those of eight fives for every factor, then of the next eight.  Chunk c has the features from borders[c] to
-     * borders[c + 1] and at most `most` factors.  `width` columns are written of rows that are `stride` apart.
-     * `scratch` has room for 64 bytes, and 128 for each of `most` factors and of the columns, rounded up to fives. */
+     * <signs, x>.  Where parts is 2 all these are complex, in parts, and a feature takes two columns.  `codes` has, for
+     * each 40 columns of x, eight bytes for every factor: the signs (1 for minus) of column k, k + 8, ..., k + 32 are
+     * the five highest bits of byte k, the first one highest; of m columns that are left over at the end, those of k,
+     * k + n, ..., k + 4n, n = m / 5 rounded up.  Chunk c has the features from borders[c] to borders[c + 1] and at most
+     * `most` factors.  `width` columns are written of rows that are `stride` apart.  `scratch` has room for 64 bytes,
+     * and 128 for each of `most` factors and of the columns, rounded up to fives. */
     size_t (*sign_products_f32)(const float *X, size_t rows, size_t columns, const uint8_t *codes,
                                 const int32_t *degrees, const float *weights, size_t parts, const int64_t *borders,
                                 size_t chunks, size_t factors, size_t most, float *out, size_t stride, size_t width,
@@ -115,10 +116,15 @@ typedef struct {
                                 size_t chunks, size_t factors, size_t most, double *out, size_t stride, size_t width,
                                 double *scratch);
 
-    /* The same of CSR rows.  The factors of a chunk come in blocks of 512, the last one filled up; `bits` has 64 bytes
-     * for every block and column: words as wide as a number, in which factor i of the block has bit i / words, counted
-     * from the highest, of word i % words.  `scratch` has room for 64 bytes, and 128 for every factor of the longest
-     * chunk, in whole blocks. */
+    /* Such codes, the same for both types, from `rows` rows of `columns` bytes, 1 where a sign is minus, else 0;
+     * `codes` is where that of the first row goes in an array for `factors` factors. */
+    void (*pack_signs_f32)(const uint8_t *negative, size_t rows, size_t columns, uint8_t *codes, size_t factors);
+    void (*pack_signs_f64)(const uint8_t *negative, size_t rows, size_t columns, uint8_t *codes, size_t factors);
+
+    /* Such features of CSR rows.  The factors of a chunk come in blocks of 512, the last one filled up; `bits` has 64
+     * bytes for every block and column: words as wide as a number, in which factor i of the block has bit i / words,
+     * counted from the highest, of word i % words.  `scratch` has room for 64 bytes, and 128 for every factor of the
+     * longest chunk, in whole blocks. */
     size_t (*sparse_sign_products_f32)(const float *values, const void *indices, size_t index_bytes,
                                        const int64_t *starts, size_t rows, size_t columns, const void *bits,
                                        const int32_t *degrees, const float *weights, size_t parts,

@@ -13,16 +13,44 @@ namespace {
 constexpr size_t code_columns = 5;
 constexpr size_t code_values = 1 << code_columns;
 constexpr size_t block_codes = 8;
+constexpr size_t block_columns = block_codes * code_columns;
 constexpr size_t code_step = 8;  // a code comes times 8: with the scale of an address that is its place in a table
 
-// All 2^count sums of +- x[i], i < count, a group's columns; a bit is set where x is subtracted, the first x's highest.
+// The codes of `rows` factors from rows of zeros and ones, ones where a sign is minus: block by block, `factors` apart.
+//
+// Code k of a block of n codes has the columns k, k + n, ..., k + 4n: eight codes are made at a time.
+template <bool whole>
+inline void pack_block(const std::uint8_t *negative, size_t rows, size_t columns, size_t rest, std::uint8_t *codes) {
+    const size_t count = whole ? block_codes : (rest + code_columns - 1) / code_columns;
+    for (size_t row = 0; row < rows; ++row, negative += columns, codes += block_codes) {
+        std::uint64_t own = 0;
+        for (size_t i = 0, begin = 0; i < code_columns; ++i, begin += count) {
+            std::uint8_t next[block_codes] = {};
+            for (size_t k = 0; k < count && (whole || begin + k < rest); ++k) next[k] = negative[begin + k];
+            std::uint64_t eight;
+            __builtin_memcpy(&eight, next, block_codes);
+            own |= eight << (7 - i);
+        }
+        __builtin_memcpy(codes, &own, block_codes);
+    }
+}
+
+void pack(const std::uint8_t *negative, size_t rows, size_t columns, std::uint8_t *codes, size_t factors) {
+    size_t first = 0;
+    for (; first + block_columns <= columns; first += block_columns, codes += factors * block_codes) {
+        pack_block<true>(negative + first, rows, columns, block_columns, codes);
+    }
+    if (first < columns) pack_block<false>(negative + first, rows, columns, columns - first, codes);
+}
+
+// All 2^count sums of +- x[i], columns `stride` apart; a bit is set where x is subtracted, the first one's is highest.
 template <class T, size_t count>
-inline void signed_sums(const T *x, Vector<T> (&sums)[1 << count]) {
-    sums[0] = load(x + (count - 1) * Group<T>::rows);
+inline void signed_sums(const T *x, size_t stride, Vector<T> (&sums)[1 << count]) {
+    sums[0] = load(x + (count - 1) * stride);
     sums[1] = -sums[0];
 #pragma GCC unroll 4
     for (size_t i = 1; i < count; ++i) {
-        const Vector<T> next = load(x + (count - 1 - i) * Group<T>::rows);
+        const Vector<T> next = load(x + (count - 1 - i) * stride);
 #pragma GCC unroll 8
         for (size_t j = 0; j < size_t(1) << i; ++j) {
             sums[j + (size_t(1) << i)] = sums[j] - next;
@@ -33,12 +61,12 @@ inline void signed_sums(const T *x, Vector<T> (&sums)[1 << count]) {
 
 // The sums of five columns, those of the first register of a group, then those of the next.
 template <class T>
-inline void write_table(const T *x, T *table) {
+inline void write_table(const T *x, size_t stride, T *table) {
     constexpr size_t lanes = Simd<T>::lanes;
     for (size_t r = 0; r < Group<T>::registers; ++r, x += lanes) {
         Vector<T> high[4], low[8];
-        signed_sums<T, 2>(x, high);
-        signed_sums<T, 3>(x + 2 * Group<T>::rows, low);
+        signed_sums<T, 2>(x, stride, high);
+        signed_sums<T, 3>(x + 2 * stride, stride, low);
 #pragma GCC unroll 4
         for (size_t i = 0; i < 4; ++i) {
 #pragma GCC unroll 8
@@ -98,7 +126,8 @@ struct DenseFactors {
     size_t factors;
     T *turned;
     const std::uint8_t *open = nullptr;  // codes of the block that is still to be looked up, for the chunk
-    alignas(64) T tables[block_codes * code_values * Group<T>::rows] = {};
+    // With a register to spare, so that no byte leads beyond the end, be it a code or not.
+    alignas(64) T tables[block_codes * code_values * Group<T>::rows + Simd<T>::lanes] = {};
 
     void take(size_t first, size_t rows) {
         constexpr size_t lanes = Simd<T>::lanes;
@@ -133,9 +162,9 @@ struct DenseFactors {
     // How many there are.
     size_t write_tables(size_t block, size_t all) {
         const size_t rest = all - block * block_codes, count = rest < block_codes ? rest : block_codes;
-        const T *x = turned + block * block_codes * code_columns * Group<T>::rows;
+        const T *x = turned + block * block_columns * Group<T>::rows;
         for (size_t k = 0; k < count; ++k) {
-            write_table<T>(x + k * code_columns * Group<T>::rows, tables + k * code_values * Group<T>::rows);
+            write_table<T>(x + k * Group<T>::rows, count * Group<T>::rows, tables + k * code_values * Group<T>::rows);
         }
         return count;
     }
@@ -334,6 +363,10 @@ inline T *line(T *scratch) {
 namespace mercer::MERCER_ISA {
 
 #define MERCER_SIGNS(suffix, T)                                                                                       \
+    void pack_signs_##suffix(const std::uint8_t *negative, size_t rows, size_t columns, std::uint8_t *codes,          \
+                             size_t factors) {                                                                        \
+        pack(negative, rows, columns, codes, factors);                                                                \
+    }                                                                                                                 \
     size_t sign_products_##suffix(const T *X, size_t rows, size_t columns, const std::uint8_t *codes,                 \
                                   const std::int32_t *degrees, const T *weights, size_t parts,                        \
                                   const std::int64_t *borders, size_t chunks, size_t factors, size_t most, T *out,    \

@@ -26,6 +26,7 @@ _SIGNATURES = {
     "srht": "pnnxpnnpnnxppnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
     "sign_products": "pnnpppnpnnnpnnp>n",
+    "pack_signs": "pnnpn",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp",
 }

@@ -25,7 +25,7 @@ Negative = Callable[[int, int], NDArray[Any]]
 
 
 class SignProducts(NamedTuple):
-    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>.
+    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>; :func:`in_chunks` makes it.
 
     With two columns of weights all these are complex numbers, in parts. Chunk c begins with feature ``borders[c]`` and
     with factor ``starts[c]``.
@@ -62,34 +62,16 @@ def in_chunks(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -
 
 
 def dense_signs(products: SignProducts, negative: Negative) -> NDArray[np.uint8]:
-    """Pack signs for dense rows: codes (block, factor, code), each the signs of five columns in its highest bits."""
+    """Pack signs for dense rows: codes (block of 40 columns, factor, code), five signs in the highest bits of each."""
     factors, columns = products.starts[-1], products.columns
-    blocks = -(-columns // (CODE_COLUMNS * BLOCK_CODES))
-    codes, step = np.empty((blocks, factors), dtype=">u8"), max(2, PACKED_ELEMENTS // columns // 2 * 2)
+    codes = np.empty((-(-columns // (CODE_COLUMNS * BLOCK_CODES)), factors, BLOCK_CODES), dtype=np.uint8)
+    step = max(2, PACKED_ELEMENTS // columns // 2 * 2)
     for start in range(0, factors, step):
-        bits = _widened(negative(start, min(start + step, factors)), -(-columns // 8) * 8)
-        fives = _widened(np.packbits(bits).reshape(len(bits), -1), 5 * blocks).reshape(len(bits), blocks, 5)
-        octets = np.zeros((blocks, len(bits), 8), dtype=np.uint8)
-        for place in range(5):  # faster than all at once, which would copy five bytes at a time
-            octets[:, :, 3 + place] = fives[:, :, place].T
-        codes[:, start : start + step] = _spread(octets.view(">u8")[:, :, 0].astype(np.uint64))
-    return codes.view(np.uint8).reshape(blocks, factors, BLOCK_CODES)
-
-
-def _widened(rows: NDArray[Any], width: int) -> NDArray[Any]:
-    """Rows with zeros up to this width, without NumPy's slow ways to the same."""
-    if rows.shape[1] == width:
-        return rows
-    wide = np.zeros((len(rows), width), dtype=rows.dtype)
-    wide[:, : rows.shape[1]] = rows
-    return wide
-
-
-def _spread(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The eight fives of 40 bits, each moved to the high end of a byte of its own: by halves, quarters, eighths."""
-    for moved, bits in ((0xFFFFF00000, 12), (0xFFC00000FFC00, 6), (0x3E003E003E003E0, 3)):
-        words += (words & np.uint64(moved)) * np.uint64((1 << bits) - 1)
-    return words << np.uint64(3)
+        bits = negative(start, min(start + step, factors))
+        address = checked("negative", bits, bool, (len(bits), columns))
+        # Both types have the same codes.
+        kernel("pack_signs", np.dtype(np.float32))(address, len(bits), columns, codes[:, start:].ctypes.data, factors)
+    return codes
 
 
 def sparse_signs(products: SignProducts, negative: Negative) -> NDArray[Any]:

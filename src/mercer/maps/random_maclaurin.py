@@ -209,7 +209,7 @@ class RandomMaclaurin(FeatureMap):
                     width = X.shape[1] if degree else 1
                     out[:, first : first + width] = dense(X) * scale if degree else scale
                     first += width
-            found = first_overflow(out[:, :first]), write(X, out, first)
+            found = first_overflow(out[:, :first]) if exact else None, write(X, out, first)
             return min((row for row in found if row is not None), default=None)
 
         return mapped
