@@ -56,7 +56,7 @@ def total_variance(rows: Any) -> float:
         weight = np.ones(block.shape[0]) if weight is None else weight
         size = float(weight.sum()) * block.shape[1]
         block = block.astype(np.float64)
-        here = float((weight @ block).sum()) / size
+        here = _weighted_sum(block, weight) / size
         # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between blocks.
         deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
         mean += (here - mean) * size / (count + size)
@@ -68,6 +68,13 @@ def total_variance(rows: Any) -> float:
             f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
         )
     return rows.n_features * variance
+
+
+def _weighted_sum(block: Any, weight: Any) -> float:
+    """The weighted sum of all entries, added pairwise: equal ones then have a mean that is theirs to the last digit."""
+    if sp.issparse(block):
+        return float((block.data * np.repeat(weight, np.diff(block.indptr))).sum())
+    return float((block * weight[:, None]).sum())
 
 
 def _squared_deviation(block: Any, weight: Any, mean: float) -> float:

@@ -111,7 +111,9 @@ def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "pa
     single = 1.0 + doubled / 2.0 - value**2
     paired = 1.0 + doubled - 2.0 * value**2
     pairs = width // 2 if form == "paired" else 0
-    return kernel.amplitude**2 * (2 * pairs * paired + (width - 2 * pairs) * single) / width**2
+    # What is left of equal numbers may be a negative rounding error.
+    variance = np.maximum(2 * pairs * paired + (width - 2 * pairs) * single, 0.0)
+    return kernel.amplitude**2 * variance / width**2
 
 
 Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
