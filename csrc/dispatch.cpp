@@ -9,7 +9,7 @@
 
 // A new kernel adds its name here and a field, in the same order, in mercer.h, from where its type is taken.
 #define MERCER_KERNELS(X) X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch) X(srht) \
-    X(tensor_sketch)
+    X(tensor_sketch) X(craft)
 
 #define MERCER_FUNCTION(name)                                               \
     std::remove_pointer_t<decltype(mercer_kernels::name##_f32)> name##_f32; \

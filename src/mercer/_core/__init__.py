@@ -6,18 +6,21 @@ leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILAB
 NumPy code.
 """
 
-from ._fourier import fastfood, structured, waves
+from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
-from ._sketch import RowParts, SrhtTables, hadamard, hadamard_sketch, srht, srht_tables
+from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
 
 __all__ = [
     "AVAILABLE",
     "ISA",
+    "FastfoodTables",
     "RowParts",
     "SrhtTables",
     "aligned",
+    "craft",
     "fastfood",
+    "fastfood_tables",
     "hadamard",
     "hadamard_sketch",
     "spectrum",

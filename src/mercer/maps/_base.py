@@ -52,6 +52,11 @@ def without_weight(kernel: Kernel) -> tuple[float, Any]:
 Native = Callable[[Any, NDArray[Any]], int | None]
 
 
+def earliest(*reports: int | None) -> int | None:
+    """The first row that one of several natives has reported, if any."""
+    return min((row for row in reports if row is not None), default=None)
+
+
 def other_maps(kernel: Kernel) -> str:
     """The end of a refusal: which map serves the kernel."""
     from ..choose import feature_map  # not above: choices are made among maps
@@ -133,6 +138,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         It returns the first row of which a feature overflowed, None where none did.
         """
         return None
+
+    def _writer(self, params: Any, dtype: Any) -> Native:
+        """``_native`` inside that of another map, or where there is none a copy of what ``_apply`` returns."""
+        native = self._native(params, dtype)
+        if native is not None:
+            return native
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[...] = self._apply(params, X)
+            return first_overflow(out)
+
+        return write
 
     def _mapped(self, params: Any, X: Array) -> Array:
         """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._array import Array, beside
 from .._random import Stream
-from ._base import FeatureMap
+from ._base import FeatureMap, Native, earliest
 from ._two_maps import TwoMaps
 
 
@@ -90,6 +90,20 @@ class Stack(TwoMaps):
 
     def _apply(self, params: StackParameters, X: Array) -> Array:
         return beside(self.left_._mapped(params.left, X), self.right_._mapped(params.right, X))
+
+    def _native(self, params: StackParameters, dtype: Any) -> Native:
+        left, right = self.left_._writer(params.left, dtype), self.right_._writer(params.right, dtype)
+        width = self.left_.n_components_
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            overflow = None
+            for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
+                features = np.empty(columns.shape, dtype=dtype)
+                overflow = earliest(overflow, write_side(X, features))
+                columns[...] = features
+            return overflow
+
+        return write
 
     @property
     def _keeps_sparse(self) -> bool:

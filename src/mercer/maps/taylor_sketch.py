@@ -10,15 +10,25 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, namespace, ones
+from .. import _core
+from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._allotment import Allotment, Term, allot, rounded
-from ._base import FeatureMap, other_maps
+from ._base import FeatureMap, Native, earliest, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
-from .complex_sketch import Srht, apply_srht, draw_srht, padded_width, srht_correction, srht_pairs, srht_variance
+from .complex_sketch import (
+    Srht,
+    apply_srht,
+    draw_srht,
+    padded_width,
+    srht_correction,
+    srht_pairs,
+    srht_tables,
+    srht_variance,
+)
 
 Matrix = NDArray[np.float64]
 
@@ -166,6 +176,32 @@ class TaylorSketch(FeatureMap):
             scaled.append(feature if scale is None else feature * scale[:, None])
         used = sum(feature.shape[1] for feature in scaled)
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components_ - used)], axis=1)
+
+    def _native(self, params: TaylorParameters, dtype: Any) -> Native:
+        split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
+        roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
+        tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+                rows, start = np.ascontiguousarray(dense(residual)), 0
+                for n in exact:
+                    block = out[:, start : start + (1 if n == 0 else rows.shape[1])]
+                    np.multiply(1.0 if n == 0 else rows, roots[n], out=block)
+                    scale = split.scale(scalar, n)
+                    if scale is not None:
+                        block *= scale[:, None]
+                    start += block.shape[1]
+                overflow = first_overflow(out[:, :start])
+                for n, table, width in zip(degrees, tables, params.widths.tolist(), strict=True):
+                    block, root = out[:, start : start + width], roots[n] * math.sqrt(2.0 / width)
+                    overflow = earliest(overflow, _core.srht(rows, table, root, block, scales=split.scale(scalar, n)))
+                    start += width
+            out[:, start:] = 0.0
+            return overflow
+
+        return write
 
     def _mean(self, params: Any, X: Any, Y: Any) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees_) + 1)
