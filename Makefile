@@ -16,7 +16,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants clean
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants bench bench-quick clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
+	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
 	@echo 'make clean        remove what these targets made'
 
 # Installed again only when the build changed: Python files are used from src as they are.
@@ -94,6 +95,12 @@ test-lowest: $(LOWEST_INSTALLED)
 mutants: $(INSTALLED)
 	$(BIN)/python tests/mutants.py
 
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/speed.py
+
+bench-quick: $(INSTALLED)
+	$(BIN)/python benchmarks/speed.py --quick --json bench.json
+
 clean:
-	rm -rf $(VENV) $(LOWEST_VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST_VENV) build dist bench.json .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,18 +8,23 @@
 #include <type_traits>
 
 // A new kernel adds its name here and a field, in the same order, in mercer.h, from where its type is taken.
-#define MERCER_KERNELS(X) X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch) X(srht) \
-    X(tensor_sketch) X(craft)
+#define MERCER_KERNELS(X)                                                                          \
+    X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch) X(srht) X(tensor_sketch)     \
+    X(sign_products) X(pack_signs) X(sparse_sign_products) X(additive) X(craft)
+#define MERCER_DOUBLE_KERNELS(X) X(radial) X(pairs)
 
+#define MERCER_DOUBLE_FUNCTION(name) std::remove_pointer_t<decltype(mercer_kernels::name##_f64)> name##_f64;
 #define MERCER_FUNCTION(name)                                               \
     std::remove_pointer_t<decltype(mercer_kernels::name##_f32)> name##_f32; \
-    std::remove_pointer_t<decltype(mercer_kernels::name##_f64)> name##_f64;
-#define MERCER_DECLARE(isa)         \
-    namespace mercer::isa {         \
-    MERCER_KERNELS(MERCER_FUNCTION) \
-    constexpr mercer_kernels table = {MERCER_KERNELS(MERCER_ENTRY)}; \
+    MERCER_DOUBLE_FUNCTION(name)
+#define MERCER_DECLARE(isa)                                                                                    \
+    namespace mercer::isa {                                                                                    \
+    MERCER_KERNELS(MERCER_FUNCTION)                                                                            \
+    MERCER_DOUBLE_KERNELS(MERCER_DOUBLE_FUNCTION)                                                              \
+    constexpr mercer_kernels table = {MERCER_KERNELS(MERCER_ENTRY) MERCER_DOUBLE_KERNELS(MERCER_DOUBLE_ENTRY)}; \
     }
-#define MERCER_ENTRY(name) name##_f32, name##_f64,
+#define MERCER_DOUBLE_ENTRY(name) name##_f64,
+#define MERCER_ENTRY(name) name##_f32, MERCER_DOUBLE_ENTRY(name)
 #define MERCER_TABLE(isa) mercer::isa::table
 
 #ifdef MERCER_HAVE_AVX512

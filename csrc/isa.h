@@ -38,17 +38,54 @@ MERCER_INLINE void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-// out = a_0, b_0, a_1, b_1, ... of two registers.
+// One number in every lane.  Less 0 and not plus 0, which would make -0 of another sign and so cost an addition.
+template <class T>
+inline Vector<T> broadcast(T x) {
+    return x - Vector<T>{};
+}
+
+template <class T>
+struct Interleaved {
+    Vector<T> low, high;
+};
+
+// a_0, b_0, a_1, b_1, ... of two registers.
 template <class T, std::size_t... lane>
-MERCER_INLINE void store_interleaved(T *out, Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
+MERCER_INLINE Interleaved<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     constexpr std::size_t lanes = sizeof...(lane);
-    store(out, __builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...));
-    store(out + lanes, __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...));
+    return {__builtin_shufflevector(a, b, ((lane & 1) * lanes + lane / 2)...),
+            __builtin_shufflevector(a, b, ((lane & 1) * lanes + (lanes + lane) / 2)...)};
+}
+
+template <class T>
+inline Interleaved<T> interleave(Vector<T> a, Vector<T> b) {
+    return interleave<T>(a, b, std::make_index_sequence<Simd<T>::lanes>{});
 }
 
 template <class T>
 MERCER_INLINE void store_interleaved(T *out, Vector<T> a, Vector<T> b) {
-    store_interleaved<T>(out, a, b, std::make_index_sequence<Simd<T>::lanes>{});
+    const Interleaved<T> both = interleave<T>(a, b);
+    store(out, both.low);
+    store(out + Simd<T>::lanes, both.high);
+}
+
+// c_0 + c_1 z + c_2 z^2 + ..., by Horner's rule.
+template <class T, std::size_t n, std::size_t i = 0>
+MERCER_INLINE Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
+    if constexpr (i + 1 == n) {
+        return Vector<T>{} + coefficients[i];
+    } else {
+        return polynomial<T, n, i + 1>(z, coefficients) * z + coefficients[i];
+    }
+}
+
+// The square root of every lane, correctly rounded: an instruction, since errno is not asked for (CMakeLists.txt).
+template <class T>
+MERCER_INLINE Vector<T> root(Vector<T> x) {
+    T lanes[Simd<T>::lanes];
+    store(lanes, x);
+    for (T &lane : lanes) lane = sizeof(T) == 4 ? __builtin_sqrtf(lane) : __builtin_sqrt(lane);
+    return load(lanes);
 }
 
 // Whether all numbers seen are finite: x - x is 0 for those, and a NaN for others.

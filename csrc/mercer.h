@@ -100,12 +100,72 @@ typedef struct {
                                 const double *turns, const double *halves, const int32_t *order, size_t in_time,
                                 double scale, double *out, double *scratch);
 
+    /* Features of dense rows: feature i is weights[i] times the product of the next degrees[i] of `factors` factors
+     * <signs, x>.  Where parts is 2 all these are complex, in parts, and a feature takes two columns.  `codes` has, for
+     * each 40 columns of x, eight bytes for every factor: the signs (1 for minus) of column k, k + 8, ..., k + 32 are
+     * the five highest bits of byte k, the first one highest; of m columns that are left over at the end, those of k,
+     * k + n, ..., k + 4n, n = m / 5 rounded up.  Chunk c has the features from borders[c] to borders[c + 1] and at most
+     * `most` factors.  `width` columns are written of rows that are `stride` apart.  `scratch` has room for 64 bytes,
+     * and 128 for each of `most` factors and of the columns, rounded up to fives. */
+    size_t (*sign_products_f32)(const float *X, size_t rows, size_t columns, const uint8_t *codes,
+                                const int32_t *degrees, const float *weights, size_t parts, const int64_t *borders,
+                                size_t chunks, size_t factors, size_t most, float *out, size_t stride, size_t width,
+                                float *scratch);
+    size_t (*sign_products_f64)(const double *X, size_t rows, size_t columns, const uint8_t *codes,
+                                const int32_t *degrees, const double *weights, size_t parts, const int64_t *borders,
+                                size_t chunks, size_t factors, size_t most, double *out, size_t stride, size_t width,
+                                double *scratch);
+
+    /* Such codes, the same for both types, from `rows` rows of `columns` bytes, 1 where a sign is minus, else 0;
+     * `codes` is where that of the first row goes in an array for `factors` factors. */
+    void (*pack_signs_f32)(const uint8_t *negative, size_t rows, size_t columns, uint8_t *codes, size_t factors);
+    void (*pack_signs_f64)(const uint8_t *negative, size_t rows, size_t columns, uint8_t *codes, size_t factors);
+
+    /* Such features of CSR rows.  The factors of a chunk come in blocks of 512, the last one filled up; `bits` has 64
+     * bytes for every block and column: words as wide as a number, in which factor i of the block has bit i / words,
+     * counted from the highest, of word i % words.  `scratch` has room for 64 bytes, and 128 for every factor of the
+     * longest chunk, in whole blocks. */
+    size_t (*sparse_sign_products_f32)(const float *values, const void *indices, size_t index_bytes,
+                                       const int64_t *starts, size_t rows, size_t columns, const void *bits,
+                                       const int32_t *degrees, const float *weights, size_t parts,
+                                       const int64_t *borders, size_t chunks, float *out, size_t stride,
+                                       size_t width, float *scratch);
+    size_t (*sparse_sign_products_f64)(const double *values, const void *indices, size_t index_bytes,
+                                       const int64_t *starts, size_t rows, size_t columns, const void *bits,
+                                       const int32_t *degrees, const double *weights, size_t parts,
+                                       const int64_t *borders, size_t chunks, double *out, size_t stride,
+                                       size_t width, double *scratch);
+
+    /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
+     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is. */
+    void (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, float *out);
+    void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
+                         const double *weights, double *out);
+
     /* Features scale (H diag(signs) x)[outputs], `width` of them, of rows of n numbers and zeros up to `size`.  `scratch`
      * has room for `size` numbers. */
     size_t (*craft_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const int32_t *outputs,
                         size_t width, float scale, float *out, float *scratch);
     size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
                         const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
+
+    /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
+     *
+     * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become
+     * squared distances s (shape 0), exp(-scale s) (1), or with z = scale root(s) Matern's exp(-z) (2), (1 + z) exp(-z)
+     * (3) and (1 + z + z^2 / 3) exp(-z) (4).  The norms are squared ones after the shift; where rows are so near that
+     * digits have cancelled, the distance is taken of the rows themselves. */
+    void (*radial_f64)(double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
+                       const double *norms_x, const double *norms_y, size_t shape, double scale);
+
+    /* For every row x of X and y of Y a sum or product over the columns, by its number `term`: the sum of min(x, y) (0),
+     * |x - y| (1), 2 x y / (x + y) (2) or Jensen and Shannon's term (3); one over the product of 1 + scale^2 (x - y)^2
+     * (4) or cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 and at least
+     * `others`.  Terms 3 and 5 have a second number for each: log(x) / log 4 (any for x = 0) beside x, and
+     * exp(-u / 2) / sqrt(2) beside exp(u). */
+    void (*pairs_f64)(const double *X, const double *second_X, size_t rows, const double *Y, const double *second_Y,
+                      size_t others, size_t stride, size_t columns, size_t term, double scale, double *out);
 } mercer_kernels;
 
 /* Whether this build contains the instruction set `name` and this machine can run it. */

@@ -67,15 +67,14 @@ MERCER_INLINE Vector<T> every_second(Vector<T> a, Vector<T> b, std::index_sequen
 // Registers of one row each become registers of pieces.
 template <class T>
 MERCER_INLINE void interleave(Vector<T> (&v)[together<T>]) {
-    constexpr std::make_index_sequence<Simd<T>::lanes> all{};
     if constexpr (together<T> == 2) {
         const Vector<T> a = v[0], b = v[1];
-        v[0] = interleaved<T, 0>(a, b, all), v[1] = interleaved<T, 1>(a, b, all);
+        v[0] = interleave<T>(a, b).low, v[1] = interleave<T>(a, b).high;
     } else {
-        const Vector<T> low[2] = {interleaved<T, 0>(v[0], v[2], all), interleaved<T, 0>(v[1], v[3], all)};
-        const Vector<T> high[2] = {interleaved<T, 1>(v[0], v[2], all), interleaved<T, 1>(v[1], v[3], all)};
-        v[0] = interleaved<T, 0>(low[0], low[1], all), v[1] = interleaved<T, 1>(low[0], low[1], all);
-        v[2] = interleaved<T, 0>(high[0], high[1], all), v[3] = interleaved<T, 1>(high[0], high[1], all);
+        const Vector<T> low[2] = {interleave<T>(v[0], v[2]).low, interleave<T>(v[1], v[3]).low};
+        const Vector<T> high[2] = {interleave<T>(v[0], v[2]).high, interleave<T>(v[1], v[3]).high};
+        v[0] = interleave<T>(low[0], low[1]).low, v[1] = interleave<T>(low[0], low[1]).high;
+        v[2] = interleave<T>(high[0], high[1]).low, v[3] = interleave<T>(high[0], high[1]).high;
     }
 }
 

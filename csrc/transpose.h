@@ -10,27 +10,23 @@ namespace {
 
 using std::size_t;
 
-// Numbers a_0, b_0, a_1, b_1, ... of the lower (half = 0) or the upper halves of two registers.
-template <class T, size_t half, size_t... lane>
-inline Vector<T> interleaved(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
-    constexpr size_t lanes = sizeof...(lane);
-    return __builtin_shufflevector(a, b, ((lane & 1) * lanes + (half * lanes + lane) / 2)...);
-}
-
-// A square of registers, transposed by log2(lanes) perfect shuffles, each of which rotates the bits of row and column.
-template <class T, size_t step = 1>
+// Number i of register j becomes number j of register i.
+//
+// With the bits of (j, i) read as one number, interleaving registers j and j + lanes / 2 rotates that number by a bit.
+template <class T, size_t round = 1>
 inline void transpose(Vector<T> (&v)[Simd<T>::lanes]) {
     constexpr size_t lanes = Simd<T>::lanes;
-    if constexpr (step < lanes) {
-        Vector<T> next[lanes];
-#pragma GCC unroll 16
-        for (size_t i = 0; i < lanes / 2; ++i) {
-            next[2 * i] = interleaved<T, 0>(v[i], v[i + lanes / 2], std::make_index_sequence<lanes>{});
-            next[2 * i + 1] = interleaved<T, 1>(v[i], v[i + lanes / 2], std::make_index_sequence<lanes>{});
+    if constexpr (round < lanes) {
+        Vector<T> turned[lanes];
+#pragma GCC unroll 8
+        for (size_t j = 0; j < lanes / 2; ++j) {
+            const Interleaved<T> both = interleave<T>(v[j], v[j + lanes / 2]);
+            turned[2 * j] = both.low;
+            turned[2 * j + 1] = both.high;
         }
-        transpose<T, 2 * step>(next);
+        transpose<T, 2 * round>(turned);
 #pragma GCC unroll 16
-        for (size_t i = 0; i < lanes; ++i) v[i] = next[i];
+        for (size_t j = 0; j < lanes; ++j) v[j] = turned[j];
     }
 }
 

@@ -72,16 +72,6 @@ struct Wave {
     Vector<T> cosine, sine;
 };
 
-// The sum of c[i] z^i.
-template <class T, size_t count, size_t i = 0>
-MERCER_INLINE Vector<T> polynomial(Vector<T> z, const T (&c)[count]) {
-    if constexpr (i + 1 == count) {
-        return Vector<T>{} + c[i];
-    } else {
-        return polynomial<T, count, i + 1>(z, c) * z + c[i];
-    }
-}
-
 // scale cos and scale sin of reduced phases in radians (unit 1) or in half turns (unit pi), the scale and the unit being
 // part of the coefficients.
 template <class T>

@@ -122,6 +122,8 @@ def test_hashes_that_lead_elsewhere_are_refused():
         sketch([X], places, signs, [0.0], 8, False)
     with pytest.raises(ValueError, match=r"X must have shape \(2, 4\), got \(3, 4\)"):
         sketch([X, np.ones((3, 4))], places, signs, [0.0, 0.0], 8, False)
+    with pytest.raises(TypeError, match="X must be float64 like the signs, got float32"):
+        sketch([X, sp.csr_array(X.astype(np.float32))], places, signs, [0.0, 0.0], 8, False)
     rows, tables = _core.RowParts(np.ones(2), np.array([0, 4]), np.array([0, 1, 2]), 4), _core.spectrum(8, signs.dtype)
     with pytest.raises(ValueError, match="indices of CSR rows must be from 0 to 3"):
         _core.tensor_sketch([rows, rows], places, signs, [0.0, 0.0], tables, False, 1.0, np.empty((2, 8)))

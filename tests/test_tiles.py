@@ -1,6 +1,9 @@
 """Threads, BLAS and forks."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -125,6 +128,107 @@ def test_an_error_in_a_tile_is_raised_and_blas_restored():
         assert blas_threads() == {2}
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_error_of_the_first_tile_is_raised(threads):
+    pause, done = threading.Event(), set()
+
+    def work(tile):
+        pause.wait(0.005 * (5 - tile.start % 5))  # later tiles finish first
+        if tile.start >= 7:
+            raise ValueError(tile.start)
+        done.add(tile.start)
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match=r"^7$"):
+            run_tiles(work, 100, 1, threads)
+    assert done == set(range(7))
+
+
+def test_tiles_are_taken_once_each():
+    taken = []
+    run_tiles(lambda tile: taken.append((tile.start, tile.stop)), 1001, 2, 4)
+    assert sorted(taken) == [(start, min(start + 2, 1001)) for start in range(0, 1001, 2)]
+
+
+def test_nobody_works_on_after_an_interrupt():
+    started, late, before = threading.Event(), [], []
+
+    def work(tile):
+        if threading.current_thread() is threading.main_thread():
+            started.wait(10)
+            before.extend(late)
+            raise KeyboardInterrupt
+        started.set()
+        threading.Event().wait(0.05)
+        late.append(tile.start)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_tiles(work, 1000, 1, 2)
+    finished = len(late)
+    assert finished <= len(before) + 1  # what was being done, and no more
+    threading.Event().wait(0.1)
+    assert len(late) == finished
+
+
+class Meeting(TensorSketch):
+    """A map whose threads wait for each other on their first tile."""
+
+    def _native(self, params, dtype):
+        return None
+
+    def _apply(self, params, X):
+        if threading.get_ident() not in self.seen:
+            self.seen.add(threading.get_ident())
+            self.all_here.wait(10)
+        return np.zeros((X.shape[0], self.n_components_))
+
+    def threads(self, expected):
+        """How many threads map rows; fewer than expected break the barrier."""
+        self.seen, self.all_here = set(), threading.Barrier(expected)
+        self.transform(np.ones((5000, 2)))
+        return len(self.seen)
+
+
+@pytest.mark.parametrize("blas", [1, 2])
+def test_as_many_threads_as_are_asked_for(blas):
+    sketch = Meeting(n_components=4, random_state=0).fit(np.ones((2, 2)))
+    with threadpool_limits(limits=blas, user_api="blas"):
+        assert sketch.threads(expected=blas) == blas
+        for n_jobs in (1, 2, 3):
+            assert sketch.set_params(n_jobs=n_jobs).threads(expected=n_jobs) == n_jobs
+
+
+def run_python(code, **environment):
+    """What a fresh interpreter prints."""
+    environment = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_environment_limits_threads():
+    code = """
+import threading
+import numpy as np
+from mercer import TensorSketch
+from mercer._tiles import n_threads
+
+class Watched(TensorSketch):
+    def _native(self, params, dtype):
+        return None
+
+    def _apply(self, params, X):
+        seen.add(threading.get_ident())
+        return np.zeros((X.shape[0], self.n_components_))
+
+seen = set()
+sketch = Watched(n_components=4, random_state=0).fit(np.ones((2, 2)))
+sketch.transform(np.ones((5000, 2)))
+print(n_threads(None), n_threads(2), len(seen))
+"""
+    assert run_python(code, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="") == ["1", "2", "1"]
+
+
 def test_maps_can_be_used_from_many_threads_at_once():
     X = sample_rows(600)
     sketch = RandomMaclaurin(n_components=32, random_state=0, n_jobs=2).fit(X)
@@ -159,6 +263,39 @@ def test_a_fork_after_a_parallel_call_does_not_hang():
     np.testing.assert_array_equal(queue.get(timeout=60), expected)
     child.join(timeout=60)
     assert child.exitcode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize("during", [False, True])
+def test_a_forked_child_maps_rows_in_parallel(during):
+    """After a parallel call, and while another thread is in one: the child inherits locks that nobody will open."""
+    code = f"""
+import os, signal, threading, time
+import numpy as np
+from mercer import HadamardSketch, RandomFourier
+
+X = np.random.default_rng(0).normal(size=(2000, 20))
+maps = [make(n_components=64, random_state=0, n_jobs=2).fit(X) for make in (HadamardSketch, RandomFourier)]
+expected = [features.transform(X) for features in maps]
+stop = threading.Event()
+
+def busy():
+    while not stop.is_set():
+        maps[0].transform(X)
+
+if {during}:
+    threading.Thread(target=busy).start()
+    time.sleep(0.02)
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        same = all(np.array_equal(features.transform(X), Z) for features, Z in zip(maps, expected))
+        os._exit(0 if same else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+stop.set()
+"""
+    assert run_python(code) == ["0"] * 5
 
 
 def in_a_thread(work):

@@ -6,10 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, choose, data, kernels, maps
+    from . import bounds, choose, data, kernels, learn, maps
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
     from .choose import feature_map
+    from .learn import KernelClassifier, KernelRegressor
     from .maps import (
         AdditiveMap,
         Calibrated,
@@ -42,7 +43,9 @@ __all__ = [
     "Fastfood",
     "FeatureMap",
     "HadamardSketch",
+    "KernelClassifier",
     "KernelError",
+    "KernelRegressor",
     "Nystrom",
     "OrthogonalFourier",
     "QuasiFourier",
@@ -60,13 +63,16 @@ __all__ = [
     "feature_map",
     "kernel_error",
     "kernels",
+    "learn",
     "maps",
     "show_versions",
 ]
 
-_MODULES = ("bounds", "choose", "data", "kernels", "maps")
+_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps")
 _HOMES = {
+    "KernelClassifier": ".learn",
     "KernelError": "._error",
+    "KernelRegressor": ".learn",
     "feature_map": ".choose",
     "kernel_error": "._error",
     "show_versions": "._versions",

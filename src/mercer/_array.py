@@ -104,7 +104,10 @@ def spread(X: Any, length: int) -> Any:
     """
     width, count = X.shape[1] * length, X.nnz * length
     index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
-    columns = X.indices.astype(index)[:, None] * length + np.arange(length, dtype=index)
+    columns = np.empty((X.nnz, length), dtype=index)
+    np.multiply(X.indices, length, out=columns[:, 0], dtype=index)
+    for place in range(1, length):  # one by one: NumPy is slow along an axis as short as the other
+        np.add(columns[:, 0], place, out=columns[:, place])
     values = np.empty(count, dtype=X.dtype)
     return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
 
@@ -131,10 +134,16 @@ def check_output(out: Any, X: Array, width: int) -> None:
         raise TypeError(f"out must be a NumPy array, found {type(out).__name__}")
     elif not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
         raise ValueError("out must be C-contiguous and writeable")
-    elif not sp.issparse(X) and np.may_share_memory(out, X):
+    if _overlap(out, X.data if sp.issparse(X) else X):
         raise ValueError("out must not overlap X")
     if tuple(out.shape) != shape or out.dtype != dtype:
         raise ValueError(f"out must have shape {shape} and dtype {dtype}, found {tuple(out.shape)} and {out.dtype}")
+
+
+def _overlap(left: Array, right: Array) -> bool:
+    if is_torch_array(left):
+        return bool(left.untyped_storage().data_ptr() == right.untyped_storage().data_ptr())
+    return bool(namespace(left).may_share_memory(left, right))
 
 
 def first_overflow(Z: Array) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from typing import Any
 
 
 def physical_memory() -> int | None:
@@ -21,3 +23,17 @@ def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
     if has is not None and needed > has:
         size = " x ".join(map(str, shape))
         raise MemoryError(f"{what} of {size} needs {needed / 2**30:.1f} GiB; this machine has {has / 2**30:.1f} GiB")
+
+
+def as_bytes(size: Any) -> int:
+    """A number of bytes, also from text like "2GB" or "512 MiB"; None is a quarter of the machine's memory."""
+    if size is None:
+        return (physical_memory() or 4 * 2**30) // 4
+    if isinstance(size, str):
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([kmgt]?)(i?)b?\s*", size.lower())
+        if match is not None:
+            step = 1024 if match[3] else 1000
+            return int(float(match[1]) * step ** " kmgt".index(match[2] or " "))
+    elif isinstance(size, int) and not isinstance(size, bool) and size > 0:
+        return size
+    raise ValueError(f"memory must be a number of bytes, text like '2GB', or None, found {size!r}")

@@ -26,8 +26,6 @@ from ._array import Array, stack_rows
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
-LARGEST_PIECE = 2048
-PIECES_A_THREAD = 4
 HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
@@ -38,6 +36,11 @@ def tile_rows(scratch: int) -> int:
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
     return rows
+
+
+def tile_entries(length: int) -> int:
+    """Stored entries a tile, where each has so many features."""
+    return max(1, TILE_BYTES // (64 * length))
 
 
 def tiles(n_rows: int, rows: int) -> Iterator[slice]:
@@ -123,35 +126,53 @@ single_threaded_blas = _SingleThreadedBlas()
 
 
 def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int | None) -> None:
-    """Call ``work`` on every tile, with BLAS on one thread; the first error stops the rest and is raised."""
+    """Call ``work`` on every tile; the error of the first tile that has one is raised, and later ones are left out."""
+    waiting = deque(tiles(n_rows, rows))
+    threads = min(n_threads(n_jobs), len(waiting))
     with single_threaded_blas():
-        _run(work, list(tiles(n_rows, rows)), n_threads(n_jobs))
+        if threads > 1:
+            _share(work, waiting, threads)
+        else:
+            for tile in waiting:
+                work(tile)
 
 
-def run_pieces(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
-    """Call ``work`` on pieces of rows, for work that does not ask where they are cut, and uses no BLAS.
+def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> None:
+    """Let this thread and others take tiles, in order, until none is left.
 
-    Few pieces: what Python does between two kernels costs more than it seems, since the rows have driven it out of the
-    caches.
+    Cores are not equally fast at all times, so nobody is given a share beforehand; and this thread would only get in
+    the way of the others were it to wait for one tile after the other.
     """
-    threads = n_threads(n_jobs)
-    rows = min(LARGEST_PIECE, max(TILE, -(-n_rows // (PIECES_A_THREAD * threads))))
-    _run(work, list(tiles(n_rows, rows)), threads)
+    failures: dict[int, BaseException] = {}
 
+    def take() -> None:
+        while True:
+            try:
+                tile = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                work(tile)
+            except BaseException as error:
+                waiting.clear()  # what came before has been taken and will be finished
+                failures[tile.start] = error
 
-def _run(work: Callable[[slice], None], slices: list[slice], threads: int) -> None:
-    if min(threads, len(slices)) <= 1:
-        for piece in slices:
-            work(piece)
-        return
-    with ThreadPoolExecutor(min(threads, len(slices))) as pool:
-        futures = [pool.submit(work, piece) for piece in slices]
+    others: list[threading.Thread] = []
+    try:
+        for _ in range(threads - 1):
+            other = threading.Thread(target=take)
+            other.start()
+            others.append(other)
+        take()
+    finally:  # after an interrupt too nobody must go on writing
+        waiting.clear()
+        for other in others:
+            other.join()
+    if failures:
         try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+            raise failures[min(failures)]
+        finally:
+            failures.clear()  # the errors hold their frames, and those hold the errors
 
 
 def sum_in_order(
@@ -159,9 +180,9 @@ def sum_in_order(
 ) -> tuple[NDArray[np.float64], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
-    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``.
+    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
     """
-    threads = max(1, min(n_threads(n_jobs), HELD_BYTES // held))
+    threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
     totals: tuple[NDArray[np.float64], ...] = ()
 
     def add(parts: tuple[NDArray[np.float64], ...]) -> None:

@@ -301,13 +301,12 @@ def test_negative_values_are_refused_before_they_are_mapped(outer, form):
     assert map.__sklearn_tags__().input_tags.positive_only
 
 
-def test_a_row_of_a_later_block_is_named_with_the_start_of_its_block():
+def test_a_row_of_a_later_block_is_named():
     X = histograms(BLOCK_ROWS + 10)
     X[BLOCK_ROWS + 3, 1] = -1.0
-    with pytest.raises(ValueError, match=f"row 3, column 1 has -1, counted from row {BLOCK_ROWS}$"):
-        Composed(RandomFourier(Gaussian("scale")), AdditiveMap()).fit(X)
-    with pytest.raises(ValueError, match=f"row {BLOCK_ROWS + 3}, column 1 has -1$"):
-        Composed(RandomFourier(Gaussian(1.0)), AdditiveMap()).fit(X)
+    for outer in (Gaussian("scale"), Gaussian(1.0)):
+        with pytest.raises(ValueError, match=f"row {BLOCK_ROWS + 3}, column 1 has -1$"):
+            Composed(RandomFourier(outer), AdditiveMap()).fit(X)
 
 
 def test_a_series_that_diverges_is_refused():

@@ -25,7 +25,16 @@ _SIGNATURES = {
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnxpnnpnnxppnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
+    "sign_products": "pnnpppnpnnnpnnp>n",
+    "pack_signs": "pnnpn",
+    "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
+    "additive": "pnpnpp",
     "craft": "pnnpnpnxpp>n",
+}
+# Those after them, which are there for double alone.
+_DOUBLE_SIGNATURES = {
+    "radial": "pnnppnppnx",
+    "pairs": "ppnppnnnnxp",
 }
 REGISTER = 16
 """Numbers that the widest register holds."""
@@ -48,7 +57,7 @@ class _Struct(ctypes.Structure):
         (f"{name}_{suffix}", _field(signature, number))
         for name, signature in _SIGNATURES.items()
         for suffix, number in _NUMBERS.items()
-    )
+    ) + tuple((f"{name}_f64", _field(signature, ctypes.c_double)) for name, signature in _DOUBLE_SIGNATURES.items())
 
 
 def _load() -> ctypes.CDLL | None:

@@ -69,19 +69,13 @@ def hadamard_sketch(
     size = 1 << ((width + 1) // 2 - 1).bit_length()
     if places.min() < 0 or places.max() >= 2 * size:
         raise ValueError(f"places must be from 0 to {2 * size - 1}")
-    indices = starts = 0
     if rows.indices is None:
-        values = checked("X", rows.values, dtype, (n_rows, columns - 1))
+        addresses = checked("X", rows.values, dtype, (n_rows, columns - 1)), 0, 0, 0
     else:
-        values, indices = checked("X", rows.values, dtype), checked("indices", rows.indices, rows.indices.dtype)
-        starts = checked("starts", rows.starts, np.int64, (n_rows + 1,))
-        check_csr(rows, columns - 1)
+        addresses = csr_addresses(rows, n_rows, columns - 1)
     room = scratch((4 * size + columns) * 16 // dtype.itemsize, dtype)
     finite = kernel("hadamard_sketch", dtype)(
-        values,
-        indices,
-        0 if rows.indices is None else rows.indices.itemsize,
-        starts,
+        *addresses,
         n_rows,
         columns - 1,
         checked("places", places, np.int32, signs.shape),
@@ -213,8 +207,8 @@ def craft(
     return first_of(finite, rows)
 
 
-def check_csr(rows: RowParts, columns: int) -> None:
-    """Refuse indices that would read or write elsewhere."""
+def csr_addresses(rows: RowParts, n_rows: int, columns: int) -> tuple[int, int, int, int]:
+    """Values, indices, their size and starts of CSR rows, with indices that lead nowhere else."""
     indices, starts = rows.indices, rows.starts
     if indices is None or starts is None or indices.dtype not in (np.int32, np.int64):
         raise TypeError("the indices of CSR rows must be int32 or int64")
@@ -222,3 +216,6 @@ def check_csr(rows: RowParts, columns: int) -> None:
         raise ValueError(f"the indices of CSR rows must be from 0 to {columns - 1}")
     if starts[0] < 0 or starts[-1] > len(indices) or (np.diff(starts) < 0).any():
         raise ValueError(f"the starts of CSR rows must rise from 0 to at most {len(indices)}")
+    values = checked("X", rows.values, rows.values.dtype, indices.shape)
+    addresses = checked("indices", indices, indices.dtype), checked("starts", starts, np.int64, (n_rows + 1,))
+    return values, addresses[0], indices.itemsize, addresses[1]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._library import checked, first_of, kernel, scratch, two_dimensional
-from ._sketch import RowParts, check_csr
+from ._sketch import RowParts, csr_addresses
 
 LANES_BYTES = 64
 """The widest register: a group has as many rows as numbers fit in it."""
@@ -146,12 +146,11 @@ def _struct(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: An
     if rows.indices is None:
         columns = two_dimensional("X", rows.values)[1]
         struct = _Rows(checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None, columns, constant)
+    elif rows.values.dtype != dtype:
+        raise TypeError(f"X must be {dtype.name} like the signs, got {rows.values.dtype}")
     else:
         columns = rows.columns
-        check_csr(rows, columns)
-        values, starts = checked("X", rows.values, dtype), checked("starts", rows.starts, np.int64, (n_rows + 1,))
-        indices = checked("indices", rows.indices, rows.indices.dtype)
-        struct = _Rows(values, indices, rows.indices.itemsize, starts, columns, constant)
+        struct = _Rows(*csr_addresses(rows, n_rows, columns), columns, constant)
     if columns >= stride:
         raise ValueError(f"X must have fewer columns than there are hashes, {stride}, got {columns}")
     return struct

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from .._checks import check_whole
 from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
+from ..kernels.algebra import without_weight
 from ..maps import (
     AdditiveMap,
     Composed,
@@ -21,7 +22,6 @@ from ..maps import (
     TensorProduct,
     TreeSketch,
 )
-from ..maps._base import without_weight
 from ..maps._two_maps import TwoMaps
 
 HIGH_DEGREE = 7

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from .._array import is_foreign, to_numpy
 from .._random import Stream, as_seed
+from .rows import BLOCK_ROWS, Rows
 
-BLOCK_ROWS = 4096
 
-
-class ArrayRows:
-    """What a map or a kernel may learn from: the width, a seeded sample, and repeatable passes over blocks.
+class ArrayRows(Rows):
+    """The rows of a matrix.
 
     Parameters
     ----------
@@ -25,8 +24,8 @@ class ArrayRows:
     """
 
     def __init__(self, X: Any, rng: Stream):
+        super().__init__(rng)
         self._X = to_numpy(X) if is_foreign(X) else X
-        self._rng = rng
 
     @property
     def n_rows(self) -> int:
@@ -40,33 +39,24 @@ class ArrayRows:
     def dtype(self) -> Any:
         return self._X.dtype
 
-    def choose(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most ``count`` rows without replacement, in order.
-
-        Row i carries the i-th word of the stream and the smallest words win, so the choice does not depend on blocks,
-        and a smaller one is part of a larger one.
-        """
-        if count >= self.n_rows:
-            return np.arange(self.n_rows, dtype=np.int64)
-        keys = self._rng.words(self.n_rows)
-        return np.sort(np.argpartition(keys, count)[:count]).astype(np.int64)
+    @property
+    def whole(self) -> Any:
+        return self._X
 
     def take(self, numbers: NDArray[np.int64]) -> Any:
-        """The rows of these numbers."""
         return self._X[numbers]
 
     def sample(self, count: int) -> Any:
         """The rows that ``choose`` names: all of them, not copied, where there are no more."""
-        return self._X if count >= self.n_rows else self.take(self.choose(count))
+        return self._X if count >= self.n_rows else super().sample(count)
 
-    def blocks(self) -> Iterator[Any]:
-        """One pass over all rows in order."""
+    def weighted_blocks(self) -> Iterator[tuple[Any, None]]:
         for start in range(0, self.n_rows, BLOCK_ROWS):
-            yield self._X[start : start + BLOCK_ROWS]
+            yield self._X[start : start + BLOCK_ROWS], None
 
 
 def is_rows(X: Any) -> bool:
-    """Whether X already offers what ``ArrayRows`` does."""
+    """Whether X already offers what ``Rows`` does."""
     return hasattr(X, "blocks") and hasattr(X, "sample")
 
 

@@ -51,27 +51,33 @@ class LearnedBandwidth(Kernel):
 
 def total_variance(rows: Any) -> float:
     """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
-    count, mean, deviation = 0, 0.0, 0.0
-    for block in rows.blocks():
-        size = block.shape[0] * block.shape[1]
+    count, mean, deviation = 0.0, 0.0, 0.0
+    for block, weight in rows.weighted_blocks():
+        weight = np.ones(block.shape[0]) if weight is None else weight
+        size = float(weight.sum()) * block.shape[1]
         block = block.astype(np.float64)
-        here = float(block.sum()) / size
+        here = float((weight @ block).sum()) / size
         # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between blocks.
-        deviation += _squared_deviation(block, here) + (here - mean) ** 2 * count * size / (count + size)
+        deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
         mean += (here - mean) * size / (count + size)
         count += size
     variance = deviation / count
     if not variance > 1e-28 * mean**2:
-        raise ValueError("'scale' needs rows that vary: every entry of X is (nearly) the same; give a number instead")
+        alone = ", found n_samples=1" if rows.n_rows == 1 else ""
+        raise ValueError(
+            f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
+        )
     return rows.n_features * variance
 
 
-def _squared_deviation(block: Any, mean: float) -> float:
-    """The sum of (entry - mean)^2 over all entries."""
+def _squared_deviation(block: Any, weight: Any, mean: float) -> float:
+    """The weighted sum of (entry - mean)^2 over all entries."""
     if not sp.issparse(block):
-        return float(((block - mean) ** 2).sum())
+        return float((weight @ (block - mean) ** 2).sum())
     block.sum_duplicates()
-    return float(((block.data - mean) ** 2).sum()) + (block.shape[0] * block.shape[1] - block.nnz) * mean**2
+    stored = np.diff(block.indptr)
+    of_stored = float(np.repeat(weight, stored) @ (block.data - mean) ** 2)
+    return of_stored + float(weight @ (block.shape[1] - stored)) * mean**2
 
 
 def _median(distances: Callable[[Any, Any], Any], rows: Any) -> float:

@@ -64,9 +64,10 @@ def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> s
 def row_blocks(X: Any) -> Iterator[tuple[int, Any]]:
     """NumPy or CSR blocks of rows, small beside a large matrix, with the number of their first row."""
     X = to_numpy(X)
-    step = max(1, BLOCK_ELEMENTS // X.shape[1])
+    width = -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
+    step = max(1, BLOCK_ELEMENTS // max(1, width))
     for start in range(0, X.shape[0], step):
-        block = X[start : start + step]
+        block = X if step >= X.shape[0] else X[start : start + step]  # SciPy copies what it slices
         yield start, canonical_csr(block) if sp.issparse(block) else block
 
 
@@ -112,14 +113,20 @@ class Kernel(ABC):
         self.check_rows(Y)
         dtype = np.result_type(X.dtype, Y.dtype)
         check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
-        gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
-        right = Y.astype(np.float64)
-        step = max(1, BLOCK_ELEMENTS // Y.shape[0])
-        for start in range(0, X.shape[0], step):
-            stop = min(start + step, X.shape[0])
+        values = self._against(Y.astype(np.float64))
+
+        def block(start: int, stop: int) -> NDArray[Any]:
             with np.errstate(over="ignore", invalid="ignore"):
-                gram[start:stop] = self._block(X[start:stop].astype(np.float64), right)
-            self._check_finite(gram[start:stop], start)
+                part = values(X[start:stop].astype(np.float64)).astype(dtype, copy=False)
+            self._check_finite(part, start)
+            return part
+
+        step = max(1, BLOCK_ELEMENTS // Y.shape[0])
+        if step >= X.shape[0]:
+            return block(0, X.shape[0])
+        gram = np.empty((X.shape[0], Y.shape[0]), dtype=dtype)
+        for start in range(0, X.shape[0], step):
+            gram[start : start + step] = block(start, start + step)
         return gram
 
     def diag(self, X: Any) -> NDArray[Any]:
@@ -135,6 +142,10 @@ class Kernel(ABC):
     @abstractmethod
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """k of the rows of two float64 matrices."""
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        """``_block`` as a function of X alone, with what depends on Y alone made once."""
+        return lambda X: self._block(X, Y)
 
     @abstractmethod
     def _diagonal(self, X: Any) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
+from .. import _core
 from .._array import canonical_csr, dense, squares
 from .._random import Stream
 from ._base import BLOCK_ELEMENTS, Kernel, row_values
@@ -36,8 +37,12 @@ class DotProduct(Kernel):
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         """f(t)."""
 
+    def _overwritten(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
+        return self.value(t)
+
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.value(inner_products(X, Y))
+        return self._overwritten(inner_products(X, Y))
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.value(squares(X))
@@ -77,8 +82,24 @@ class Radial(ShiftInvariant):
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """g."""
 
+    @property
+    def _shape(self) -> tuple[str, float] | None:
+        """What the compiled core knows g by, and its scale; None where it knows distances alone."""
+        return None
+
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.radial(squared_distances(X, Y))
+        return self._against(Y)(X)
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        distances = Distances(Y)
+        shape = self._shape
+
+        def block(X: Any) -> NDArray[np.float64]:
+            if shape is not None and distances.are_compiled(X):
+                return distances(X, *shape)
+            return self.radial(distances(X))
+
+        return block
 
 
 def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
@@ -93,6 +114,26 @@ def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.fl
             part = slice(start, start + step)
             total[part if full else np.ix_(rows[part], others)] += term(x[part, None], y)
     return total
+
+
+Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]
+
+
+def by_columns(
+    term: str, Y: Any, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
+) -> Callable[[Any], NDArray[np.float64] | None]:
+    """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
+
+    ``planes`` makes what the term looks at of rows, which for those of Y is done once.
+    """
+    others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
+
+    def values(X: Any) -> NDArray[np.float64] | None:
+        if others is None or sp.issparse(X):
+            return None
+        return _core.pairs(term, tuple(map(np.ascontiguousarray, planes(X))), others, scale)
+
+    return values
 
 
 def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
@@ -160,6 +201,38 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     return distances
 
 
+class Distances:
+    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once."""
+
+    def __init__(self, Y: Any):
+        self._others = Y
+        self._dense = _core.AVAILABLE and not sp.issparse(Y)
+        if self._dense:
+            self._others = np.ascontiguousarray(Y)
+            self._origin = Y.mean(axis=0)
+            self._shifted = self._others - self._origin
+            self._norms = row_squares(self._shifted)
+
+    def are_compiled(self, X: Any) -> bool:
+        """Whether the compiled core makes them, and functions of them."""
+        return self._dense and not sp.issparse(X)
+
+    def __call__(self, X: Any, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
+        """The distances of the rows of X, dense; another shape only where they are compiled."""
+        if not self.are_compiled(X):
+            return squared_distances(X, self._others)
+        X = np.ascontiguousarray(X)
+        shifted = X - self._origin
+        values = shifted @ self._shifted.T
+        _core.radial(values, X, self._others, (row_squares(shifted), self._norms), shape, scale)
+        return values
+
+
+def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squared norm of every row of a dense matrix, without a matrix of squares."""
+    return np.einsum("ij,ij->i", X, X)
+
+
 def _near_pairs(distances: Any, norms: Any, X: Any, Y: Any) -> Iterator[tuple[Any, Any]]:
     """Rows much nearer to each other than to the origin, so that the digits that count have cancelled, by blocks."""
     near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # so that NaN, infinity less infinity, is among them
@@ -177,7 +250,18 @@ def _pair_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """1-norm distances, dense."""
-    return sklearn_manhattan_distances(with_short_indices(X), with_short_indices(Y))
+    return manhattan_distances_to(Y)(X)
+
+
+def manhattan_distances_to(Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    """1-norm distances to the rows of Y, dense, as a function of X."""
+    compiled = by_columns("manhattan", Y)
+
+    def distances(X: Any) -> NDArray[np.float64]:
+        values = compiled(X)
+        return sklearn_manhattan_distances(*map(with_short_indices, (X, Y))) if values is None else values
+
+    return distances
 
 
 def with_short_indices(X: Any) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +14,10 @@ from numpy.typing import NDArray
 
 from .._array import canonical_csr
 from ._base import Kernel, first_entry
-from ._families import column_sum, inner_products
+from ._families import by_columns, column_sum, inner_products
 
+MODERATE = (2.0**-200, 2.0**200)
+"""Between these, the compiled core multiplies a few values without a loss."""
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
@@ -44,8 +47,31 @@ class Additive(Kernel):
     def step(self, order: int) -> float:
         """The step at which the samples 0, L, ..., order L of the spectrum serve best."""
 
+    _term: ClassVar[str]
+    """What the compiled core knows ``coordinate`` by."""
+
+    def _planes(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """What it looks at of rows."""
+        return (X,)
+
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return column_sum(self.coordinate, X, Y)
+        return self._against(Y)(X)
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        compiled, extreme = by_columns(self._term, Y, planes=self._planes), _extreme_rows(Y)
+
+        def block(X: Any) -> NDArray[np.float64]:
+            values = compiled(X)
+            if values is None:
+                return column_sum(self.coordinate, X, Y)
+            # Row by row, so that a value does not depend on what rows are beside it.
+            for i in _extreme_rows(X).tolist():
+                values[i] = column_sum(self.coordinate, X[i : i + 1], Y)
+            for j in extreme.tolist():
+                values[:, j : j + 1] = column_sum(self.coordinate, X, Y[j : j + 1])
+            return values
+
+        return block
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(X.sum(axis=1)).ravel()
@@ -54,6 +80,12 @@ class Additive(Kernel):
         found = first_entry(X, lambda values: values < 0)
         if found:  # beginning as scikit-learn's own
             raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
+
+
+def _extreme_rows(X: Any) -> NDArray[np.int64]:
+    """The dense rows with a value that is neither 0 nor moderate."""
+    values = np.zeros((0, 1)) if sp.issparse(X) else X
+    return np.flatnonzero((((values > 0.0) & (values < MODERATE[0])) | (values > MODERATE[1])).any(axis=1))
 
 
 def _hyperbolic_secant(z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,6 +103,8 @@ class AdditiveChi2(Additive):
     >>> AdditiveChi2()([[1.0, 3.0]], [[1.0, 0.0], [3.0, 3.0]])
     array([[1. , 4.5]])
     """
+
+    _term = "chi2"
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         # In this order neither the product nor the sum of two huge or two tiny values is ever formed.
@@ -94,6 +128,8 @@ class Intersection(Additive):
     array([[1., 4.]])
     """
 
+    _term = "intersection"
+
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.minimum(x, y)
 
@@ -113,6 +149,11 @@ class JensenShannon(Additive):
     >>> JensenShannon()([[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([[1.   , 0.689]])
     """
+
+    _term = "jensen-shannon"
+
+    def _planes(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        return X, np.log(np.where(X > 0.0, X, 1.0)) / math.log(4.0)
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         low, high = np.minimum(x, y), np.maximum(x, y)
@@ -148,5 +189,10 @@ class Hellinger(Additive):
     def step(self, order: int) -> float:
         return 1.0
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return inner_products(*(np.sqrt(canonical_csr(M) if sp.issparse(M) else M) for M in (X, Y)))
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        roots = _roots(Y)
+        return lambda X: inner_products(_roots(X), roots)
+
+
+def _roots(X: Any) -> Any:
+    return np.sqrt(canonical_csr(X) if sp.issparse(X) else X)

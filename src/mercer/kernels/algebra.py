@@ -268,3 +268,11 @@ class Scaled(Kernel):
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.radial(squares)
+
+
+def without_weight(kernel: Kernel) -> tuple[float, Any]:
+    """The factor in front of a kernel, and the kernel that it multiplies."""
+    weight = 1.0
+    while isinstance(kernel, Scaled):
+        weight, kernel = weight * float(kernel.weight), kernel.kernel
+    return weight, kernel

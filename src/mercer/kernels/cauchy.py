@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, column_product
+from ._families import ShiftInvariant, by_columns, column_product
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +29,17 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
         return float(1.0 / np.sqrt(median_squared_distance(rows)))
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return 1.0 / column_product(lambda delta: 1.0 + (float(self.gamma) * delta) ** 2, X, Y)
+        return self._against(Y)(X)
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        gamma = float(self.gamma)
+        compiled = by_columns("cauchy", Y, gamma)
+
+        def block(X: Any) -> NDArray[np.float64]:
+            values = compiled(X)
+            return 1.0 / column_product(lambda delta: 1.0 + (gamma * delta) ** 2, X, Y) if values is None else values
+
+        return block
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Laplace with scale gamma: its characteristic function is 1 / (1 + gamma^2 delta^2).

@@ -23,7 +23,11 @@ class Exponential(LearnedBandwidth, DotProduct):
         return 1.0 / median_squared_distance(rows)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(float(self.gamma) * t)
+        return self._overwritten(np.array(t, dtype=np.float64))
+
+    def _overwritten(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        t *= float(self.gamma)
+        return np.exp(t, out=t)
 
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()

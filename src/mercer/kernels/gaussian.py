@@ -27,6 +27,10 @@ class Gaussian(LearnedBandwidth, Radial):
     def _median(self, rows: Any) -> float:
         return 0.5 / median_squared_distance(rows)
 
+    @property
+    def _shape(self) -> tuple[str, float]:
+        return "gaussian", float(self.gamma)
+
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(-float(self.gamma) * squares)
 

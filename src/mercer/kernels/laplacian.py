@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bandwidth import LearnedBandwidth, median_manhattan_distance
-from ._families import ShiftInvariant, manhattan_distances
+from ._families import ShiftInvariant, manhattan_distances_to
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,7 +26,17 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
         return 1.0 / median_manhattan_distance(rows)
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return np.exp(-float(self.gamma) * manhattan_distances(X, Y))
+        return self._against(Y)(X)
+
+    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        distances = manhattan_distances_to(Y)
+
+        def block(X: Any) -> NDArray[np.float64]:
+            values = distances(X)
+            values *= -float(self.gamma)
+            return np.exp(values, out=values)
+
+        return block
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).

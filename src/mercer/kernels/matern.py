@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -64,6 +65,11 @@ class Matern(LearnedBandwidth, Radial):
 
     def _median(self, rows: Any) -> float:
         return float(np.sqrt(median_squared_distance(rows)))
+
+    @property
+    def _shape(self) -> tuple[str, float] | None:
+        name = {0.5: "matern-1/2", 1.5: "matern-3/2", 2.5: "matern-5/2"}.get(self.nu)
+        return None if name is None else (name, math.sqrt(2.0 * self.nu) / float(self.length_scale))
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         # The bound changes nothing, every kernel is 0 there, but keeps the terms below from infinity times 0.

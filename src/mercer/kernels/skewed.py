@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,10 @@ from .._array import Array, canonical_csr, namespace
 from .._checks import check_positive
 from .._random import Stream
 from ._base import Kernel, first_entry
-from ._families import column_product, manhattan_distances
+from ._families import by_columns, column_product, manhattan_distances
+
+LONGEST = 300.0
+"""Coordinates whose exponentials, and sums and products of a few, stay far from the ends of float64."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +64,20 @@ class _Skewed(Kernel):
         return n_features
 
 
+def _exponentials(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """What makes cosh((u - v) / 2) a product of sums and products, for coordinates u and v."""
+    return np.exp(X), np.exp(-0.5 * X) * math.sqrt(0.5)
+
+
 @dataclass(frozen=True, repr=False)
 class SkewedChi2(_Skewed):
     """k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c) for entries above -c, c the skewedness."""
 
     def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return 1.0 / column_product(lambda delta: np.cosh(delta / 2.0), X, Y)
+        values = None
+        if max(abs(X).max(), abs(Y).max()) < LONGEST:
+            values = by_columns("skewed-chi2", Y, planes=_exponentials)(X)
+        return 1.0 / column_product(lambda delta: np.cosh(delta / 2.0), X, Y) if values is None else values
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate has the density sech(pi w).

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
 from .._array import (
@@ -34,22 +36,16 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
+from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
 from ..data import as_rows
-from ..kernels import Kernel, Scaled
+from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
-
-
-def without_weight(kernel: Kernel) -> tuple[float, Any]:
-    """The factor in front of a kernel, and the kernel that it multiplies."""
-    weight = 1.0
-    while isinstance(kernel, Scaled):
-        weight, kernel = weight * float(kernel.weight), kernel.kernel
-    return weight, kernel
-
+from ._parameters import KernelParameters
+from ._row_check import Check, check_blocks, row_check
 
 Native = Callable[[Any, NDArray[Any]], int | None]
+Entries = Callable[[NDArray[Any], NDArray[Any]], None]
 
 
 def earliest(*reports: int | None) -> int | None:
@@ -62,24 +58,6 @@ def other_maps(kernel: Kernel) -> str:
     from ..choose import feature_map  # not above: choices are made among maps
 
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
-
-
-class KernelParameters(BaseEstimator):
-    """An estimator whose kernel parameters answer to ``set_params(kernel__gamma=...)`` although kernels are frozen."""
-
-    def set_params(self, **params: Any) -> Self:
-        current = self.get_params(deep=False)
-        inner: dict[str, dict[str, Any]] = {}
-        own: dict[str, Any] = {}
-        for name, value in params.items():
-            head, _, tail = name.partition("__")
-            if tail and isinstance(params.get(head, current.get(head)), Kernel):
-                inner.setdefault(head, {})[tail] = value
-            else:
-                own[name] = value
-        swapped = {head: params.get(head, current[head]).replace(**fields) for head, fields in inner.items()}
-        super().set_params(**(own | swapped))
-        return self
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):
@@ -105,9 +83,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
-
-    _reports_nonfinite: ClassVar[bool] = False
-    """Whether a row that is not finite has such features, or is what ``_native`` returns: no pass over X looks then."""
 
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
@@ -136,6 +111,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """``_apply`` by the compiled core: it writes the features of a NumPy or CSR tile of this type into ``out``.
 
         It returns the first row of which a feature overflowed, None where none did.
+        """
+        return None
+
+    def _native_entries(self, params: Any, dtype: Any) -> Entries | None:
+        """``_apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
+
+        For a map that keeps rows sparse, with the features of a column beside each other. None may overflow.
         """
         return None
 
@@ -173,7 +155,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     def _apply_as_is(self, params: Any, X: Array) -> Array:
         """The features of one tile, sparse where they can be: for a map that takes either."""
-        return (self._apply_sparse if is_sparse(X) and self._keeps_sparse else self._mapped)(params, X)
+        if not (is_sparse(X) and self._keeps_sparse):
+            return self._mapped(params, X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is None:
+            return self._apply_sparse(params, X)
+        X = canonical_csr(X)
+        Z = self._sparse_frame(X)
+        entries(X.data, Z.data)
+        return Z
 
     @property
     def is_deterministic(self) -> bool:
@@ -186,11 +176,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Every column, and so every stored entry, has equally many features.
         """
-        return False
-
-    @property
-    def _rows_alone(self) -> bool:
-        """Whether ``_native`` maps every row by itself, without BLAS and room for whole tiles: cuts are then free."""
         return False
 
     @property
@@ -220,14 +205,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         y : ignored
         """
         X = self._validated(X, reset=True)
-        self.seed_ = as_seed(self.random_state)
+        seed = as_seed(self.random_state)
         # The sample hangs on the seed alone: every map of this seed then learns the same bandwidth.
-        rows = as_rows(X, Stream(self.seed_))
+        self._fit_rows(as_rows(X, Stream(seed)), seed)
+        return self
+
+    def _fit_rows(self, rows: Any, seed: int) -> None:
+        """Learn from rows that are validated."""
+        self.seed_ = seed
         with single_threaded_blas():  # so that what is learned does not depend on the number of threads
             self._specify(rows)
-            self.kernel_.check_rows(X)
-            self._adopt(self._draw(Stream(self.seed_, type(self).__name__), rows), rows.n_features)
-        return self
+            check_blocks(self.kernel_, rows)
+            self._adopt(self._draw(Stream(seed, type(self).__name__), rows), rows.n_features)
 
     def _adopt(self, params: Any, n_features: int) -> None:
         """Be fitted, with these parameters."""
@@ -273,49 +262,57 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         ----------
         X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features)
         out : array of shape (n_rows, n_components_) and the dtype of the features, or None
-            Written to and returned. Memory that was used before is faster to write than fresh memory.
+            Written to and returned. Memory that was used before is faster to write than fresh memory. After an error
+            its content is lost.
 
         Returns
         -------
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
             Dense, but for maps that say so.
         """
-        if not hasattr(self, "parameters_"):
-            check_is_fitted(self)
-        if not self._is_plain(X):
-            X = self._validated(X, reset=False)
-        try:
-            self.kernel_.check_rows(X)
-        except ValueError:
-            self._check_finite(X)  # what is no number is outside every domain, and that is to be said first
-            raise
+        check_is_fitted(self)
+        given, X = X, self._validated(X, reset=False, finite=False)
+        check_rows = self.kernel_.check_rows
+        check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
         if is_sparse(X) and self._keeps_sparse:
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
+            check(X)
             return self._transform_sparse(send(self.parameters_, X), X)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         else:
             check_output(out, X, self.n_components_)
-        return self._features(self.parameters_, X, self.n_jobs, out=out)
+        return self._features(self.parameters_, X, self.n_jobs, out=out, check=check)
 
-    def _features(self, params: Any, X: Array, n_jobs: int | None, first_row: int = 0, out: Array = None) -> Array:
-        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages."""
+    def _features(
+        self,
+        params: Any,
+        X: Array,
+        n_jobs: int | None,
+        first_row: int = 0,
+        out: Array = None,
+        check: Check | None = None,
+    ) -> Array:
+        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages.
+
+        ``check`` raises where it finds rows that are not to be mapped.
+        """
         params = send(params, X)
+        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
 
         def fill(tile: slice) -> None:
+            part = X[tile]
+            if check is not None:
+                check(part)
             if native is None:
-                Z[tile] = self._tile(params, X, tile, first_row)
+                Z[tile] = self._tile(params, part, first_row + tile.start)
             else:
-                self._refuse(native(X[tile], Z[tile]), first_row + tile.start, Z, X)
+                self._refuse(native(part, Z[tile]), first_row + tile.start, Z)
 
-        n_jobs = 1 if is_foreign(X) else n_jobs
-        if native is not None and self._rows_alone and isinstance(X, np.ndarray) and X.flags.c_contiguous:
-            run_pieces(fill, X.shape[0], n_jobs)
-        else:
-            run_tiles(fill, X.shape[0], tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1)), n_jobs)
+        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:
@@ -323,11 +320,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
         check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
         Z = self._sparse_frame(X)
+        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
+        if entries is not None:
+
+            def fill_entries(tile: slice) -> None:
+                entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
+
+            run_tiles(fill_entries, X.nnz, tile_entries(length), self.n_jobs)
+            return Z
         # A tile holds what its stored entries need, not what its dense rows would.
         rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 
         def fill(tile: slice) -> None:
-            part = self._tile(params, X, tile, as_is=True)
+            part = self._tile(params, X[tile], tile.start, as_is=True)
             Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
 
         run_tiles(fill, X.shape[0], rows, self.n_jobs)
@@ -337,23 +342,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Where the features of CSR rows will stand: those of a column are neighbours."""
         return spread(X, self.n_components_ // X.shape[1])
 
-    def _tile(self, params: Any, X: Array, tile: slice, first_row: int = 0, as_is: bool = False) -> Array:
+    def _tile(self, params: Any, X: Array, first_row: int, as_is: bool = False) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            Z = (self._apply_as_is if as_is else self._apply)(params, X[tile])
-        self._refuse(first_overflow(Z), first_row + tile.start, Z, X)
+            Z = (self._apply_as_is if as_is else self._apply)(params, X)
+        self._refuse(first_overflow(Z), first_row, Z)
         return Z
 
-    def _refuse(self, row: int | None, first_row: int, Z: Array, X: Array) -> None:
-        """Raise where a row of a tile, which begins with row ``first_row`` of X, has overflowed or was not finite."""
+    def _refuse(self, row: int | None, first_row: int, Z: Array) -> None:
+        """Raise where a row of a tile, which begins with row ``first_row``, has overflowed."""
         if row is not None:
-            self._check_finite(X)
             row += first_row
             raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
-
-    def _check_finite(self, X: Array) -> None:
-        if isinstance(X, np.ndarray) and X.dtype != object:
-            with located(X):
-                assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
 
     def mean(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased."""
@@ -383,24 +382,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         parts = self.get_params(deep=False).values() if reset else ()
         return any(part._takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
 
-    def _is_plain(self, X: Any) -> bool:
-        """Whether these rows can be mapped as they are: scikit-learn would only look for what is not finite."""
-        return (
-            self._reports_nonfinite
-            and type(X) is np.ndarray
-            and X.ndim == 2
-            and X.dtype in (np.float32, np.float64)
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        )
-
-    def _validated(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool, finite: bool = True) -> Any:
+        """X as the maps take it; unless ``finite``, entries of NumPy and CSR rows are still to be looked at."""
         if self._takes_objects(X, reset):
             return as_objects(X)
         if not is_foreign(X):
+            validate = partial(validate_data, self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+            if not finite:
+                with suppress(ValueError):  # then all is asked, in scikit-learn's order
+                    return validate(ensure_all_finite=False)
             with located(X):
-                return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+                return validate()
         X = check_foreign(X)
         if reset:
             self.n_features_in_ = int(X.shape[1])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
-from .._array import Array, double, first_overflow, in_double, interleave, namespace, product
+from .._array import Array, double, in_double, interleave, namespace, product
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
@@ -115,6 +115,40 @@ def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "pa
 
 
 Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
+"""Writes the features of rows, and returns their longest phases."""
+
+
+def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
+    """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
+    frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
+
+    def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+        return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, scale, out)
+
+    return write
+
+
+def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: Any) -> Native:
+    """The compiled path of Fourier features; rows with long phases are mapped in float64, or by the ``reference``.
+
+    ``waves`` gives what writes the features of rows in a type.
+    """
+    write = waves(dtype)
+
+    def mapped(X: Any, out: NDArray[Any]) -> None:
+        rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
+        longest = write(rows, out)
+        long = np.flatnonzero(~(longest <= LONG_PHASES[np.dtype(dtype).name]))
+        if len(long) == 0:
+            return
+        if dtype == np.float32:  # these rows need the digits of float64
+            precise = np.empty((len(long), out.shape[1]))
+            native_waves(kernel, waves, reference, np.float64)(double(X[long]), precise)
+            out[long] = precise
+        else:
+            out[long] = reference(X[long])
+
+    return mapped
 
 
 class FourierMap(FeatureMap):
@@ -157,34 +191,12 @@ class FourierMap(FeatureMap):
 
     def _waves(self, params: Any, dtype: Any) -> Waves:
         """What writes the features of rows in this type, and returns their longest phases."""
-        frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, self._scale, out)
-
-        return write
+        return matrix_waves(params, self._scale, dtype)
 
     def _native(self, params: Any, dtype: Any) -> Native:
-        write, limit = self._waves(params, dtype), LONG_PHASES[np.dtype(dtype).name]
-
-        def mapped(X: Any, out: NDArray[Any]) -> int | None:
-            rows = X if self.kernel_.chart is None else self.kernel_.coordinates(double(X)).astype(dtype)
-            longest = write(rows, out)
-            if longest.max() <= limit:
-                return None
-            long = np.flatnonzero(~(longest <= limit))
-            wrong = first_overflow(X[long])
-            if wrong is not None:
-                return int(long[wrong])
-            if dtype == np.float32:  # these rows need the digits of float64
-                precise = np.empty((len(long), out.shape[1]))
-                self._native(params, np.float64)(double(X[long]), precise)
-                out[long] = precise
-            else:
-                out[long] = self._apply(params, X[long])
-            return None
-
-        return mapped
+        return native_waves(
+            self.kernel_, lambda type_: self._waves(params, type_), lambda X: self._apply(params, X), dtype
+        )
 
     def _apply(self, params: Any, X: Array) -> Array:
         phases = self._phases(params, self.kernel_.coordinates(double(X)))

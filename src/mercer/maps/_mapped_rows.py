@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from .._array import double, stack_rows
 from .._tiles import tile_rows, tiles
+from ..data import Rows
 from ._base import FeatureMap
+from ._row_check import check_blocks
 
 
-class MappedRows:
+class MappedRows(Rows):
     """The features of rows under a map, made when they are asked for, a tile at a time.
 
     Parameters
@@ -50,19 +52,19 @@ class MappedRows:
         self._check()
         return stack_rows(list(self._tiles(self._rows.take(numbers))))
 
-    def sample(self, count: int) -> Any:
-        """The features of the rows that ``choose`` names."""
-        return self.take(self.choose(count))
-
-    def blocks(self) -> Iterator[Any]:
+    def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         """One pass over the features of all rows in order, in smaller blocks: features are wider than rows."""
         self._check()
-        for block in self._rows.blocks():
-            yield from self._tiles(block)
+        for block, weight in self._rows.weighted_blocks():
+            first = 0
+            for features in self._tiles(block):
+                last = first + features.shape[0]
+                yield features, None if weight is None else weight[first:last]
+                first = last
 
     def _tiles(self, X: Any) -> Iterator[Any]:
         for tile in tiles(X.shape[0], tile_rows(self._map._scratch(X.shape[1]))):
-            yield self._map._tile(self._params, double(X[tile]), slice(0, tile.stop - tile.start), as_is=True)
+            yield self._map._tile(self._params, double(X[tile]), 0, as_is=True)
 
     def _check(self) -> None:
         """See once that the map's parameters are known and that its kernel takes the rows."""
@@ -73,11 +75,5 @@ class MappedRows:
                 f"the outer map learns from rows, but the features of {self._map!r} are random and not drawn yet: "
                 "give bandwidths as numbers, or take an inner map that is not random"
             )
-        start = 0
-        for block in self._rows.blocks():
-            try:
-                self._map.kernel_.check_rows(block)
-            except ValueError as error:
-                raise ValueError(f"{error}, counted from row {start}" if start else str(error)) from error
-            start += block.shape[0]
+        check_blocks(self._map.kernel_, self._rows)
         self._checked = True

@@ -51,8 +51,6 @@ def homogeneous_form(kernel: Kernel) -> HomogeneousForm | None:
 class PolynomialMap(FeatureMap):
     """A map of polynomial kernels that only has to sketch <x, y>^p."""
 
-    _reports_nonfinite = True
-
     @abstractmethod
     def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Any:
         """The parameters of a sketch of <x, y>^degree for rows of this width."""

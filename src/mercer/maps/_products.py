@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, namespace, ones, send, sign_product, to_numpy
+from .. import _core
+from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
 from .._random import Stream
 from ..kernels import Composition, Kernel, Scaled
 from ._moments import pair_moments
@@ -18,6 +22,10 @@ Series = NDArray[np.float64]
 LONGEST_SERIES = 512
 RAREST_DEGREE = 60
 """Degrees of an endless series whose probability is below 2**-60 are not drawn."""
+
+
+NativePart = Callable[[Any, NDArray[Any], int], int | None]
+"""Writes features of a tile from a column on, and returns the first row of which one overflowed."""
 
 
 class RandomProducts(NamedTuple):
@@ -121,6 +129,45 @@ def random_products(params: RandomProducts, X: Array) -> Array:
         order.append(owners)
     places = np.argsort(np.concatenate(order))
     return xp.take(xp.concat(groups, axis=1), send(places, X), axis=1) * params.weights
+
+
+def flattened(params: RandomProducts) -> RandomProducts:
+    """The same features as products of sign projections alone: products of products are products."""
+    if not isinstance(params.factors, RandomProducts):
+        return params
+    inner, ends = flattened(params.factors), np.cumsum(params.degrees)
+    counts = np.concatenate([[0], np.cumsum(inner.degrees)])
+    weights = params.weights.astype(np.float64)
+    np.multiply.at(weights, np.repeat(np.arange(len(weights)), params.degrees), inner.weights)
+    return RandomProducts(weights, np.diff(counts[np.concatenate([[0], ends])]).astype(np.int32), inner.factors)
+
+
+def native_random_products(params: RandomProducts, scale: float, dtype: Any) -> NativePart | None:
+    """What writes these features, times the scale; None where weights of products of products are beyond the type."""
+    flat = flattened(params)
+    weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
+    if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
+        return None
+    signs: Any = flat.factors
+    products = _core.in_chunks(flat.degrees, weights[:, None], signs.shape[1])
+    return native_products(products, lambda start, stop: signs[start:stop] < 0)
+
+
+def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
+    """What writes such products; their signs are packed when the first rows come."""
+
+    lock = Lock()  # else all threads would pack at once
+
+    @cache
+    def packed(sparse: bool) -> NDArray[Any]:
+        return (_core.sparse_signs if sparse else _core.dense_signs)(products, negative)
+
+    def write(X: Any, out: NDArray[Any], first: int = 0) -> int | None:
+        with lock:
+            signs = packed(is_sparse(X))
+        return _core.sign_products(row_parts(X), signs, products, out, first)
+
+    return write
 
 
 def second_moment(kernel: Kernel, base: float, X: Any, Y: Any, series: Series | None = None) -> Series:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
 from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels._families import inner_products
 from ..kernels.additive import SMALLEST, Additive
-from ._base import FeatureMap, other_maps, without_weight
+from ..kernels.algebra import without_weight
+from ._base import Entries, FeatureMap, Native, other_maps
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -114,6 +116,19 @@ class AdditiveMap(FeatureMap):
         Z = spread(X, len(params.weights))
         Z.data[:] = _features(params, X.data).ravel()
         return Z
+
+    def _native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
+        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
+        limit = math.sqrt(float(np.finfo(dtype).max))
+        if not 1.0 / limit < float(params.weights.max()) < limit:
+            return None
+        return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
+
+    def _native(self, params: SpectralSamples, dtype: Any) -> Native | None:
+        entries = self._native_entries(params, dtype)
+        if entries is None:
+            return None
+        return lambda X, out: entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))

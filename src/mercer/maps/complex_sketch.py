@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from ._base import Native
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
+from ._products import native_products
 
 
 class Srht(NamedTuple):
@@ -151,8 +153,25 @@ class ComplexSketch(PolynomialMap):
         assert z is not None
         return to_real(z, self.n_components_)
 
-    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native | None:
-        return self._srht_native(params, dtype) if isinstance(params, Srht) else None
+    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native:
+        form = self._form
+        if isinstance(params, Srht):
+            return self._srht_native(params, dtype)
+        features, degree, columns = params.turns.shape
+        # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
+        rotation = math.sqrt(2.0 * form.weight / self.n_components_) * cmath.rect(
+            0.5 ** (degree / 2), -math.pi / 4 * degree
+        )
+        weights = np.tile(np.array([rotation.real, rotation.imag], dtype=dtype), (features, 1))
+        turns = params.turns.reshape(-1, columns)
+
+        def negative(start: int, stop: int) -> NDArray[Any]:
+            part = turns[start // 2 : stop // 2]
+            return np.stack([(part == 1) | (part == 2), part >= 2], axis=1).reshape(-1, columns)
+
+        products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
+        write = native_products(products, negative)
+        return lambda X, out: write(form.lift(X), out, 0)
 
     def _srht_native(self, params: Srht, dtype: Any) -> Native:
         form = self._form
@@ -164,10 +183,6 @@ class ComplexSketch(PolynomialMap):
             return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
 
         return write
-
-    @property
-    def _rows_alone(self) -> bool:
-        return self.projection == "srht"
 
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         if self.projection == "srht":

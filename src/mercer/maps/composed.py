@@ -121,7 +121,7 @@ class Composed(FeatureMap):
         def write(X: Any, out: NDArray[Any]) -> int | None:
             overflow = None
             if is_sparse(X) and self.inner_._keeps_sparse:
-                rows = self.inner_._apply_sparse(params.inner, double(X))
+                rows = self.inner_._apply_as_is(params.inner, double(X))
             else:
                 rows = np.empty((X.shape[0], self.inner_.n_components_))
                 overflow = inner(double(X), rows)

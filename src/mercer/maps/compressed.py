@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import Array, double
 from .._checks import check_whole
 from .._random import Stream
-from .._tiles import TILE, tiles
 from ._base import FeatureMap, Native, earliest
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrapper import MapWrapper
@@ -19,9 +18,6 @@ from .complex_sketch import padded_width
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """What the papers take."""
-
-WIDE_BYTES = 512 * 1024
-"""Features of the inner map that are held at once, so that they stay in the second cache."""
 
 SIZED_ROWS = 16
 """Rows whose features tell the size of all."""
@@ -137,23 +133,13 @@ class Compressed(MapWrapper):
         return params.project(self.map_._mapped(params.map, X))
 
     def _native(self, params: CraftParameters | TefmParameters, dtype: Any) -> Native:
-        write_wide, project, wide = self.map_._writer(params.map, dtype), params.native(dtype), self.map_.n_components_
-        # A map that asks for whole tiles gets them; any other is faster where its features stay in the cache.
-        most = max(1, WIDE_BYTES // (wide * np.dtype(dtype).itemsize)) if self.map_._rows_alone else TILE
+        write_wide, project = self.map_._writer(params.map, dtype), params.native(dtype)
 
         def write(X: Any, out: NDArray[Any]) -> int | None:
-            features, overflow = np.empty((min(most, X.shape[0]), wide), dtype=dtype), None
-            for part in tiles(X.shape[0], most):
-                some = features[: part.stop - part.start]
-                row = earliest(write_wide(X[part], some), project(some, out[part]))
-                overflow = part.start + row if overflow is None and row is not None else overflow
-            return overflow
+            wide = np.empty((X.shape[0], self.map_.n_components_), dtype=dtype)
+            return earliest(write_wide(X, wide), project(wide, out))
 
         return write
-
-    @property
-    def _rows_alone(self) -> bool:
-        return self.method == "craft" and self.map_._rows_alone
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.

@@ -56,8 +56,6 @@ class Fastfood(RotationInvariantMap):
     (10, 512)
     """
 
-    _reports_nonfinite = True
-
     def _draw(self, rng: Stream, rows: Any) -> FastfoodParameters:
         count, width = self._n_frequencies, padded_width(rows.n_features)
         blocks = -(-count // width)
@@ -90,10 +88,6 @@ class Fastfood(RotationInvariantMap):
             return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self._scale, out)
 
         return write
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * padded_width(n_features)

@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, double, in_double, namespace, pad, send, squares, to_numpy
+from .._array import Array, double, first_overflow, in_double, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
 from ..kernels import Gaussian, Kernel
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
 from ._landmarks import (
     Candidates,
@@ -306,6 +306,18 @@ class Nystrom(FeatureMap):
         features = send(values, X, cast=False) @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
+    def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
+        if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
+            return None
+        values = self.kernel_._against(params.landmarks)
+
+        def features(X: Any, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.matmul(values(X.astype(np.float64, copy=False)), params.whitening, out=out)
+            return first_overflow(out)
+
+        return features
+
     def _scratch(self, n_features: int) -> int:
         return 3 * n_features + 6 * self._n_landmarks + 2 * self.n_components_
 
@@ -320,11 +332,13 @@ class Nystrom(FeatureMap):
             (numbers as a list or an array of dtype object); the square kernel matrix where it is "precomputed"
         y : ignored
         """
-        super().fit(X, y)
+        return super().fit(X, y)
+
+    def _fit_rows(self, rows: Any, seed: int) -> None:
+        super()._fit_rows(rows, seed)
         root = self.parameters_.whitening
         self.n_components_ = self._n_features_out = max(1, int(np.count_nonzero(root.any(axis=0))))
         self.parameters_ = self.parameters_._replace(whitening=np.ascontiguousarray(root[:, : self.n_components_]))
-        return self
 
     def _adopt(self, params: NystromParameters, n_features: int) -> None:
         super()._adopt(params, n_features)

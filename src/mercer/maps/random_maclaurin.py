@@ -10,20 +10,29 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, dense, double, namespace, ones
+from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Composition, Kernel, Maclaurin, Polynomial
-from ._base import FeatureMap, other_maps
-from ._fourier import Frequencies, draw_frequencies, fourier_features, fourier_variance
+from ._base import FeatureMap, Native, other_maps
+from ._fourier import (
+    Frequencies,
+    draw_frequencies,
+    fourier_features,
+    fourier_variance,
+    matrix_waves,
+    native_waves,
+)
 from ._moments import pair_moments
 from ._products import (
+    NativePart,
     RandomProducts,
     argument,
     canonical,
     degree_law,
     draw_products,
     kernel_series,
+    native_random_products,
     random_products,
     second_moment,
 )
@@ -174,18 +183,60 @@ class RandomMaclaurin(FeatureMap):
         return MaclaurinParameters(exact, np.sqrt(self._series()[exact]), random, np.array([scale]))
 
     def _apply(self, params: MaclaurinParameters, X: Array) -> Array:
-        exact = params.exact.tolist()
         features = [
-            (ones(X, 1) if degree == 0 else dense(X)) * params.exact_scales[place] for place, degree in enumerate(exact)
+            (ones(X, 1) if degree == 0 else dense(X)) * params.exact_scales[place]
+            for place, degree in enumerate(params.exact.tolist())
         ]
+        return namespace(X).concat([*features, self._random_features(params, X)], axis=1)
+
+    def _random_features(self, params: MaclaurinParameters, X: Array) -> Array:
         if isinstance(params.random, RandomProducts):
-            random = random_products(params.random, X)
-        else:
-            random = fourier_features(
-                params.random, self.kernel_.coordinates(double(X)), self._random_width(exact, X.shape[1])
-            )
-            random = namespace(X).astype(random, X.dtype)
-        return namespace(X).concat([*features, random * params.random_scale], axis=1)
+            return random_products(params.random, X) * params.random_scale
+        width = self._random_width(params.exact.tolist(), X.shape[1])
+        random = fourier_features(params.random, self.kernel_.coordinates(double(X)), width)
+        return namespace(X).astype(random, X.dtype) * params.random_scale
+
+    def _native(self, params: MaclaurinParameters, dtype: Any) -> Native | None:
+        exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
+        write = self._native_random(params, dtype)
+        if write is None:
+            return None
+
+        def mapped(X: Any, out: NDArray[Any]) -> int | None:
+            first = 0
+            with np.errstate(over="ignore"):
+                for degree, scale in exact:
+                    width = X.shape[1] if degree else 1
+                    out[:, first : first + width] = dense(X) * scale if degree else scale
+                    first += width
+            found = first_overflow(out[:, :first]) if exact else None, write(X, out, first)
+            return min((row for row in found if row is not None), default=None)
+
+        return mapped
+
+    def _native_random(self, params: MaclaurinParameters, dtype: Any) -> NativePart | None:
+        scale = float(params.random_scale[0])
+        if isinstance(params.random, RandomProducts):
+            return native_random_products(params.random, scale, dtype)
+        frequencies, width = (
+            params.random,
+            self._random_width(params.exact.tolist(), params.random.frequencies.shape[1]),
+        )
+        scale *= math.sqrt(2.0 / width)
+        native = native_waves(
+            self.kernel_,
+            lambda precision: matrix_waves(frequencies, scale, precision),
+            lambda X: self._random_features(params, X),
+            dtype,
+        )
+
+        def write(X: Any, out: NDArray[Any], first: int) -> int | None:
+            features = out if first == 0 else np.empty((len(out), width), dtype=dtype)
+            native(X, features)
+            out[:, first:] = features
+            return None
+
+        return write
 
     def _counts(self, random: RandomProducts) -> dict[int, int]:
         """The degrees that have features, with their number."""

@@ -110,7 +110,7 @@ class Stack(TwoMaps):
         return self.left_._keeps_sparse and self.right_._keeps_sparse
 
     def _apply_sparse(self, params: StackParameters, X: Any) -> Any:
-        return beside(self.left_._apply_sparse(params.left, X), self.right_._apply_sparse(params.right, X))
+        return beside(self.left_._apply_as_is(params.left, X), self.right_._apply_as_is(params.right, X))
 
     def _sparse_frame(self, X: Any) -> Any:
         return beside(self.left_._sparse_frame(X), self.right_._sparse_frame(X))

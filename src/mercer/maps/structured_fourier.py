@@ -63,7 +63,6 @@ class StructuredFourier(RotationInvariantMap):
     ((10, 2048), 3072)
     """
 
-    _reports_nonfinite = True
     _bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
 
     def _draw(self, rng: Stream, rows: Any) -> SignRotations:
@@ -95,7 +94,3 @@ class StructuredFourier(RotationInvariantMap):
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * block_width(n_features)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True

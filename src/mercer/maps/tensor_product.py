@@ -139,7 +139,7 @@ class TensorProduct(TwoMaps):
             factors, overflow = [], None
             for side, write_side, own in zip(sides, writers, (params.left, params.right), strict=True):
                 if is_sparse(X) and side._keeps_sparse:
-                    features = side._apply_sparse(own, X)
+                    features = side._apply_as_is(own, X)
                 else:
                     features = np.empty((X.shape[0], side.n_components_), dtype=dtype)
                     overflow = earliest(overflow, write_side(X, features))

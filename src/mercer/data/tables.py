@@ -1,0 +1,175 @@
+"""Rows with their targets and weights, before anything is prepared: a matrix, a frame, or a stream of blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from .frames import frame_rows, is_frame, stacked_frames
+from .rows import BLOCK_ROWS
+
+
+class Block(NamedTuple):
+    """Consecutive rows; ``y`` and ``weight`` are None where there are none."""
+
+    X: Any
+    y: Any = None
+    weight: NDArray[np.float64] | None = None
+
+
+def part_of(X: Any, rows: Any) -> Any:
+    """Some rows of a matrix or a frame."""
+    return frame_rows(X, rows) if is_frame(X) else X[rows]
+
+
+def rows_of(block: Block, rows: Any) -> Block:
+    """Some rows of a block."""
+    return Block(part_of(block.X, rows), *(None if item is None else item[rows] for item in block[1:]))
+
+
+def joined(blocks: list[Block]) -> Block:
+    """Consecutive blocks as one; weights of 1 where only some blocks have weights."""
+    if len(blocks) == 1:
+        return blocks[0]
+    X = stacked([block.X for block in blocks])
+    y = None if blocks[0].y is None else stacked([block.y for block in blocks])
+    if all(block.weight is None for block in blocks):
+        return Block(X, y)
+    return Block(X, y, stacked([np.ones(b.X.shape[0]) if b.weight is None else b.weight for b in blocks]))
+
+
+def without_weightless(block: Block) -> Block:
+    """The rows whose weight is not 0: one of weight 0 is none."""
+    if block.weight is None or block.weight.all():
+        return block
+    return rows_of(block, np.flatnonzero(block.weight))
+
+
+class Table(ABC):
+    """Blocks of rows in a fixed order, as often as they are asked for."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """One pass over all rows in order, in blocks of ``BLOCK_ROWS`` rows but for the last.
+
+        Cuts do not hang on how rows arrive, so that sums over them have the same bits.
+        """
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int: ...
+
+    def take(self, numbers: NDArray[np.int64]) -> list[Any]:
+        """The rows of these numbers, which rise, in parts."""
+        parts, first = [], 0
+        for block in self.blocks():
+            last = first + block.X.shape[0]
+            here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, last)]
+            if len(here):
+                parts.append(part_of(block.X, here - first))
+            first = last
+        return parts
+
+
+class ArrayTable(Table):
+    """A matrix or a frame in memory, already validated."""
+
+    def __init__(self, X: Any, y: Any = None, weight: NDArray[np.float64] | None = None):
+        self._all = without_weightless(Block(X, y, weight))
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._all.X.shape[0])
+
+    def blocks(self) -> Iterator[Block]:
+        for start in range(0, self.n_rows, BLOCK_ROWS):
+            yield rows_of(self._all, slice(start, start + BLOCK_ROWS))
+
+    def take(self, numbers: NDArray[np.int64]) -> list[Any]:
+        return [part_of(self._all.X, numbers)]
+
+
+class Blocks(Table):
+    """Rows that come block by block, as from files of your own, in as many passes as a learner asks for.
+
+    Parameters
+    ----------
+    source : iterable, or function that returns one
+        Each time it is gone through it gives the same blocks: X, or (X, y), or (X, y, weights), with X a matrix (dense
+        or CSR) or a frame. An iterator, which can be gone through only once, is refused: give the function that makes
+        it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.data import Blocks
+    >>> def read():
+    ...     for number in range(3):
+    ...         X = np.random.default_rng(number).normal(size=(100, 4))
+    ...         yield X, X[:, 0] ** 2
+    >>> Blocks(read).n_rows
+    300
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
+        if not callable(source) and iter(source) is source:
+            raise TypeError(
+                "the source of Blocks must be gone through several times, found an iterator: give the function that "
+                "makes it, or a list"
+            )
+        self._source = source
+        self._n_rows: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        if self._n_rows is None:
+            self._n_rows = sum(block.X.shape[0] for block in self.blocks())
+        return self._n_rows
+
+    def blocks(self) -> Iterator[Block]:
+        waiting: list[Block] = []
+        count = 0
+        for item in self._source() if callable(self._source) else self._source:
+            block, start = without_weightless(as_block(item)), 0
+            while start < block.X.shape[0]:
+                waiting.append(rows_of(block, slice(start, start + BLOCK_ROWS - count)))
+                taken = waiting[-1].X.shape[0]
+                start, count = start + taken, count + taken
+                if count == BLOCK_ROWS:
+                    yield joined(waiting)
+                    waiting, count = [], 0
+        if waiting:
+            yield joined(waiting)
+
+
+def as_block(item: Any) -> Block:
+    """One item of a source, its rows checked for what every learner needs."""
+    parts = item if isinstance(item, tuple) else (item,)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(f"a block must be X, (X, y) or (X, y, weights), found a tuple of {len(parts)}")
+    X, y, weight = (*parts, None, None, None)[:3]
+    if not is_frame(X):
+        X = check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=0
+        )
+    y = None if y is None else np.asarray(y)
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    for name, part in (("y", y), ("weights", weight)):
+        if part is not None and part.shape[0] != X.shape[0]:
+            raise ValueError(f"a block of {X.shape[0]} rows has {part.shape[0]} {name}")
+    return Block(X, y, weight)
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Matrices or frames one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if is_frame(parts[0]):
+        return stacked_frames(parts)
+    return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)

@@ -1,0 +1,162 @@
+"""The matrix of features of all rows, as solvers use it: products with it, with its transpose, and its second moments.
+
+It is held in memory where it fits, and made again in every pass where it does not. One more column, of ones, stands for
+the intercept.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import check_memory
+from .._tiles import sum_in_order
+from ._rows import Chunk, PreparedRows
+from .statistics import chunk_rows
+
+Matrix = NDArray[np.float64]
+Part = tuple[slice, Callable[[], NDArray[Any]]]
+"""Consecutive rows, with a function that gives their features."""
+
+
+class Design(ABC):
+    """Features Z of n rows, and a column of ones where there is an intercept."""
+
+    passes = 0
+    """How often all rows were gone through."""
+
+    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None):
+        self.n_rows = n_rows
+        self.n_features = n_features
+        self.dtype = dtype
+        self.intercept = intercept
+        self.n_jobs = n_jobs
+        self.chunk_rows = chunk_rows(n_features, np.dtype(dtype).itemsize)
+
+    @property
+    def width(self) -> int:
+        return self.n_features + self.intercept
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Part]:
+        """All rows in order."""
+
+    def products(self, W: Matrix) -> NDArray[Any]:
+        """Z W for all rows, in the precision of the features."""
+        self.passes += 1
+        F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
+        weights = W[: self.n_features].astype(self.dtype)
+
+        def work(item: Part) -> tuple[Matrix]:
+            rows, features = item
+            F[rows] = features() @ weights
+            return (np.zeros(1),)
+
+        sum_in_order(work, self.chunks(), self.n_jobs, held=8)
+        if self.intercept:
+            F += W[self.n_features].astype(self.dtype)
+        return F
+
+    def transposed(self, R: NDArray[Any]) -> Matrix:
+        """Z' R."""
+        self.passes += 1
+        R = R.astype(self.dtype, copy=False)
+
+        def work(item: Part) -> tuple[Matrix]:
+            rows, features = item
+            return ((features().T @ R[rows]).astype(np.float64),)
+
+        (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held=8 * self.n_features * R.shape[1])
+        return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        self.passes += 1
+
+        def work(item: Part) -> tuple[NDArray[Any], ...]:
+            rows, features = item
+            chosen = np.flatnonzero(h[rows])
+            return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
+
+        return joined_moments(sum_in_order(work, self.chunks(), self.n_jobs if alone else 1, self._held_bytes))
+
+    @property
+    def _held_bytes(self) -> int:
+        return self.n_features**2 * np.dtype(self.dtype).itemsize
+
+
+def weighted_moments(Z: NDArray[Any], h: NDArray[Any], intercept: bool) -> tuple[NDArray[Any], ...]:
+    """Z' diag(h) Z and, for a column of ones beside Z, Z' h and the sum of h."""
+    root = np.sqrt(h)
+    scaled = Z * root[:, None]
+    gram = scaled.T @ scaled
+    return (gram, root @ scaled, np.array([h.sum()], dtype=h.dtype)) if intercept else (gram,)
+
+
+def joined_moments(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+    """The moments as one matrix."""
+    if len(parts) == 1:
+        return parts[0]
+    gram, sums, total = parts
+    whole = np.empty((len(sums) + 1, len(sums) + 1), dtype=gram.dtype)
+    whole[:-1, :-1], whole[:-1, -1], whole[-1, :-1], whole[-1, -1] = gram, sums, sums, total[0]
+    return whole
+
+
+Features = Callable[[Any, int], NDArray[Any]]
+"""The features of prepared rows, given with the number of the first."""
+
+
+class HeldDesign(Design):
+    """Features in memory."""
+
+    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None):
+        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs)
+        self.Z = Z
+
+    @classmethod
+    def of(cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None) -> HeldDesign:
+        """The features of all rows, from one pass."""
+        check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
+        Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
+
+        def work(chunk: Chunk) -> tuple[Matrix]:
+            Z[chunk.first : chunk.first + chunk.X.shape[0]] = features(chunk.X, chunk.first)
+            return (np.zeros(1),)
+
+        sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8)
+        return cls(Z, intercept, n_jobs)
+
+    def chunks(self) -> Iterator[Part]:
+        for start in range(0, self.n_rows, self.chunk_rows):
+            rows = slice(start, min(start + self.chunk_rows, self.n_rows))
+            yield rows, lambda rows=rows: self.Z[rows]  # type: ignore[misc]
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        self.passes += 1
+        chosen = np.flatnonzero(h)  # gathered from all over, so that products are of many rows
+
+        def work(start: int) -> tuple[NDArray[Any], ...]:
+            rows = chosen[start : start + self.chunk_rows]
+            return weighted_moments(self.Z[rows], h[rows], self.intercept)
+
+        starts = range(0, max(len(chosen), 1), self.chunk_rows)
+        return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes))
+
+
+class StreamedDesign(Design):
+    """Features that are made again in every pass."""
+
+    def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
+        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs)
+        self._rows = rows
+        self._features = features
+
+    def chunks(self) -> Iterator[Part]:
+        for chunk in self._rows.chunks(self.chunk_rows):
+            rows = slice(chunk.first, chunk.first + chunk.X.shape[0])
+            yield rows, lambda chunk=chunk: self._features(chunk.X, chunk.first)  # type: ignore[misc]

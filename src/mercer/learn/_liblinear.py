@@ -1,0 +1,30 @@
+"""LIBLINEAR on held features, as the papers used it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from ._designs import HeldDesign
+
+
+def liblinear(
+    model: Any, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Coefficients, a column a class, with the intercept as the last row."""
+    shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
+    columns = [1] if codes.max() == 1 else range(int(codes.max()) + 1)
+    found = []
+    for column in columns:  # one class against the rest
+        machine: Any = (
+            LinearSVC(dual="auto", random_state=0, **shared)
+            if model.loss == "squared_hinge"
+            else LogisticRegression(solver="liblinear", random_state=0, **shared)
+        )
+        machine.fit(design.Z, codes == column, weight)
+        found.append(np.append(machine.coef_[0], machine.intercept_))
+    return np.stack(found, axis=1).astype(np.float64)

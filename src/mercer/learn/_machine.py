@@ -1,0 +1,273 @@
+"""What every kernel machine shares: arguments, the way from rows to features, and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .. import maps
+from .._checks import check_choice, check_whole
+from .._random import Stream, as_seed
+from .._tiles import run_tiles, sum_in_order
+from ..choose import feature_map
+from ..data import ArrayTable, Table
+from ..data.frames import columns, is_frame, is_numeric
+from ..data.tables import part_of
+from ..kernels import Gaussian, Kernel
+from ..kernels._base import located
+from ..maps import Compressed, FeatureMap, Nystrom
+from ..maps._parameters import KernelParameters
+from ..maps._row_check import check_rows
+from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
+from ._rows import Chunk, PreparedRows
+from .statistics import chunk_rows
+
+DEFAULT_COMPONENTS = 1024
+PREDICTED_ROWS = 1024
+"""Rows that are prepared and mapped at once for a prediction."""
+
+
+class Progress(NamedTuple):
+    """What a callback is told: the pass, counted from 1, what it is for, the rows done in it, and all rows."""
+
+    number: int
+    what: str
+    rows: int
+    n_rows: int
+
+
+class KernelMachine(KernelParameters):
+    """A linear model on the features of a map.
+
+    Parameters
+    ----------
+    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, or None
+        None is ``Gaussian("scale")``.
+    n_components : int or None
+        The width of the map; None is 1024.
+    map : "auto", the name of a map, or a FeatureMap
+        "auto" takes the rules of :func:`mercer.feature_map`, or where there are no more rows than ``n_components``,
+        :class:`Nystrom` on all of them, which is exact. A FeatureMap brings its own kernel, width and seed.
+    scale : "standard", "unit", "minmax" or None
+        Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
+        stay zeros.
+    missing : "error" or "mean"
+        Whether gaps are refused or filled with the mean of their column.
+    unknown : "error" or "ignore"
+        Whether a level that was not there in ``fit`` is refused, or stands for none.
+    random_state : int, numpy Generator or RandomState, or None
+    n_jobs : int or None
+        Threads; see :class:`FeatureMap`.
+    callback : function or None
+        Called with a :class:`Progress` after every block of rows.
+
+    Attributes
+    ----------
+    map_ : the map, fitted
+    preparation_ : what was learned of the columns
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.map = map
+        self.scale = scale
+        self.missing = missing
+        self.unknown = unknown
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    # -- from X to a table of rows -------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """X as scikit-learn validates it; a frame with levels as it is."""
+        if is_frame(X) and not all(map(is_numeric, columns(X).values())):
+            return validate_data(self, X, skip_check_array=True, reset=reset)
+        gaps = "allow-nan" if self.missing == "mean" else True
+        with located(X):
+            return validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
+            )
+
+    def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        """The rows to learn from; ``y`` is checked by ``_checked_targets``."""
+        if isinstance(X, Table):
+            if y is not None or sample_weight is not None:
+                raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
+            validate_data(self, next(X.blocks()).X, skip_check_array=True, reset=reset)
+            return X
+        X = self._checked(X, reset)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight must not be all 0")
+        return ArrayTable(X, y, weight)
+
+    # -- from rows to features -----------------------------------------------------------------------------------------
+
+    def _start(self, table: Table, exact: bool) -> PreparedRows:
+        """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
+            check_choice(name, getattr(self, name), choices)
+        self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
+        self.preparation_.learn_columns(block.X for block in table.blocks())
+        self.preparation_.learn_scale((block.X, block.weight) for block in table.blocks())
+        # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
+        chosen = self._chosen_map(table.n_rows if exact else None)
+        seed = as_seed(chosen.random_state)
+        self._rng = Stream(seed).child("rows")
+        rows = PreparedRows(table, self.preparation_, self._rng)
+        chosen._fit_rows(rows, seed)
+        self.map_: FeatureMap = chosen
+        return rows
+
+    def _chosen_map(self, n_rows: int | None) -> FeatureMap:
+        given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}
+        if isinstance(self.map, FeatureMap):
+            twice = [name for name, value in given.items() if value is not None]
+            if twice:
+                raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
+            return clone(self.map)
+        width = DEFAULT_COMPONENTS if self.n_components is None else self.n_components
+        check_whole("n_components", width, alternatives=" or None")
+        kernel = Gaussian("scale") if self.kernel is None else self.kernel
+        if isinstance(self.map, str) and self.map != "auto":
+            arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": self.random_state}
+            return named_map(self.map)(**arguments)
+        check_choice("map", self.map, ("auto", "the name of a map", "a FeatureMap"))
+        if n_rows is not None and n_rows <= width:
+            return Nystrom(parsed(kernel), n_components=width, random_state=self.random_state)
+        return feature_map(kernel, n_components=width, random_state=self.random_state)
+
+    def _features(self, X: Any, first_row: int) -> NDArray[Any]:
+        """The features of prepared rows."""
+        check_rows(self.map_.kernel_, X, first_row)
+        return self.map_._features(self.map_.parameters_, X, 1, first_row)
+
+    def _summed(
+        self,
+        part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]],
+        rows: PreparedRows,
+        held: int,
+        what: str,
+        number: int,
+    ) -> tuple[Any, ...]:
+        """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
+        size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
+
+        def told() -> Iterator[Chunk]:
+            for chunk in rows.chunks(size):
+                yield chunk
+                if self.callback is not None:
+                    self.callback(Progress(number, what, chunk.first + chunk.X.shape[0], rows.n_rows))
+
+        def work(chunk: Chunk) -> tuple[Any, ...]:
+            return part(self._features(chunk.X, chunk.first), chunk)
+
+        return sum_in_order(work, told(), self.n_jobs, held)
+
+    def _difference(self, other: KernelMachine) -> str | None:
+        """What tells the features of two machines apart, in words."""
+        ours, theirs = self.map_, other.map_
+        for name, mine, its in (
+            ("the map", type(ours).__name__, type(theirs).__name__),
+            ("the kernel", ours.kernel_, theirs.kernel_),
+            ("the seed", ours.seed_, theirs.seed_),
+            ("the width", ours.n_components_, theirs.n_components_),
+            ("the number of columns", self.n_features_in_, other.n_features_in_),
+        ):
+            if mine != its:
+                return f"{name} is {mine!r} here and {its!r} there"
+        difference = self.preparation_.differs(other.preparation_)
+        if difference is None and not equal_parameters(ours.parameters_, theirs.parameters_):
+            return "the maps have learned from different rows"
+        return difference
+
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any]) -> NDArray[Any]:
+        """<coef, z> + intercept for every row of X and every row of ``coef``."""
+        features, params = self.map_, self.map_.parameters_
+        while isinstance(features, Compressed):  # what is learned on a projection needs none
+            coef = features.fold(coef)
+            features, params = features.map_, params.map
+        weights: dict[Any, NDArray[Any]] = {}
+
+        def products(prepared: Any, first: int) -> NDArray[Any]:
+            dtype = prepared.dtype
+            if dtype not in weights:
+                weights[dtype] = np.ascontiguousarray(coef.T, dtype=dtype)
+            Z = features._features(params, prepared, 1, first)
+            return Z @ weights[dtype] + intercept.astype(dtype)
+
+        return self._by_rows(X, products)
+
+    def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+        """What a function gives for prepared rows, some of them at a time."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        first = function(self._prepared(X, slice(0, 1)), 0)
+        out = np.empty((X.shape[0], *first.shape[1:]), dtype=first.dtype)
+
+        def fill(rows: slice) -> None:
+            out[rows] = function(self._prepared(X, rows), rows.start)
+
+        run_tiles(fill, X.shape[0], PREDICTED_ROWS, self.n_jobs)
+        return out
+
+    def _prepared(self, X: Any, rows: slice) -> Any:
+        prepared = self.preparation_(part_of(X, rows), rows.start)
+        check_rows(self.map_.kernel_, prepared, rows.start)
+        return prepared
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "mean"
+        parts = (self.kernel, self.map)
+        tags.input_tags.positive_only = any(
+            part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
+        )
+        return tags
+
+
+def parsed(kernel: Any) -> Any:
+    """A kernel, also where it was given as text."""
+    from ..kernels import parse
+
+    return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
+
+
+def named_map(name: str) -> Any:
+    """The class of a map by its name, as it is written or in lower case with underscores."""
+    names = {known.lower(): known for known in maps.__all__ if known not in ("FeatureMap",)}
+    found = names.get(name.replace("_", "").lower())
+    if found is None:
+        raise ValueError(f"map must be 'auto', a FeatureMap or one of {sorted(names.values())}, found {name!r}")
+    return getattr(maps, found)
+
+
+def equal_parameters(ours: Any, theirs: Any) -> bool:
+    """Whether two trees of arrays are equal."""
+    if isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(equal_parameters, ours, theirs))
+    return np.array_equal(ours, theirs)

@@ -1,0 +1,206 @@
+"""Newton's method for losses of linear models on a design.
+
+The Hessian of a class is I + Z' diag(h) Z with h the curvature of the loss at every row: 0 for the squared hinge beyond
+the margin, next to 0 for the logistic loss where the model is sure, so that only the other rows enter. A Newton step is
+found by conjugate gradients, each step of which is two products with Z, preconditioned by the Hessians of classes at an
+earlier point. Those cost as much as many such products, and are made anew only when they have become bad ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from .._tiles import run_tiles
+from ._designs import Design
+from ._losses import Loss
+
+Matrix = NDArray[np.float64]
+Values = NDArray[Any]
+Factor = tuple[Values, bool]
+
+NEGLIGIBLE = 1e-3
+"""Rows whose curvature is below this share of the mean do not enter a preconditioner."""
+HAIR = 1e-7
+FORCING = 0.1
+"""How far conjugate gradients reduce the error of a Newton step."""
+PRODUCT_COST = 3.0
+"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
+GOOD_SLOPE = 0.01
+"""A whole step is taken as it is where the slope at its end is below this share of that at its start."""
+SEARCH_STEPS = 30
+
+
+class Report(NamedTuple):
+    """How a solver came to its end."""
+
+    converged: bool
+    n_iter: int
+    passes: int
+    objectives: tuple[float, ...]
+    gap: float
+    """Half the squared Newton decrement over the objective: about the relative distance to the least objective."""
+
+
+class Solution(NamedTuple):
+    """Coefficients, a column a class, with the intercept as the last row where there is one."""
+
+    W: Matrix
+    factors: list[Factor]
+    report: Report
+
+
+class Newton:
+    """One minimisation of ||w||^2 / 2 + loss(Z w) over a design.
+
+    Parameters
+    ----------
+    design, loss : what is minimised
+    factors : preconditioners, one for every column of W, as another solution of a similar problem had them
+    """
+
+    def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
+        self.design = design
+        self.loss = loss
+        self.factors = factors
+        self.is_stale = factors is None
+        self.ridge = np.ones((design.width, 1))
+        self.ridge[design.n_features :] = 0.0  # the intercept is free
+        # Classes of a separable loss have a problem each: sums over their coefficients stay apart.
+        self.axis = 0 if loss.separable else None
+
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        """The least objective, to a relative distance of about ``tol``."""
+        design, loss = self.design, self.loss
+        W = np.zeros((design.width, loss.n_columns)) if start is None else start
+        F = design.products(W) if W.any() else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        objectives: list[float] = []
+        for iteration in range(max_iter + 1):
+            objectives.append(float(0.5 * (self.ridge * W**2).sum() + loss.value(F).sum()))
+            gradient = self.ridge * W + design.transposed(loss.slope(F))
+            step = self.step(F, gradient)
+            gap = -0.5 * float((gradient * step).sum()) / (objectives[-1] or 1.0)
+            if gap <= tol or iteration == max_iter:
+                break
+            V = design.products(step)
+            length = self.length(F, V, W, step)
+            W = W + length * step
+            F = F + length.astype(F.dtype) * V
+        assert self.factors is not None
+        return Solution(W, self.factors, Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap))
+
+    # -- the step ------------------------------------------------------------------------------------------------------
+
+    def step(self, F: Values, gradient: Matrix) -> Matrix:
+        """- H^-1 g, by conjugate gradients."""
+        if self.is_stale:
+            self.factors = self.fresh_factors(F)
+        worth = self.steps_worth_fresh_factors(F)
+        step, residual = np.zeros_like(gradient), -gradient
+        turned = self.precondition(residual)
+        direction, energy = turned, self.sums(residual * turned)
+        goal = FORCING**2 * energy
+        taken = 0
+        while taken < 2 * worth:
+            curved = self.ridge * direction + self.design.transposed(
+                self.loss.along(F, self.design.products(direction))
+            )
+            taken += 1
+            length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
+            step, residual = step + length * direction, residual - length * curved
+            turned = self.precondition(residual)
+            following = self.sums(residual * turned)
+            if (following <= goal).all():
+                break
+            direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
+            energy = following
+        self.is_stale = taken > worth
+        return step
+
+    def sums(self, terms: Matrix) -> Matrix:
+        return np.asarray(terms.sum(axis=self.axis))
+
+    def precondition(self, G: Matrix) -> Matrix:
+        assert self.factors is not None
+        turned, factors = np.empty_like(G), self.factors
+
+        def work(one: slice) -> None:
+            factor, column = factors[one.start], G[:, one.start]
+            # In the precision of the factor, which would else be copied.
+            turned[:, one.start] = scipy.linalg.cho_solve(factor, column.astype(factor[0].dtype), check_finite=False)
+
+        run_tiles(work, G.shape[1], 1, self.design.n_jobs)
+        return turned
+
+    def steps_worth_fresh_factors(self, F: Values) -> int:
+        """How many steps of conjugate gradients take as long as fresh factors."""
+        D, k = self.design.width, self.loss.n_columns
+        rows = float(np.count_nonzero(self.preconditioning_curvature(F)))
+        return max(3, round((rows * D**2 + k * D**3 / 3.0) / (4.0 * PRODUCT_COST * self.design.n_rows * D * k)))
+
+    def preconditioning_curvature(self, F: Values) -> Values:
+        h = self.loss.curvature(F)
+        return np.where(h > NEGLIGIBLE * h.mean(axis=0), h, 0)
+
+    def fresh_factors(self, F: Values) -> list[Factor]:
+        """Those of I + Z' diag(h) Z for every column of h; classes side by side, on a thread each."""
+        h = self.preconditioning_curvature(F)
+        if all(np.array_equal(column, h[:, 0]) for column in h.T[1:]):  # as at the start, where all rows count alike
+            return [self.factor(self.design.moments(h[:, 0], alone=True))] * h.shape[1]
+        factors: list[Any] = [None] * h.shape[1]
+
+        def work(one: slice) -> None:
+            factors[one.start] = self.factor(self.design.moments(h[:, one.start], alone=False))
+
+        run_tiles(work, h.shape[1], 1, self.design.n_jobs)
+        return factors
+
+    def factor(self, moments: Values) -> Factor:
+        """Of the Hessian; a free intercept that no row holds is held by a hair."""
+        hair = HAIR * (1.0 + float(np.trace(moments)) / len(moments))
+        moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], hair).astype(moments.dtype)
+        return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
+
+    # -- its length ----------------------------------------------------------------------------------------------------
+
+    def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
+        """How far to go, one number for every class of a separable loss: where the slope of the objective is 0.
+
+        It costs no pass, since the decision values are linear in the length.
+        """
+
+        def slope(t: Matrix) -> Matrix:
+            at = F + t.astype(F.dtype) * V
+            return self.sums(self.ridge * (W + t * step) * step) + self.sums(self.loss.slope(at).astype(np.float64) * V)
+
+        low = np.zeros(F.shape[1] if self.loss.separable else ())
+        high = np.ones_like(low)
+        below, above = slope(low), slope(high)
+        if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
+            return high
+        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
+            if (above >= 0).all():
+                break
+            low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
+            high = np.where(above < 0, 2.0 * high, high)
+            above = slope(high)
+        return zero_between(slope, low, below, high, above)
+
+
+def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix) -> Matrix:
+    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, to three digits."""
+    t = high
+    for _ in range(SEARCH_STEPS):
+        if np.allclose(low, high, rtol=1e-3):
+            break
+        width = high - low
+        t = low - below * width / np.where(above == below, 1.0, above - below)
+        t = np.where((t - low < 0.01 * width) | (high - t < 0.01 * width), low + 0.5 * width, t)
+        here = slope(t)
+        low, below = np.where(here < 0, t, low), np.where(here < 0, here, below)
+        high, above = np.where(here >= 0, t, high), np.where(here >= 0, here, above)
+    return t

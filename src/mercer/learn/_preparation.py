@@ -1,0 +1,272 @@
+"""From what users have to rows of numbers: levels become columns of 0 and 1, gaps are filled, columns are scaled.
+
+A :class:`Preparation` is learned once, in one pass over blocks, and then frozen: it is part of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .._array import squares
+from ..data.frames import columns, is_frame, is_numeric, levels, numbers
+
+SCALES = ("standard", "unit", "minmax", None)
+MISSING = ("error", "mean")
+UNKNOWN = ("error", "ignore")
+
+Vector = NDArray[np.float64]
+
+
+class Column(NamedTuple):
+    """A column of a frame: of numbers, or of levels, each of which becomes a column of 0 and 1."""
+
+    name: str
+    levels: tuple[Any, ...] | None
+
+
+class Summary(NamedTuple):
+    """What a pass over encoded rows finds in every column, over entries that are not missing."""
+
+    weight: Vector
+    mean: Vector
+    deviation: Vector
+    least: Vector
+    most: Vector
+
+
+class Preparation:
+    """How rows become numbers.
+
+    Parameters
+    ----------
+    scale : "standard", "unit", "minmax" or None
+        Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
+        stay zeros: "standard" divides them by the deviation, "minmax" by the largest absolute value.
+    missing : "error" or "mean"
+        What a gap (NaN or None) becomes; the mean of a column of levels is the share of every level.
+    unknown : "error" or "ignore"
+        What a level that ``learn`` did not see becomes: zeros in all columns of its levels, where ignored.
+    """
+
+    def __init__(self, scale: Any, missing: str, unknown: str):
+        self.scale = scale
+        self.missing = missing
+        self.unknown = unknown
+        self.columns: tuple[Column, ...] | None = None
+        self.offset: Vector | None = None
+        self.factor: Vector | None = None
+        self.filling: Vector | None = None
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    @property
+    def needs_summary(self) -> bool:
+        """Whether a pass over the rows has more to find than the levels of frames."""
+        return self.scale in ("standard", "minmax") or self.missing == "mean"
+
+    def learn_columns(self, blocks: Iterable[Any]) -> None:
+        """Find the kinds of the columns of frames, and the levels of those that have some."""
+        found: dict[str, set[Any] | None] | None = None
+        for block in blocks:
+            if not is_frame(block):
+                return
+            here = columns(block)
+            if found is None:
+                found = {name: None if is_numeric(column) else set() for name, column in here.items()}
+            for name, seen in found.items():
+                if seen is not None:
+                    seen.update(level for level in levels(here[name]).tolist() if level is not None)
+        assert found is not None
+        self.columns = tuple(
+            Column(name, None if seen is None else tuple(sorted(seen, key=lambda level: (str(type(level)), level))))
+            for name, seen in found.items()
+        )
+
+    def learn_scale(self, blocks: Iterable[tuple[Any, Vector | None]]) -> None:
+        """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows."""
+        if not self.needs_summary:
+            return
+        total: Summary | None = None
+        is_sparse = False
+        for X, weight in blocks:
+            encoded = self.encode(X)
+            is_sparse = is_sparse or sp.issparse(encoded)
+            part = summarise(encoded, weight)
+            total = part if total is None else joined(total, part)
+        assert total is not None
+        self.filling = total.mean if self.missing == "mean" else None
+        if self.scale == "standard":
+            variance = total.deviation / np.maximum(total.weight, np.finfo(np.float64).tiny)
+            self._scale_by(np.sqrt(variance), total.mean, is_sparse)
+        elif self.scale == "minmax" and is_sparse:
+            self._scale_by(np.maximum(np.abs(total.least), np.abs(total.most)), total.least, is_sparse)
+        elif self.scale == "minmax":
+            self._scale_by(total.most - total.least, total.least, is_sparse)
+
+    def _scale_by(self, size: Vector, offset: Vector, is_sparse: bool) -> None:
+        # A column that is constant but for rounding is left at its offset: it carries nothing.
+        constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
+        self.factor = 1.0 / np.where(constant, 1.0, size)
+        self.offset = None if is_sparse else offset
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    def __call__(self, X: Any, first_row: int = 0) -> Any:
+        """Rows of numbers; ``first_row`` is the number of the first one, for messages."""
+        encoded = self.encode(X, first_row)
+        values = encoded.data if sp.issparse(encoded) else encoded
+        if np.isnan(values).any():
+            encoded = self._filled(encoded, first_row)
+        if self.scale == "unit":
+            norms = np.sqrt(squares(encoded))
+            norms[norms == 0.0] = 1.0
+            return scaled_rows(encoded, 1.0 / norms)
+        if self.factor is None:
+            return encoded
+        factor = self.factor.astype(encoded.dtype)
+        if sp.issparse(encoded):
+            return type(encoded)(
+                (encoded.data * factor[encoded.indices], encoded.indices, encoded.indptr), encoded.shape
+            )
+        return (encoded if self.offset is None else encoded - self.offset.astype(encoded.dtype)) * factor
+
+    def encode(self, X: Any, first_row: int = 0) -> Any:
+        """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""
+        if not is_frame(X):
+            return X
+        assert self.columns is not None
+        here = columns(X)
+        missing = next((column.name for column in self.columns if column.name not in here), None)
+        if missing is not None:
+            raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
+        parts = [self._encoded(column, here[column.name], first_row) for column in self.columns]
+        dtype = np.result_type(*(part.dtype for part in parts))
+        return np.concatenate([part.astype(dtype, copy=False) for part in parts], axis=1)
+
+    def _encoded(self, column: Column, values: Any, first_row: int) -> NDArray[Any]:
+        if column.levels is None:
+            return numbers(values)[:, None]
+        found = levels(values)
+        codes = {level: code for code, level in enumerate(column.levels)}
+        numbered = np.array([-1 if level is None else codes.get(level, -2) for level in found.tolist()], dtype=np.int64)
+        if self.unknown == "error" and (numbered == -2).any():
+            row = int(np.argmax(numbered == -2))
+            known = ", ".join(map(repr, column.levels[:8])) + (", ..." if len(column.levels) > 8 else "")
+            raise ValueError(
+                f"column {column.name!r} has the level {found[row]!r} in row {first_row + row}; known are {known}"
+            )
+        hot = (numbered[:, None] == np.arange(len(column.levels))).astype(np.float32)
+        hot[numbered == -1] = np.nan
+        return hot
+
+    def _filled(self, encoded: Any, first_row: int) -> Any:
+        values = encoded.data if sp.issparse(encoded) else encoded
+        gaps = np.isnan(values)
+        places = encoded.tocoo().coords if sp.issparse(encoded) else None
+        rows, cols = (places[0][gaps], places[1][gaps]) if places is not None else np.nonzero(gaps)
+        if self.filling is None:
+            row, col = int(rows[0]), int(cols[0])
+            raise ValueError(
+                f"Input X contains NaN: row {first_row + row}, {self._name_of(col)} is missing; missing='mean' fills it"
+            )
+        if np.isnan(self.filling[cols]).any():
+            col = int(cols[np.argmax(np.isnan(self.filling[cols]))])
+            raise ValueError(f"{self._name_of(col)} is missing in every row that was learned from: it has no mean")
+        encoded = encoded.copy()
+        (encoded.data if sp.issparse(encoded) else encoded)[gaps] = self.filling[cols]
+        return encoded
+
+    def _name_of(self, number: int) -> str:
+        if self.columns is None:
+            return f"column {number}"
+        widths = [1 if column.levels is None else len(column.levels) for column in self.columns]
+        return f"column {self.columns[int(np.searchsorted(np.cumsum(widths), number, side='right'))].name!r}"
+
+    def differs(self, other: Preparation) -> str | None:
+        """What tells two preparations apart, in words."""
+        for name in ("scale", "missing", "unknown", "columns"):
+            if getattr(self, name) != getattr(other, name):
+                return f"{name} is {getattr(self, name)!r} here and {getattr(other, name)!r} there"
+        for name in ("offset", "factor", "filling"):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if (ours is None) != (theirs is None) or not (ours is None or np.array_equal(ours, theirs, equal_nan=True)):
+                return f"the {name} of the columns was learned from other rows"
+        return None
+
+
+def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
+    """Every row times its factor."""
+    if sp.issparse(X):
+        data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
+        return type(X)((data, X.indices, X.indptr), X.shape)
+    return X * factors[:, None].astype(X.dtype)
+
+
+def summarise(X: Any, weight: Vector | None) -> Summary:
+    """The summary of one block, dense or CSR; entries that are not stored are zeros."""
+    n = X.shape[0]
+    if sp.issparse(X):
+        return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
+    values = X.astype(np.float64)
+    known = ~np.isnan(values)
+    w = known * (1.0 if weight is None else weight[:, None])
+    total = w.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (
+            np.where(known, values, 0.0).T @ np.ones(n) if weight is None else np.where(known, values, 0.0).T @ weight
+        )
+        mean = mean / total
+    deviation = (w * np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
+    least = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
+    most = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
+    return Summary(total, mean, deviation, least, most)
+
+
+def _summarise_sparse(X: Any, weight: Vector) -> Summary:
+    width, column = X.shape[1], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    values, w = X.data.astype(np.float64), weight[X.indices]
+    known = ~np.isnan(values)
+    values, w, column = values[known], w[known], column[known]
+
+    def sums(terms: Vector) -> Vector:
+        return np.bincount(column, terms, minlength=width).astype(np.float64)
+
+    gaps = np.bincount(
+        np.repeat(np.arange(width), np.diff(X.indptr))[~known], weight[X.indices][~known], minlength=width
+    )
+    total = weight.sum() - gaps
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = sums(w * values) / total
+    deviation = sums(w * (values - mean[column]) ** 2) + (total - sums(w)) * mean**2
+    full = np.bincount(column, minlength=width) == X.shape[0]
+    least, most = np.full(width, np.inf), np.full(width, -np.inf)
+    np.minimum.at(least, column, values)
+    np.maximum.at(most, column, values)
+    return Summary(
+        total,
+        mean,
+        deviation,
+        np.where(full, least, np.minimum(least, 0.0)),
+        np.where(full, most, np.maximum(most, 0.0)),
+    )
+
+
+def joined(left: Summary, right: Summary) -> Summary:
+    """The summary of both blocks, by Chan's update: a large mean costs no digits."""
+    total = left.weight + right.weight
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(total > 0, right.weight / total, 0.0)
+    ours, theirs = np.where(left.weight > 0, left.mean, right.mean), np.where(right.weight > 0, right.mean, left.mean)
+    apart = theirs - ours
+    return Summary(
+        total,
+        ours + apart * share,
+        left.deviation + right.deviation + np.where(total > 0, apart**2 * left.weight * share, 0.0),
+        np.minimum(left.least, right.least),
+        np.maximum(left.most, right.most),
+    )

@@ -1,0 +1,175 @@
+"""Ridge regression from second moments: one alpha, a path of them, and what their errors would be."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from .statistics import Moments
+
+Matrix = NDArray[np.float64]
+
+N_ALPHAS = 25
+ROUNDING = 1e-12
+"""A sum of squared residuals below this share of the targets' own is taken to be as large."""
+WIDEST_RANGE = 1e-11
+"""The least alpha that is tried by itself, relative to the largest eigenvalue; the most is ten times that value."""
+
+
+def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: float) -> Matrix:
+    """The coefficients, a column a target; where the features depend on each other, those of least norm, and a warning.
+
+    ``precision`` is the relative error of the moments.
+    """
+    centred = moments.centred(intercept)
+    factor = cholesky(centred.gram, alpha, precision)
+    if factor is not None:
+        return scipy.linalg.cho_solve(factor, centred.cross)
+    warnings.warn(
+        f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
+        "coefficients of least norm are given; raise alpha",
+        UserWarning,
+        stacklevel=4,
+    )
+    return Path.of(moments, intercept, precision).coefficients(alpha)
+
+
+def cholesky(gram: Matrix, alpha: float, precision: float) -> tuple[Matrix, bool] | None:
+    """The factor of gram + alpha I, None where it is singular as far as the moments can tell."""
+    shifted = gram.copy()
+    shifted[np.diag_indices_from(shifted)] += alpha
+    try:
+        factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diag(factor[0]) ** 2
+    return factor if pivots.min() > len(gram) * precision * pivots.max() else None
+
+
+class Path(NamedTuple):
+    """Everything about all alphas, from one eigendecomposition."""
+
+    values: Matrix
+    vectors: Matrix
+    turned: Matrix
+    """The cross moments in the coordinates of the eigenvectors."""
+    squares: Matrix
+    weight: float
+    intercept: bool
+    precision: float
+
+    @property
+    def negligible(self) -> float:
+        """Eigenvalues up to this are rounding."""
+        return len(self.values) * self.precision * float(self.values[-1])
+
+    @classmethod
+    def of(cls, moments: Moments, intercept: bool, precision: float) -> Path:
+        """The path of these moments, known to this relative precision."""
+        centred = moments.centred(intercept)
+        values, vectors = np.linalg.eigh(centred.gram)
+        negligible = len(values) * precision * max(float(values[-1]), 0.0)
+        values = np.where(values > negligible, values, 0.0)
+        turned = np.where(values[:, None] > 0.0, vectors.T @ centred.cross, 0.0)
+        squares = np.diag(centred.squares)
+        return cls(values, vectors, turned, squares, float(moments.weight[0]), intercept, precision)
+
+    def alphas(self) -> Matrix:
+        """Those to try where none are given."""
+        largest = float(self.values[-1]) or 1.0
+        least = max(WIDEST_RANGE, 10.0 * self.precision)
+        return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
+
+    def shrunk(self, alpha: float) -> Matrix:
+        """1 / (eigenvalue + alpha); 0 where that is no more than rounding."""
+        shifted = self.values + alpha
+        return np.divide(
+            1.0, shifted, out=np.zeros_like(shifted), where=(self.values > 0.0) | (alpha > self.negligible)
+        )
+
+    def coefficients(self, alpha: float) -> Matrix:
+        """A column a target."""
+        return self.vectors @ (self.shrunk(alpha)[:, None] * self.turned)
+
+    def freedom(self, alpha: float) -> float:
+        """The effective number of coefficients."""
+        return float((self.values * self.shrunk(alpha)).sum()) + self.intercept
+
+    def residual(self, alpha: float) -> Matrix:
+        """The sum of squared residuals, for every target."""
+        shrunk = self.shrunk(alpha)
+        explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
+        # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
+        return np.maximum(self.squares - explained, ROUNDING * self.squares)
+
+    def gcv(self, alpha: float) -> Matrix:
+        r"""Generalised cross-validation: :math:`(RSS / n) / (1 - df / n)^2` for every target."""
+        left = 1.0 - self.freedom(alpha) / self.weight
+        return self.residual(alpha) / self.weight / left**2 if left > 0.0 else np.full(len(self.squares), np.inf)
+
+
+def best_of(scores: Matrix, spread: Matrix) -> int:
+    """Which row of errors, an alpha each, is the least, summed over targets in units of their variance.
+
+    Of those that agree to six digits the last.
+    """
+    sums = (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
+    return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
+
+
+class LeaveOneOut(NamedTuple):
+    """What the pass for leave-one-out errors needs."""
+
+    path: Path
+    alphas: Matrix
+    feature_mean: Matrix
+    target_mean: Matrix
+
+    def squared_errors(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> tuple[Matrix]:
+        """The weighted sums, over rows, of the squared errors e / (1 - h), an alpha a row and a target a column."""
+        turned = (Z - self.feature_mean) @ self.path.vectors
+        w = np.ones(len(Z)) if weight is None else weight
+        sums = np.empty((len(self.alphas), Y.shape[1]))
+        for place, alpha in enumerate(self.alphas.tolist()):
+            shrunk = self.path.shrunk(alpha)
+            leverage = w * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
+            residual = Y - self.target_mean - turned @ (shrunk[:, None] * self.path.turned)
+            with np.errstate(divide="ignore"):
+                errors = residual / np.maximum(1.0 - leverage, 0.0)[:, None]
+            sums[place] = w @ np.where(np.isnan(errors), 0.0, errors) ** 2
+        return (sums,)
+
+
+class Posterior(NamedTuple):
+    """The spread of predictions: noise about the fit, and what the rows leave open of the coefficients."""
+
+    factor: tuple[Matrix, bool]
+    feature_mean: Matrix
+    noise: Matrix
+    weight: float
+    intercept: bool
+
+    @classmethod
+    def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
+        """None where the features depend on each other."""
+        centred = moments.centred(intercept)
+        factor = cholesky(centred.gram, alpha, precision)
+        if factor is None:
+            return None
+        coef, total = scipy.linalg.cho_solve(factor, centred.cross), float(moments.weight[0])
+        inverse, _ = scipy.linalg.lapack.dpotri(factor[0], lower=1)
+        freedom = len(coef) - alpha * float(np.trace(inverse)) + intercept
+        # ||y - Zw||^2 = y'y - 2 w'Z'y + w'Z'Z w, and Z'Z w = Z'y - alpha w.
+        residual = np.diag(centred.squares) - (coef * centred.cross).sum(axis=0) - alpha * (coef**2).sum(axis=0)
+        noise = np.maximum(residual, 0.0) / max(total - freedom, 1.0)
+        return cls(factor, centred.feature_mean, noise, total, intercept)
+
+    def deviations(self, Z: NDArray[Any]) -> Matrix:
+        """The standard deviation of a new target at every row, a column a target."""
+        open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
+        spread = 1.0 + (open_**2).sum(axis=0) + self.intercept / self.weight
+        return np.sqrt(spread[:, None] * self.noise)

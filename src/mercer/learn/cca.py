@@ -1,0 +1,195 @@
+"""KernelCCA: what two views of the same rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from .._checks import check_positive, check_whole
+from .._memory import check_memory
+from ._machine import KernelMachine, Progress
+from ._rows import Chunk, PreparedRows
+from .pca import signs_towards
+from .statistics import Moments
+
+Matrix = NDArray[np.float64]
+
+
+class View(KernelMachine):
+    """The features of the second view."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the map and the preparation of rows."""
+        self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        return self
+
+    def features(self, X: Any) -> NDArray[Any]:
+        """Those of rows."""
+        return self._by_rows(X, self._features)
+
+
+class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
+    r"""Canonical correlations with kernels, from one pass over the rows.
+
+    Finds directions among the features of X and of Y along which the two views of a row agree most: with whitened
+    moments :math:`(C_{xx} + \rho I)^{-1/2} C_{xy} (C_{yy} + \rho I)^{-1/2} = U S V^\top`, the singular vectors of
+    largest singular values, which are the (regularised) correlations.
+
+    Parameters
+    ----------
+    kernel, n_components, map : what the features of X are; see :class:`KernelMachine`
+    kernel_y, n_components_y, map_y : the same for Y
+    n_directions : how many pairs of directions to give out
+    alpha : rho over the largest eigenvalue of a view's moments
+        Without it any two views of few rows correlate perfectly.
+    scale, missing, unknown, random_state, n_jobs, callback : for both views; see :class:`KernelMachine`
+
+    Attributes
+    ----------
+    correlations_ : the regularised correlations, largest first
+    x_directions_, y_directions_ : ndarrays of shape (n_directions, D)
+    map_, preparation_ : of X; see :class:`KernelMachine`
+    view_y_ : the same for Y
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelCCA
+    >>> rng = np.random.default_rng(0)
+    >>> t = rng.uniform(-3, 3, size=500)
+    >>> X, Y = np.column_stack([t, rng.normal(size=500)]), np.column_stack([np.cos(t), rng.normal(size=500)])
+    >>> model = KernelCCA(n_components=64, n_components_y=64, n_directions=1, random_state=0).fit(X, Y)
+    >>> U, V = model.transform(X, Y)
+    >>> bool(np.corrcoef(U[:, 0], V[:, 0])[0, 1] > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        kernel_y: Any = None,
+        n_components_y: int | None = None,
+        map_y: Any = "auto",
+        n_directions: int = 2,
+        alpha: float = 0.01,
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            map=map,
+            scale=scale,
+            missing=missing,
+            unknown=unknown,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+        )
+        self.kernel_y = kernel_y
+        self.n_components_y = n_components_y
+        self.map_y = map_y
+        self.n_directions = n_directions
+        self.alpha = alpha
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows of two views.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : the other view: a matrix of numbers, a column where it is one-dimensional
+        sample_weight : array of shape (n_rows,) or None
+        """
+        check_whole("n_directions", self.n_directions)
+        check_positive("alpha", self.alpha)
+        Y = self._second(y)
+        check_consistent_length(X, Y)
+        table = self._table(X, Y, sample_weight, reset=True)
+        if table.n_rows < 2:
+            raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
+        rows = self._start(table, exact=True)
+        self.view_y_ = View(
+            self.kernel_y,
+            n_components=self.n_components_y,
+            map=clone(self.map_y) if not isinstance(self.map_y, str) else self.map_y,
+            scale=self.scale,
+            missing=self.missing,
+            unknown=self.unknown,
+            random_state=self.map_.seed_ if isinstance(self.map_y, str) else None,
+            n_jobs=1,
+        ).fit(Y, sample_weight=sample_weight)
+        self._solve(self._moments(rows))
+        return self
+
+    @staticmethod
+    def _second(y: Any) -> Matrix:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        Y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        return Y[:, None] if Y.ndim == 1 else Y
+
+    def _moments(self, rows: PreparedRows) -> Moments:
+        widths = self.map_.n_components_, self.view_y_.map_.n_components_
+        check_memory((sum(widths), sum(widths)), 8, "the sums")
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            return Moments.of(Z, self.view_y_.features(chunk.y).astype(np.float64), chunk.weight)
+
+        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums", 1))
+
+    def _solve(self, moments: Moments) -> None:
+        centred = moments.centred(True)
+        roots = [inverse_root(gram, float(self.alpha)) for gram in (centred.gram, centred.squares)]
+        U, S, V = np.linalg.svd(roots[0] @ centred.cross @ roots[1])
+        count = min(int(self.n_directions), len(S))
+        total = np.sqrt(float(moments.weight[0]))
+        x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
+        signs = signs_towards(centred.feature_mean, x_directions)
+        self.correlations_ = S[:count]
+        self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
+        self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
+        self._n_features_out = count
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """The canonical variates of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : the other view, or None
+
+        Returns
+        -------
+        U : array of shape (n_rows, n_directions); with y a tuple with those of the other view
+        """
+        check_is_fitted(self)
+        U = self._products(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
+        if y is None:
+            return U
+        return U, self.view_y_._products(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def inverse_root(gram: Matrix, alpha: float) -> Matrix:
+    """(gram + rho I)^(-1/2), rho relative to the largest eigenvalue."""
+    values, vectors = np.linalg.eigh(gram)
+    shifted = np.maximum(values, 0.0) + alpha * max(float(values[-1]), 0.0)
+    return (vectors * np.divide(1.0, np.sqrt(shifted), out=np.zeros_like(shifted), where=shifted > 0.0)) @ vectors.T

@@ -1,0 +1,267 @@
+"""KernelKMeans: clusters of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import squares
+from .._checks import check_positive, check_whole
+from .._memory import as_bytes
+from .._random import Stream
+from .._tiles import sum_in_order
+from ._designs import Design, HeldDesign, Part, StreamedDesign
+from ._machine import KernelMachine, Progress
+from ._rows import PreparedRows
+
+Matrix = NDArray[np.float64]
+
+SEED_ROWS = 100
+"""Rows a cluster among which the first centres are sought."""
+
+
+class Clustering(NamedTuple):
+    """Centres, the sum of squared distances to the nearest ones, and how many passes it took."""
+
+    centres: Matrix
+    inertia: float
+    n_iter: int
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, KernelMachine):
+    r"""k-means with a kernel: clusters that need not be round, in time and memory linear in the number of rows.
+
+    Centres are means of features, and a row belongs to the nearest: Lloyd's iterations, which begin at centres by
+    k-means++. With ``batch_rows``, every step looks at so many rows alone, taken in turn, and centres move by ever
+    smaller shares: for far more rows than are needed.
+
+    Parameters
+    ----------
+    kernel, n_components, map : what the features are; see :class:`KernelMachine`
+    n_clusters : int
+    n_init : int
+        How often to begin anew; the clusters of least inertia are kept.
+    max_iter : passes at most, each time
+    tol : stop once the inertia falls by less than this share of itself
+    batch_rows : int or None
+    memory : int, text like "2GB", or None
+        Features are kept between passes where they take no more than this; None is a quarter of the machine's memory.
+    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+
+    Attributes
+    ----------
+    labels_ : the cluster of every row of ``fit``
+    centres_ : ndarray of shape (n_clusters, D)
+    inertia_ : the sum of squared distances to the nearest centres; n_iter_ : passes that led to them
+    map_, preparation_ : see :class:`KernelMachine`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(size=(200, 2)) + centre for centre in (-4, 0, 4)])
+    >>> model = KernelKMeans(n_clusters=3, n_components=64, random_state=0).fit(X)
+    >>> sorted(np.bincount(model.labels_).tolist())[0] > 150
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        n_clusters: int = 8,
+        n_init: int = 3,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        batch_rows: int | None = None,
+        memory: Any = None,
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            map=map,
+            scale=scale,
+            missing=missing,
+            unknown=unknown,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+        )
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.batch_rows = batch_rows
+        self.memory = memory
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        y : ignored
+        """
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_whole(name, getattr(self, name))
+        check_positive("tol", self.tol)
+        if self.batch_rows is not None:
+            check_whole("batch_rows", self.batch_rows, alternatives=" or None")
+        rows = self._start(self._table(X, None, None, reset=True), exact=True)
+        if rows.n_rows < self.n_clusters:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
+            )
+        design = self._design(rows)
+        sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
+        rng = Stream(self.map_.seed_, "KernelKMeans")
+        found = [self._lloyd(design, spread_rows(sample, self.n_clusters, rng.child(i))) for i in range(self.n_init)]
+        best = min(found, key=lambda one: one.inertia)
+        self.centres_, self.inertia_, self.n_iter_ = best
+        self.labels_ = nearest(design, self.centres_)
+        self._n_features_out = int(self.n_clusters)
+        return self
+
+    def _design(self, rows: PreparedRows) -> Design:
+        width = self.map_.n_components_
+        kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= as_bytes(self.memory) else StreamedDesign
+        return kind(rows, self._features, width, False, self.n_jobs)
+
+    def _lloyd(self, design: Design, centres: Matrix) -> Clustering:
+        last, passes = np.inf, 0
+        weight = np.zeros(len(centres))
+        while passes < int(self.max_iter):
+            passes += 1
+            if self.batch_rows is None:
+                sums, counts, inertia = moved(design, design.chunks(), centres)
+                centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
+            else:
+                centres, weight, inertia = self._in_batches(design, centres, weight)
+            if last - inertia <= float(self.tol) * inertia:
+                break
+            last = inertia
+        return Clustering(centres, moved(design, design.chunks(), centres)[2], passes)
+
+    def _in_batches(self, design: Design, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
+        """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
+        total, batch, size = 0.0, [], 0
+        for part in design.chunks():
+            batch.append(part)
+            size += part[0].stop - part[0].start
+            if size >= int(self.batch_rows or 0) or part[0].stop == design.n_rows:
+                sums, counts, inertia = moved(design, iter(batch), centres)
+                weight = weight + counts
+                share = np.divide(counts, weight, out=np.zeros_like(counts), where=weight > 0)[:, None]
+                centres = (1.0 - share) * centres + share * sums / np.maximum(counts, 1.0)[:, None]
+                total, batch, size = total + inertia, [], 0
+        return centres, weight, total
+
+    def _distances(self, X: Any) -> NDArray[Any]:
+        """Squared distances to the centres."""
+
+        def part(prepared: Any, first: int) -> NDArray[Any]:
+            return squared_distances(self._features(prepared, first), self.centres_)
+
+        return self._by_rows(X, part)
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """The distances of rows to all centres, among features.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        """
+        check_is_fitted(self)
+        return np.sqrt(self._distances(X))
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The clusters of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        """
+        check_is_fitted(self)
+        return self._distances(X).argmin(axis=1).astype(np.int32)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the sum of squared distances to the nearest centres.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : ignored
+        """
+        check_is_fitted(self)
+        return -float(self._distances(X).min(axis=1).sum())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def squared_distances(Z: NDArray[Any], centres: Matrix) -> NDArray[Any]:
+    """||z - c||^2 for every row z of Z and every centre c."""
+    centres = centres.astype(Z.dtype)
+    return np.maximum(squares(Z)[:, None] - 2 * (Z @ centres.T) + squares(centres), 0)
+
+
+def moved(design: Design, parts: Any, centres: Matrix) -> tuple[Matrix, Matrix, float]:
+    """The sums and numbers of the rows nearest to each centre, and their squared distances in all."""
+
+    def work(part: Part) -> tuple[Matrix, Matrix, Matrix]:
+        Z = part[1]()
+        distances = squared_distances(Z, centres)
+        labels = distances.argmin(axis=1)
+        own = np.zeros((len(Z), len(centres)), dtype=Z.dtype)
+        own[np.arange(len(Z)), labels] = 1
+        least = np.array([distances.min(axis=1).sum(dtype=np.float64)])
+        return (own.T @ Z).astype(np.float64), own.sum(axis=0, dtype=np.float64), least
+
+    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, held=8 * centres.size)
+    return sums, counts, float(inertia[0])
+
+
+def nearest(design: Design, centres: Matrix) -> NDArray[np.int32]:
+    """The number of the nearest centre, for every row."""
+    labels = np.empty(design.n_rows, dtype=np.int32)
+
+    def work(part: Part) -> tuple[Matrix]:
+        labels[part[0]] = squared_distances(part[1](), centres).argmin(axis=1)
+        return (np.zeros(1),)
+
+    sum_in_order(work, design.chunks(), design.n_jobs, held=8)
+    return labels
+
+
+def spread_rows(Z: Matrix, count: int, rng: Stream) -> Matrix:
+    """Rows by k-means++: each next one with a probability in proportion to its squared distance from those before.
+
+    Of a few that are drawn, the one is taken that leaves the least sum of squared distances.
+    """
+    uniforms = rng.uniforms((count, 2 + int(np.log(count))))
+    chosen = [int(uniforms[0, 0] * len(Z))]
+    least = squared_distances(Z, Z[chosen])[:, 0]
+    for draw in uniforms[1:]:
+        cumulated = np.cumsum(least)
+        drawn = np.searchsorted(cumulated, draw * cumulated[-1], side="right").clip(0, len(Z) - 1)
+        trials = np.minimum(least[:, None], squared_distances(Z, Z[drawn]))
+        best = int(trials.sum(axis=0).argmin())
+        chosen.append(int(drawn[best]))
+        least = trials[:, best]
+    return Z[chosen]

@@ -1,0 +1,146 @@
+"""KernelPCA: the directions of largest variance among features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_whole
+from .._memory import check_memory
+from ._machine import KernelMachine, Progress
+from ._rows import Chunk
+from .statistics import Moments
+
+Matrix = NDArray[np.float64]
+
+ACROSS = 1e-8
+"""A vector whose product with another is below this share of its length is across it."""
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
+    r"""Principal components with a kernel, from one pass over the rows.
+
+    For pictures of data and for few numbers that keep most of a kernel's variance. The components of a row are
+    :math:`V^\top (z - \bar z)` with V the eigenvectors of :math:`\sum_i (z_i - \bar z)(z_i - \bar z)^\top` of largest
+    eigenvalues. With a map that is exact, as "auto" takes where there are no more rows than ``n_components``, they are
+    those of scikit-learn's KernelPCA.
+
+    Parameters
+    ----------
+    kernel, n_components, map : what the features are; see :class:`KernelMachine`
+    n_directions : how many principal components to give out
+        Fewer where the features do not span so many.
+    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+
+    Attributes
+    ----------
+    directions_ : ndarray of shape (n_directions, D), each turned towards mean_, the mean of the features
+    eigenvalues_ : the sums of squares of the components over the rows of ``fit``
+    explained_ratio_ : their shares of the variance of all features
+    map_, preparation_ : see :class:`KernelMachine`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(1000, 5))
+    >>> KernelPCA(n_components=128, n_directions=3, random_state=0).fit_transform(X).shape
+    (1000, 3)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        n_directions: int = 2,
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            map=map,
+            scale=scale,
+            missing=missing,
+            unknown=unknown,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+        )
+        self.n_directions = n_directions
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        y : ignored
+        sample_weight : array of shape (n_rows,) or None
+        """
+        check_whole("n_directions", self.n_directions)
+        rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        width = self.map_.n_components_
+        check_memory((width, width), 8, "the sums")
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
+
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+        centred = moments.centred(True)
+        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
+        vectors = vectors * signs_towards(centred.feature_mean, vectors)
+        total = float(np.trace(centred.gram))
+        self.mean_ = centred.feature_mean
+        self.eigenvalues_ = values
+        self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
+        self.directions_ = np.ascontiguousarray(vectors.T)
+        self._n_features_out = len(values)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """The principal components of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        """
+        check_is_fitted(self)
+        return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def largest_eigenpairs(gram: Matrix, count: int, precision: float) -> tuple[Matrix, Matrix]:
+    """At most so many eigenpairs, largest first, without those that are rounding; at least one."""
+    width = len(gram)
+    values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = max(1, int(np.count_nonzero(values > width * precision * values[0])))
+    return np.maximum(values[:kept], 0.0), vectors[:, :kept]
+
+
+def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
+    """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
+
+    The first does not hang on the coordinates of the features; the second is for vectors across the mean.
+    """
+    along = mean @ vectors
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]
+    clear = np.abs(along) > ACROSS * np.linalg.norm(mean)
+    return np.where(np.where(clear, along, largest) < 0.0, -1.0, 1.0)

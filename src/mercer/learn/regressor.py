@@ -1,0 +1,310 @@
+"""KernelRegressor: ridge regression on features, from one pass over the rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from .._checks import check_choice, is_number
+from .._memory import check_memory
+from ..data import Table
+from ._machine import KernelMachine, Progress
+from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
+from ._rows import Chunk, PreparedRows
+from .statistics import Centred, Moments
+
+Matrix = NDArray[np.float64]
+
+RULES = ("gcv", "loo")
+
+
+def can_add_rows(model: Any) -> bool:
+    """Whether sums are all that a regressor needs of rows."""
+    return not (isinstance(model.alpha, str) and model.alpha == "loo")
+
+
+class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+    r"""Ridge regression with a kernel, in time and memory linear in the number of rows.
+
+    The learner for numbers. One pass sums :math:`Z^\top Z` and :math:`Z^\top Y` over blocks of rows, whose features are
+    never held all at once; then :math:`(Z^\top Z + \alpha I)\,w = Z^\top Y` is solved, about the means where there is
+    an intercept. Sums can be added to, merged and taken back: see ``partial_fit``, ``merge`` and ``forget``.
+
+    Parameters
+    ----------
+    kernel, n_components, map : what the features are; see :class:`KernelMachine`
+    alpha : number, sequence of numbers, "gcv" or "loo"
+        How strongly large coefficients are held back. Of several the best by generalised cross-validation is taken;
+        "gcv" tries 25 of them, and "loo" takes the best of those by the exact error of leaving out one row, which needs
+        a second pass.
+    fit_intercept : bool
+    keep_statistics : bool
+        Whether ``fit`` keeps the sums, which take 8 D^2 bytes: ``merge``, ``forget`` and standard deviations need them.
+        ``partial_fit`` always does.
+    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (D,) or (n_targets, D); intercept_ : float or ndarray of shape (n_targets,)
+    alpha_ : the alpha that was taken
+    alphas_, scores_ : those that were tried, and the mean squared error that each would have, as estimated
+    map_, preparation_ : see :class:`KernelMachine`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(2000, 2))
+    >>> y = np.sin(X[:, 0]) * np.cos(X[:, 1])
+    >>> model = KernelRegressor(n_components=256, alpha="gcv", random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.99)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        alpha: Any = 1.0,
+        fit_intercept: bool = True,
+        keep_statistics: bool = False,
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            map=map,
+            scale=scale,
+            missing=missing,
+            unknown=unknown,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+        )
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.keep_statistics = keep_statistics
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        y : array of shape (n_rows,) or (n_rows, n_targets); None where X is Blocks, which bring it
+        sample_weight : array of shape (n_rows,) or None
+            A row of weight 2 counts as two rows.
+        """
+        table = self._labelled(X, y, sample_weight, reset=True)
+        rows = self._start(table, exact=True)
+        moments = self._moments(rows)
+        self.statistics_: Moments | None = moments if self.keep_statistics else None
+        self._solve(moments, rows)
+        return self
+
+    def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
+
+        What ``partial_fit`` would else learn from its first batch.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``; the values of y do not matter
+        """
+        # Few rows now say nothing about how many will come: the map is the one for many.
+        self._start(self._labelled(X, y, sample_weight, reset=True), exact=False)
+        self.statistics_ = None
+        return self
+
+    @available_if(can_add_rows)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows.
+
+        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
+        Not for ``alpha="loo"``, which looks at all rows twice.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        """
+        if not hasattr(self, "map_"):
+            self.prepare(X, y, sample_weight)
+        elif self.statistics_ is None and hasattr(self, "coef_"):
+            warnings.warn(
+                "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
+                UserWarning,
+                stacklevel=2,
+            )
+        more = self._more(X, y, sample_weight)
+        self.statistics_ = more if self.statistics_ is None else self._sum_of(self.statistics_, more)
+        self._solve(self.statistics_, None)
+        return self
+
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take back rows that were learned from, as if they had never been seen.
+
+        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given
+        """
+        held, less = self._held(), self._more(X, y, sample_weight)
+        if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
+            raise ValueError(
+                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
+                f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
+            )
+        self.statistics_ = self._sum_of(held, less, sign=-1.0)
+        self._solve(self.statistics_, None)
+        return self
+
+    def merge(self, other: KernelRegressor) -> Self:
+        """Learn what another regressor with the same map and preparation has learned from its own rows.
+
+        Parameters
+        ----------
+        other : KernelRegressor
+            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+        """
+        ours, theirs = self._held(), other._held()
+        difference = self._difference(other)
+        if difference is not None:
+            raise ValueError(f"regressors with different features cannot be merged: {difference}")
+        self.statistics_ = self._sum_of(ours, theirs)
+        self._solve(self.statistics_, None)
+        return self
+
+    def _held(self) -> Moments:
+        check_is_fitted(self)
+        if self.statistics_ is None:
+            raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
+        return self.statistics_
+
+    @staticmethod
+    def _sum_of(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
+        if ours.cross.shape != theirs.cross.shape:
+            raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
+        return ours.plus(theirs, sign)
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        check_alpha(self.alpha)
+        if not isinstance(X, Table):
+            if y is None:
+                raise ValueError("requires y to be passed, but the target y is None")
+            y = checked_targets(y)
+            check_consistent_length(X, y)
+        return self._table(X, y, sample_weight, reset)
+
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> Moments:
+        """The moments of more rows."""
+        table = self._labelled(X, y, sample_weight, reset=False)
+        return self._moments(PreparedRows(table, self.preparation_, self._rng))
+
+    def _moments(self, rows: PreparedRows) -> Moments:
+        width = self.map_.n_components_
+        check_memory((width, width), 8, "the sums")
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            Y = checked_targets(chunk.y)
+            self._single = Y.ndim == 1
+            return Moments.of(Z, Y.reshape(len(Z), -1), chunk.weight)
+
+        self._precision = float(np.finfo(rows.dtype).eps)
+        return Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+
+    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
+        """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
+        intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
+        if is_number(self.alpha):
+            self.alpha_ = float(self.alpha)
+            coef = solve_ridge(moments, self.alpha_, intercept, self._precision)
+        else:
+            path = Path.of(moments, intercept, self._precision)
+            given = isinstance(self.alpha, str)
+            self.alphas_ = path.alphas() if given else np.asarray(self.alpha, dtype=np.float64)
+            self.scores_ = self._errors(path, centred, rows)
+            self.alpha_ = float(self.alphas_[best_of(self.scores_, np.diag(centred.squares))])
+            coef = path.coefficients(self.alpha_)
+        offset = centred.target_mean - centred.feature_mean @ coef
+        self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
+        self.intercept_ = float(offset[0]) if self._single else offset
+        if not np.isfinite(self.coef_).all():
+            raise ValueError("the coefficients overflow: scale the targets or the rows down")
+
+    def _errors(self, path: Path, centred: Centred, rows: PreparedRows | None) -> Matrix:
+        """The mean squared error that every alpha would have on new rows, a column a target."""
+        if isinstance(self.alpha, str) and self.alpha == "loo":
+            if rows is None:
+                raise ValueError("alpha='loo' needs all rows a second time: sums can be changed with alpha='gcv'")
+            left_out = LeaveOneOut(path, self.alphas_, centred.feature_mean, centred.target_mean)
+
+            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
+                return left_out.squared_errors(Z, checked_targets(chunk.y).reshape(len(Z), -1), chunk.weight)
+
+            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors", 2)
+            return sums / path.weight
+        return np.stack([path.gcv(alpha) for alpha in self.alphas_.tolist()])
+
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The targets of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        return_std : bool
+            Whether to give the standard deviation of a new observation too: the noise about the fit, and what the rows
+            of ``fit`` leave open of the coefficients. Needs the sums: ``keep_statistics=True``, or ``partial_fit``.
+
+        Returns
+        -------
+        y : array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
+        """
+        check_is_fitted(self, "coef_")
+        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+        y = y[:, 0] if self._single else y
+        return (y, self._deviations(X)) if return_std else y
+
+    def _deviations(self, X: Any) -> NDArray[Any]:
+        posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)
+        if posterior is None:
+            raise ValueError(
+                f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
+            )
+        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self._features(rows, first)))
+        return deviations[:, 0] if self._single else deviations
+
+
+def check_alpha(alpha: Any) -> None:
+    """A number that is not negative, several, or a rule."""
+    if isinstance(alpha, str):
+        check_choice("alpha", alpha, RULES)
+        return
+    values = np.atleast_1d(np.asarray(alpha, dtype=np.float64)) if not isinstance(alpha, bool) else np.zeros(0)
+    if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values).all() and (values >= 0.0).all()):
+        raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
+
+
+def checked_targets(y: Any) -> Matrix:
+    """Targets as float64, a column each where there are several."""
+    if y is None:
+        raise ValueError("the blocks must bring y, found X alone")
+    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)

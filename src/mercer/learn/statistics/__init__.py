@@ -1,0 +1,5 @@
+"""What learners need of the data: sums over rows, which can be merged and taken back."""
+
+from .moments import Centred, Moments, chunk_rows
+
+__all__ = ["Centred", "Moments", "chunk_rows"]

@@ -1,0 +1,92 @@
+"""Second moments of features and targets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+CHUNK_ROWS = 4096
+CHUNK_BYTES = 128 * 2**20
+
+
+def chunk_rows(width: int, itemsize: int) -> int:
+    """Rows whose features are summed at once: enough for a product of matrices, few enough to hold.
+
+    Sums in float32 lose digits with their length, so there is a most; the number hangs on the width alone, and the
+    bits of a sum do not hang on the machine.
+    """
+    rows = CHUNK_ROWS
+    while rows > 256 and rows * width * itemsize > CHUNK_BYTES:
+        rows //= 2
+    return rows
+
+
+class Centred(NamedTuple):
+    """Moments about the weighted means."""
+
+    gram: Matrix
+    cross: Matrix
+    squares: Matrix
+    feature_mean: Matrix
+    target_mean: Matrix
+
+
+class Moments(NamedTuple):
+    """Weighted sums over rows of features z and targets y: z z', z y', y y', z, y, 1, and the number of rows."""
+
+    gram: Matrix
+    cross: Matrix
+    squares: Matrix
+    features: Matrix
+    targets: Matrix
+    weight: Matrix
+    rows: Matrix
+
+    @classmethod
+    def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
+        """Those of one chunk; products are taken in the precision of the features, sums and targets in float64."""
+        total = float(len(Z)) if weight is None else float(weight.sum())
+        w = np.ones(len(Z)) if weight is None else weight
+        features, targets = _weighted_sum(Z, w), w @ Y
+        # A large mean of the targets would leave a float32 product no digits: products are about the chunk's mean.
+        mean = targets / total
+        deviations = Y - mean
+        root = np.sqrt(w)
+        scaled = Z if weight is None else Z * root[:, None].astype(Z.dtype)
+        gram = (scaled.T @ scaled).astype(np.float64)
+        cross = (scaled.T @ (deviations * root[:, None]).astype(Z.dtype)).astype(np.float64)
+        cross += np.outer(features, mean)
+        squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
+        return cls(gram, cross, squares, features, targets, np.array([total]), np.array([float(len(Z))]))
+
+    def plus(self, other: Moments, sign: float = 1.0) -> Moments:
+        """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
+        return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
+
+    def centred(self, intercept: bool) -> Centred:
+        """Moments about the means, or as they are where there is no intercept."""
+        total = float(self.weight[0])
+        if not intercept:
+            zeros = np.zeros_like(self.features), np.zeros_like(self.targets)
+            return Centred(self.gram, self.cross, self.squares, *zeros)
+        z, y = self.features / total, self.targets / total
+        return Centred(
+            self.gram - np.outer(self.features, z),
+            self.cross - np.outer(self.features, y),
+            self.squares - np.outer(self.targets, y),
+            z,
+            y,
+        )
+
+
+def _weighted_sum(Z: NDArray[Any], w: Matrix) -> Matrix:
+    """The sum of w_i z_i in float64, a few rows at a time so that no copy of Z is made."""
+    total = np.zeros(Z.shape[1])
+    for start in range(0, len(Z), 256):
+        rows = slice(start, start + 256)
+        total += w[rows] @ Z[rows].astype(np.float64)
+    return total

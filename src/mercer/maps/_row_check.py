@@ -1,0 +1,56 @@
+"""Whether rows may be mapped: of all rows in ``fit``, and tile by tile, when a tile is mapped, in ``transform``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn import get_config
+
+from .._array import Array, first_overflow, has_kernels
+from ..kernels import Kernel
+
+Check = Callable[[Array], None]
+
+
+def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:
+    """What asks whether a tile of X is finite and passes ``check_rows``.
+
+    The tile is then read from memory once, and threads share the work. Where it fails, ``check_all`` is to look at all
+    rows and raise an error that counts them from the first one.
+    """
+    finite = not get_config()["assume_finite"]  # here, as other threads do not see what is configured around this one
+    if not has_kernels(X):  # checked already, but for the domain: a device is better asked once
+        check_rows(X)
+        return lambda tile: None
+
+    def is_fine(tile: Array) -> bool:
+        try:
+            check_rows(tile)
+        except ValueError:
+            return False
+        return not finite or first_overflow(tile) is None
+
+    def check(tile: Array) -> None:
+        if not is_fine(tile):
+            check_all()
+
+    return check
+
+
+def check_blocks(kernel: Kernel, rows: Any) -> None:
+    """Raise a ValueError that names the first row outside the kernel's domain."""
+    if rows.whole is not None:  # where rows are counted from the first one
+        return kernel.check_rows(rows.whole)
+    first = 0
+    for block in rows.blocks():
+        check_rows(kernel, block, first)
+        first += block.shape[0]
+
+
+def check_rows(kernel: Kernel, X: Any, first_row: int) -> None:
+    """The same for rows from number ``first_row`` on."""
+    try:
+        kernel.check_rows(X)
+    except ValueError as error:
+        raise ValueError(f"{error}, counted from row {first_row}" if first_row else str(error)) from error

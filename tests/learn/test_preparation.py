@@ -1,0 +1,178 @@
+"""What learners do to columns before features: scales, levels, gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+
+from mercer.data import Blocks
+from mercer.kernels import AdditiveChi2
+from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn._preparation import Preparation
+
+
+def learned(X, scale=None, missing="error", unknown="error", weight=None, cuts=()):
+    preparation = Preparation(scale, missing, unknown)
+    parts = np.split(np.arange(X.shape[0]), cuts)
+    take = (lambda rows: X.iloc[rows]) if hasattr(X, "iloc") else (lambda rows: X[rows])
+    preparation.learn_columns(take(rows) for rows in parts)
+    preparation.learn_scale((take(rows), None if weight is None else weight[rows]) for rows in parts)
+    return preparation
+
+
+def numbers(n=50, d=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) * [1.0, 100.0, 0.01] + [0.0, 1e6, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("scale", "reference"), [("standard", StandardScaler()), ("minmax", MinMaxScaler()), ("unit", Normalizer())]
+)
+def test_scales_are_those_of_scikit_learn(scale, reference):
+    X = numbers()
+    expected = reference.fit_transform(X)
+    for cuts in ((), (10, 30)):
+        np.testing.assert_allclose(learned(X, scale, cuts=cuts)(X), expected, atol=1e-7)
+    single = X.astype(np.float32)
+    assert learned(single, scale)(single).dtype == np.float32
+
+
+def test_weighted_scales():
+    X, weight = numbers(), np.random.default_rng(1).integers(1, 4, size=50)
+    repeated = learned(np.repeat(X, weight, axis=0), "standard")
+    np.testing.assert_allclose(learned(X, "standard", weight=weight.astype(float))(X), repeated(X), atol=1e-7)
+
+
+def test_zeros_of_sparse_rows_stay_zeros():
+    rng = np.random.default_rng(2)
+    X = sp.csr_array(rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.3))
+    for scale, reference in (
+        ("standard", StandardScaler(with_mean=False)),
+        ("minmax", MaxAbsScaler()),
+        ("unit", Normalizer()),
+    ):
+        found = learned(X, scale, cuts=(20,))(X)
+        assert sp.issparse(found)
+        np.testing.assert_allclose(found.toarray(), reference.fit_transform(X).toarray(), atol=1e-12)
+
+
+def test_a_constant_column_carries_nothing():
+    X = numbers()
+    X[:, 1] = 7.0
+    for scale in ("standard", "minmax"):
+        np.testing.assert_array_equal(learned(X, scale)(X)[:, 1], 0.0)
+
+
+FRAMES = [pd.DataFrame, pl.DataFrame]
+
+
+def people(kind, n=6):
+    return kind(
+        {
+            "age": [30.0, 40.0, 50.0, 20.0, 35.0, 61.0][:n],
+            "town": ["Oslo", "Rome", "Oslo", "Kyiv", "Rome", "Rome"][:n],
+            "member": [True, False, True, True, False, False][:n],
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_levels_become_columns(kind):
+    X = people(kind)
+    found = learned(X)(X)
+    town = np.array([[0, 1, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]])
+    member = np.array([[0, 1], [1, 0], [0, 1], [0, 1], [1, 0], [1, 0]])
+    np.testing.assert_array_equal(found, np.column_stack([[30, 40, 50, 20, 35, 61], town, member]))
+
+
+def test_categories_of_pandas_are_levels():
+    X = pd.DataFrame({"size": pd.Categorical(["small", "large", "small"]), "count": [1, 2, 3]})
+    np.testing.assert_array_equal(learned(X)(X), [[0, 1, 1], [1, 0, 2], [0, 1, 3]])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_unknown_levels(kind):
+    X, new = people(kind, 5), people(kind)
+    new = (
+        new.replace("Kyiv", "Lima")
+        if kind is pd.DataFrame
+        else new.with_columns(pl.col("town").replace("Kyiv", "Lima"))
+    )
+    with pytest.raises(
+        ValueError, match=r"column 'town' has the level 'Lima' in row 3; known are 'Kyiv', 'Oslo', 'Rome'"
+    ):
+        learned(X)(new)
+    np.testing.assert_array_equal(learned(X, unknown="ignore")(new)[3, 1:4], 0.0)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_gaps_in_frames(kind):
+    X = kind({"age": [30.0, None, 50.0], "town": ["Oslo", "Rome", None]})
+    with pytest.raises(
+        ValueError, match=r"Input X contains NaN: row 1, column 'age' is missing; missing='mean' fills it"
+    ):
+        learned(X)(X)
+    np.testing.assert_allclose(learned(X, missing="mean")(X), [[30, 1, 0], [40, 0, 1], [50, 0.5, 0.5]])
+
+
+def test_gaps_in_matrices():
+    X = numbers()
+    X[4, 2] = np.nan
+    model = KernelRegressor(missing="mean", scale="standard", random_state=0).fit(X, X[:, 0])
+    filled = X.copy()
+    filled[4, 2] = np.nanmean(X[:, 2])
+    np.testing.assert_allclose(model.predict(X), model.predict(filled), atol=1e-9)
+    with pytest.raises(ValueError, match=r"contains NaN[\s\S]*row 4, column 2"):
+        KernelRegressor().fit(X, X[:, 0])
+    X[:, 1] = np.nan
+    with pytest.raises(ValueError, match="column 1 is missing in every row that was learned from: it has no mean"):
+        KernelRegressor(missing="mean").fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_learners_take_frames(kind):
+    rng = np.random.default_rng(3)
+    town, age = rng.choice(["Oslo", "Rome"], size=300), rng.uniform(20, 60, size=300)
+    y = (town == "Oslo") ^ (age > 40)
+    X = kind({"town": town, "age": age})
+    model = KernelClassifier(scale="standard", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.n_features_in_ == 2
+    blocks = Blocks([(X[start : start + 70], y[start : start + 70]) for start in range(0, 300, 70)])
+    from_blocks = KernelClassifier(scale="standard", random_state=0).fit(blocks)
+    np.testing.assert_allclose(from_blocks.decision_function(X), model.decision_function(X), atol=1e-9)
+    other = kind({"age": age, "town": town})
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(other)
+
+
+def test_blocks_are_checked():
+    X, y = numbers(), np.arange(50.0)
+    with pytest.raises(TypeError, match="found an iterator: give the function that makes it"):
+        Blocks(iter([(X, y)]))
+    with pytest.raises(ValueError, match="a block of 50 rows has 49 y"):
+        KernelRegressor().fit(Blocks([(X, y[1:])]))
+    with pytest.raises(ValueError, match="bring their own y and weights"):
+        KernelRegressor().fit(Blocks([(X, y)]), y)
+    with pytest.raises(ValueError, match="the blocks must bring y, found X alone"):
+        KernelRegressor().fit(Blocks([X]))
+    weighted = KernelRegressor(random_state=0).fit(Blocks([(X, y, np.ones(50)), (X[:5], y[:5], np.zeros(5))]))
+    np.testing.assert_array_equal(weighted.coef_, KernelRegressor(random_state=0).fit(X, y).coef_)
+
+
+def test_a_row_outside_the_domain_is_named_with_the_start_of_its_block():
+    X = np.abs(numbers(5000))
+    X[4100, 1] = -1.0
+    parts = [(X[start : start + 300], X[start : start + 300, 0]) for start in range(0, 5000, 300)]
+    with pytest.raises(ValueError, match=r"row 4, column 1 has -1, counted from row 4096$"):
+        KernelRegressor(AdditiveChi2(), n_components=9).fit(Blocks(parts))
+
+
+def test_choices_are_checked():
+    X = numbers()
+    for name in ("scale", "missing", "unknown"):
+        with pytest.raises(ValueError, match=f"{name} must be one of"):
+            KernelRegressor(**{name: "other"}).fit(X, X[:, 0])

@@ -1,0 +1,123 @@
+"""Principal components, canonical correlations and clusters, against exact ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from sklearn.cluster import KMeans
+from sklearn.decomposition import KernelPCA as ExactPCA
+
+from mercer import RandomFourier
+from mercer.data import Blocks
+from mercer.kernels import Gaussian, Linear
+from mercer.learn import KernelCCA, KernelKMeans, KernelPCA
+
+
+def rows(n=200, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def features(seed=0, **arguments):
+    return RandomFourier(Gaussian(0.3), n_components=32, random_state=seed, **arguments)
+
+
+def test_an_exact_map_gives_the_exact_principal_components():
+    X = rows()
+    model = KernelPCA(Gaussian(0.2), n_directions=5, random_state=0).fit(X[:150])
+    exact = ExactPCA(5, kernel="rbf", gamma=0.2, eigen_solver="dense").fit(X[:150])
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-9)
+    ours, theirs = model.transform(X), exact.transform(X)
+    np.testing.assert_allclose(ours * np.sign((ours * theirs).sum(axis=0)), theirs, atol=1e-8)
+
+
+def test_components_of_features():
+    X, weight = rows(), np.random.default_rng(1).random(200)
+    model = KernelPCA(map=features(), n_directions=3).fit(X, sample_weight=weight)
+    Z = model.map_.transform(X)
+    Z = Z - weight @ Z / weight.sum()
+    values = np.linalg.eigvalsh((Z * weight[:, None]).T @ Z)[::-1]
+    np.testing.assert_allclose(model.eigenvalues_, values[:3], rtol=1e-10)
+    np.testing.assert_allclose(model.explained_ratio_, values[:3] / values.sum(), rtol=1e-10)
+    T = model.transform(X)
+    np.testing.assert_allclose((T * weight[:, None]).T @ T, np.diag(values[:3]), atol=1e-10)
+
+
+def test_signs_are_fixed():
+    X = rows(9000)
+    parts = [X[start : start + 1000] for start in range(0, 9000, 1000)]
+    one = KernelPCA(map=features(), n_directions=3).fit(X)
+    other = KernelPCA(map=features(), n_directions=3, n_jobs=2).fit(Blocks(parts))
+    np.testing.assert_array_equal(one.directions_, other.directions_)
+    assert (one.directions_ @ one.mean_ > 0).all()
+
+
+def test_fewer_components_than_asked_for():
+    X = np.repeat(rows(4), 10, axis=0)
+    model = KernelPCA(n_directions=30, random_state=0).fit(X)
+    assert model.transform(X).shape == (40, 3)
+    assert model.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1", "kernelpca2"]
+
+
+def test_correlations_of_linear_kernels_are_those_of_the_generalised_eigenproblem():
+    rng = np.random.default_rng(2)
+    shared = rng.normal(size=(300, 2))
+    X = np.column_stack([shared + 0.5 * rng.normal(size=(300, 2)), rng.normal(size=(300, 2))])
+    Y = np.column_stack([shared @ rng.normal(size=(2, 2)) + 0.5 * rng.normal(size=(300, 2)), rng.normal(size=300)])
+    model = KernelCCA(Linear(), kernel_y=Linear(), alpha=0.02, n_directions=3, random_state=0).fit(X, Y)
+    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    P, Q = (M.T @ M + 0.02 * np.linalg.eigvalsh(M.T @ M)[-1] * np.eye(M.shape[1]) for M in (A, B))
+    C = A.T @ B
+    squares = scipy.linalg.eigh(C @ np.linalg.solve(Q, C.T), P, eigvals_only=True)[::-1]
+    np.testing.assert_allclose(model.correlations_**2, squares[:3], rtol=1e-8)
+    U, V = model.transform(X, Y)
+    cross = U.T @ V / 300
+    np.testing.assert_allclose(cross, np.diag(model.correlations_), atol=1e-8)
+    np.testing.assert_array_equal(model.transform(X), U)
+
+
+def test_what_two_views_share_is_found():
+    rng = np.random.default_rng(3)
+    t = rng.uniform(-3, 3, size=1000)
+    X, Y = np.column_stack([t, rng.normal(size=1000)]), np.column_stack([np.cos(t), rng.normal(size=1000)])
+    model = KernelCCA(n_components=64, n_components_y=64, random_state=0).fit(X[:500], Y[:500])
+    U, V = model.transform(X[500:], Y[500:])
+    assert np.corrcoef(U[:, 0], V[:, 0])[0, 1] > 0.9
+    shuffled = KernelCCA(n_components=64, n_components_y=64, random_state=0).fit(X[:500], Y[rng.permutation(500)])
+    assert shuffled.correlations_[0] < model.correlations_[0]
+
+
+def test_lloyds_iterations_on_features():
+    X = rows(500)
+    model = KernelKMeans(map=features(), n_clusters=4, n_init=5, tol=1e-9, max_iter=300).fit(X)
+    Z = model.map_.transform(X)
+    for cluster, centre in enumerate(model.centres_):
+        np.testing.assert_allclose(centre, Z[model.labels_ == cluster].mean(axis=0), atol=1e-10)
+    distances = ((Z[:, None, :] - model.centres_) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(model.labels_, distances.argmin(axis=1))
+    np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=1e-10)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    np.testing.assert_allclose(model.transform(X) ** 2, distances, atol=1e-10)
+    np.testing.assert_allclose(model.score(X), -model.inertia_, rtol=1e-10)
+    reference = KMeans(4, n_init=5, random_state=0).fit(Z)
+    assert model.inertia_ < 1.05 * reference.inertia_
+
+
+def test_streams_and_threads_give_the_same_clusters():
+    X = rows(9000)
+    held = KernelKMeans(map=features(), n_clusters=3, n_init=1, n_jobs=1).fit(X)
+    streamed = KernelKMeans(map=features(), n_clusters=3, n_init=1, n_jobs=2, memory=1000).fit(X)
+    np.testing.assert_array_equal(held.centres_, streamed.centres_)
+    np.testing.assert_array_equal(held.labels_, streamed.labels_)
+
+
+def test_batches_come_near():
+    X = rows(20000)
+    whole = KernelKMeans(map=features(), n_clusters=5).fit(X)
+    batches = KernelKMeans(map=features(), n_clusters=5, batch_rows=4096).fit(X)
+    assert batches.inertia_ < 1.05 * whole.inertia_
+
+
+def test_more_clusters_than_rows():
+    with pytest.raises(ValueError, match="n_clusters=8 must not be more than the rows, found n_samples=5"):
+        KernelKMeans().fit(rows(5))
