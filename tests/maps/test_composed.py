@@ -123,18 +123,18 @@ def test_sparse_rows_stay_sparse_between_the_maps(outer, form, monkeypatch):
     fitted = Composed(outer, AdditiveMap(), n_components=64, random_state=0).fit(form(X))
     expected = fitted.transform(X)
     seen = []
-    mapped, writer = type(outer)._mapped, type(outer)._writer
+    mapped, native = type(outer)._mapped, type(outer)._native
 
     def spy(self, params, Z):
         seen.append(Z)
         return mapped(self, params, Z)
 
-    def spying_writer(self, params, dtype):
-        write = writer(self, params, dtype)
+    def spying_native(self, params, dtype):
+        write = native(self, params, dtype)
         return lambda Z, out: seen.append(Z) or write(Z, out)
 
     monkeypatch.setattr(type(outer), "_mapped", spy)  # where there is no compiled core
-    monkeypatch.setattr(type(outer), "_writer", spying_writer)
+    monkeypatch.setattr(type(outer), "_native", spying_native)
     np.testing.assert_allclose(fitted.transform(form(X)), expected, rtol=1e-9, atol=1e-12)
     assert seen
     assert all(sp.issparse(Z) for Z in seen)

@@ -36,21 +36,16 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
+from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_entries, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
-from ._row_check import Check, check_blocks, row_check
+from ._row_check import Check, check_blocks, is_plain, row_check
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], None]
-
-
-def earliest(*reports: int | None) -> int | None:
-    """The first row that one of several natives has reported, if any."""
-    return min((row for row in reports if row is not None), default=None)
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -121,19 +116,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         return None
 
-    def _writer(self, params: Any, dtype: Any) -> Native:
-        """``_native`` inside that of another map, or where there is none a copy of what ``_apply`` returns."""
-        native = self._native(params, dtype)
-        if native is not None:
-            return native
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                out[...] = self._apply(params, X)
-            return first_overflow(out)
-
-        return write
-
     def _mapped(self, params: Any, X: Array) -> Array:
         """The features of one tile inside another map: what ``_native`` writes where it can, else ``_apply``."""
         native = self._native(params, X.dtype) if _core.AVAILABLE and has_kernels(X) else None
@@ -175,6 +157,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """Whether sparse rows have sparse features: ``transform`` then asks ``_apply_sparse`` for them.
 
         Every column, and so every stored entry, has equally many features.
+        """
+        return False
+
+    @property
+    def _rows_alone(self) -> bool:
+        """Whether ``_native`` maps every dense row by itself, into no room but ``out``, without BLAS.
+
+        Cuts are then free. Rows that are not finite must be among those that it reports, and the kernel must have no
+        domain: what ``_native`` finds out on the way needs no other look at the rows.
         """
         return False
 
@@ -270,8 +261,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
             Dense, but for maps that say so.
         """
-        check_is_fitted(self)
-        given, X = X, self._validated(X, reset=False, finite=False)
+        if not hasattr(self, "parameters_"):  # which costs a hundredth of what is asked then
+            check_is_fitted(self)
+        given, X = X, X if is_plain(X, self) else self._validated(X, reset=False, finite=False)
         check_rows = self.kernel_.check_rows
         check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
         if is_sparse(X) and self._keeps_sparse:
@@ -299,20 +291,27 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         ``check`` raises where it finds rows that are not to be mapped.
         """
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
+        alone = native is not None and self._rows_alone and isinstance(X, np.ndarray) and X.flags.c_contiguous
 
         def fill(tile: slice) -> None:
             part = X[tile]
-            if check is not None:
+            if check is not None and not alone:
                 check(part)
             if native is None:
                 Z[tile] = self._tile(params, part, first_row + tile.start)
-            else:
-                self._refuse(native(part, Z[tile]), first_row + tile.start, Z)
+                return
+            row = native(part, Z[tile])
+            if row is not None and check is not None:
+                check(part)
+            self._refuse(row, first_row + tile.start, Z)
 
-        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
+        if alone:
+            run_pieces(fill, X.shape[0], n_jobs)
+        else:
+            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
+            run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 
     def _transform_sparse(self, params: Any, X: Any) -> Any:

@@ -17,6 +17,7 @@ from ._allotment import rounded
 from ._base import FeatureMap, Native
 from ._nonnegative import nonnegative_minimum
 from ._wrapper import MapWrapper
+from ._writers import writer
 
 Matrix = NDArray[np.float64]
 
@@ -174,7 +175,7 @@ class Calibrated(MapWrapper):
         return Z * namespace(Z).sqrt(params.weights)
 
     def _native(self, params: CalibratedParameters, dtype: Any) -> Native:
-        write_features, roots = self.map_._writer(params.map, dtype), np.sqrt(params.weights).astype(dtype)
+        write_features, roots = writer(self.map_, params.map, dtype), np.sqrt(params.weights).astype(dtype)
 
         def write(X: Any, out: NDArray[Any]) -> int | None:
             overflow = write_features(X, out)

@@ -11,8 +11,9 @@ from sklearn.base import clone
 from .._array import Array, double, first_overflow, in_double, is_sparse, namespace
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import FeatureMap, Native, earliest
+from ._base import FeatureMap, Native
 from ._mapped_rows import MappedRows
+from ._writers import earliest, writer
 
 
 @in_double
@@ -115,7 +116,7 @@ class Composed(FeatureMap):
 
     def _native(self, params: ComposedParameters, dtype: Any) -> Native:
         outer, inner = (
-            map._writer(part, np.float64) for map, part in ((self.outer_, params.outer), (self.inner_, params.inner))
+            writer(map, part, np.float64) for map, part in ((self.outer_, params.outer), (self.inner_, params.inner))
         )
 
         def write(X: Any, out: NDArray[Any]) -> int | None:

@@ -91,3 +91,7 @@ class Fastfood(RotationInvariantMap):
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * padded_width(n_features)
+
+    @property
+    def _rows_alone(self) -> bool:
+        return True

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from .._array import Array, beside
 from .._random import Stream
-from ._base import FeatureMap, Native, earliest
+from ._base import FeatureMap, Native
 from ._two_maps import TwoMaps
+from ._writers import earliest, writer
 
 
 class StackParameters(NamedTuple):
@@ -92,7 +93,7 @@ class Stack(TwoMaps):
         return beside(self.left_._mapped(params.left, X), self.right_._mapped(params.right, X))
 
     def _native(self, params: StackParameters, dtype: Any) -> Native:
-        left, right = self.left_._writer(params.left, dtype), self.right_._writer(params.right, dtype)
+        left, right = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
         width = self.left_.n_components_
 
         def write(X: Any, out: NDArray[Any]) -> int | None:

@@ -15,10 +15,11 @@ from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._allotment import Allotment, Term, allot, rounded
-from ._base import FeatureMap, Native, earliest, other_maps
+from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
+from ._writers import earliest
 from .complex_sketch import (
     Srht,
     apply_srht,

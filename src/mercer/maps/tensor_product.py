@@ -12,8 +12,9 @@ from .. import _core
 from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
 from .._random import Stream
-from ._base import FeatureMap, Native, earliest
+from ._base import FeatureMap, Native
 from ._two_maps import TwoMaps
+from ._writers import earliest, writer
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
 
 
@@ -128,7 +129,7 @@ class TensorProduct(TwoMaps):
         tables, sides = _core.spectrum(self.n_components_, dtype), (self.left_, self.right_)
         if tables is None:
             return None
-        writers = self.left_._writer(params.left, dtype), self.right_._writer(params.right, dtype)
+        writers = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
         shape = (2, 1 + max(side.n_components_ for side in sides))
         places, signs = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=dtype)
         for side, hashes in enumerate((params.left_hashes, params.right_hashes)):
