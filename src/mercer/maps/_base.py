@@ -36,13 +36,14 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_entries, tile_rows
+from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
 from ._row_check import Check, check_blocks, is_plain, row_check
+from ._sparse_features import sparse_features
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], None]
@@ -270,7 +271,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
             check(X)
-            return self._transform_sparse(send(self.parameters_, X), X)
+            return sparse_features(self, send(self.parameters_, X), X)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         else:
@@ -312,29 +313,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         else:
             rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
             run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
-        return Z
-
-    def _transform_sparse(self, params: Any, X: Any) -> Any:
-        X = canonical_csr(X)
-        length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
-        check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
-        Z = self._sparse_frame(X)
-        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
-        if entries is not None:
-
-            def fill_entries(tile: slice) -> None:
-                entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
-
-            run_tiles(fill_entries, X.nnz, tile_entries(length), self.n_jobs)
-            return Z
-        # A tile holds what its stored entries need, not what its dense rows would.
-        rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
-
-        def fill(tile: slice) -> None:
-            part = self._tile(params, X[tile], tile.start, as_is=True)
-            Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
-
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
         return Z
 
     def _sparse_frame(self, X: Any) -> Any:
