@@ -1,4 +1,5 @@
 // Fourier maps: features of given phases, and of the phases that signs and Walsh-Hadamard transforms make.
+#include "pieces.h"
 #include "rotation.h"
 #include "waves.h"
 
@@ -116,28 +117,77 @@ void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, 
     structured<T, 4>(X, rows, n, signs, size, radii, *offset, width, scale, out, longest, scratch);
 }
 
-// Phases of every block: radii * H G P H B x; `phases` has room for whole blocks and one more.
+// Phases of every block, in half turns: radii * H G P H B x, a few rows together.  Signs, orders and directions are those
+// of whole blocks, and after them there is a register of each to be read.
 template <class T>
-void fastfood(const T *X, size_t rows, size_t n, const T *signs, const std::int32_t *orders, const T *directions,
-              size_t size, const T *radii, size_t count, const T *offset, size_t width, T scale, T *out, T *longest,
-              T *phases) {
-    const size_t blocks = (count + size - 1) / size;
-    T *turned = phases + blocks * size;
-    for (size_t row = 0; row < rows; ++row) {
-        const T *x = X + row * n;
-        for (size_t block = 0; block < blocks; ++block) {
-            T *y = phases + block * size;
-            multiply(turned, x, signs + block * size, n, size);
-            hadamard_rows(turned, 1, size);
-            const std::int32_t *order = orders + block * size;
-            const T *direction = directions + block * size;
-            for (size_t i = 0; i < size; ++i) y[i] = turned[order[i]] * direction[i];
-            hadamard_rows(y, 1, size);
+struct Fastfood {
+    static constexpr size_t R = together<T>, lanes = Simd<T>::lanes;
+
+    size_t n, size;
+    const T *signs;
+    const std::int32_t *orders;
+    const T *directions, *radii;
+    T offset;
+    Waves<T> waves;
+    T *scratch;  // 3 times as many pieces as `size`, or as a register has if that is more
+
+    // Pairs of waves of `lanes` phases of some rows.
+    MERCER_INLINE void write(const T *y, Vector<T> radii, Vector<T> offsets, size_t rows, T *out, size_t stride,
+                             Longest<T> *longest) const {
+        Vector<T> v[R];
+        load_registers<T>(v, y);
+        separate<T>(v);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < R; ++r) {
+            if (r < rows) {
+                const Vector<T> phase = v[r] * radii + offsets;
+                longest[r].see(phase);
+                const Wave<T> w = waves(reduced_half_turns<T>(phase));
+                store_interleaved<T>(out + r * stride, w.cosine, w.sine);
+            }
         }
-        multiply(phases, phases, radii, count, count);
-        longest[row] = write_waves(phases, count, offset, 1, width, scale, out + row * width);
     }
-}
+
+    // The features of a block: pairs and, of an odd number, one cosine with the offset.
+    void write_all(const T *y, const T *radii, size_t features, size_t rows, T *out, size_t stride,
+                   Longest<T> *longest) const {
+        size_t first = 0;
+        for (; 2 * (first + lanes) <= features; first += lanes) {
+            write(y + first * R, load(radii + first), Vector<T>{}, rows, out + 2 * first, stride, longest);
+        }
+        if (2 * first < features) {
+            const size_t left = features - 2 * first, phases = (left + 1) / 2;
+            T last[lanes] = {}, offsets[lanes] = {}, pairs[2 * lanes * R];
+            for (size_t i = 0; i < phases; ++i) last[i] = radii[first + i];
+            if (left % 2) offsets[phases - 1] = offset;
+            write(y + first * R, load(last), load(offsets), rows, pairs, 2 * lanes, longest);
+            for (size_t r = 0; r < rows; ++r) {
+                __builtin_memcpy(out + r * stride + 2 * first, pairs + r * 2 * lanes, left * sizeof(T));
+            }
+        }
+    }
+
+    void all(const T *X, size_t rows, T *out, size_t width, T *lengths) const {
+        const size_t part = (size > lanes ? size : lanes) * R;
+        T *group = scratch, *turned = group + part, *y = turned + part;
+        for (size_t i = 0; i < 3 * part; ++i) scratch[i] = T(0);
+        for (size_t first = 0; first < rows; first += R) {
+            const size_t some = rows - first < R ? rows - first : R;
+            Longest<T> longest[R];
+            gather_pieces_of_rows(X + first * n, some, n, size, group);
+            for (size_t top = 0; 2 * top < width; top += size) {
+                signed_hadamard(group, n, signs + top, size, turned);
+                for (size_t i = 0; i < size; i += pieces<T>) {
+                    store<T>(y + i * R, gather_pieces<T>(turned, orders + top + i) * spread(directions + top + i));
+                }
+                hadamard_rows<T, R>(y, 1, size * R);
+                const size_t features = width - 2 * top < 2 * size ? width - 2 * top : 2 * size;
+                write_all(y, radii + top, features, some, out + first * width + 2 * top, width, longest);
+            }
+            for (size_t r = 0; r < some; ++r) lengths[first + r] = longest[r].get() * T(pi);
+        }
+    }
+};
 
 }  // namespace
 
@@ -153,10 +203,11 @@ namespace mercer::MERCER_ISA {
         structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                      \
     }                                                                                                                 \
     void fastfood_##suffix(const T *X, size_t rows, size_t n, const T *signs, const std::int32_t *orders,            \
-                           const T *directions, size_t size, const T *radii, size_t count, const T *offset,           \
-                           size_t width, T scale, T *out, T *longest, T *phases) {                                    \
-        fastfood(X, rows, n, signs, orders, directions, size, radii, count, offset, width, scale, out, longest,       \
-                 phases);                                                                                             \
+                           const T *directions, size_t size, const T *radii, const T *offset, size_t width, T scale,  \
+                           T *out, T *longest, T *scratch) {                                                          \
+        const Waves<T> waves(scale, pi);                                                                              \
+        const Fastfood<T> map{n, size, signs, orders, directions, radii, *offset, waves, scratch};                    \
+        map.all(X, rows, out, width, longest);                                                                        \
     }
 
 MERCER_FOURIER(f32, float)

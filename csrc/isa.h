@@ -102,4 +102,14 @@ struct Finite {
     }
 };
 
+template <class T>
+inline bool all_finite(const T *x, std::size_t n) {
+    Finite<T> finite;
+    std::size_t i = 0;
+    for (; i + Simd<T>::lanes <= n; i += Simd<T>::lanes) finite.see(load(x + i));
+    bool rest = true;
+    for (; i < n; ++i) rest &= x[i] - x[i] == T(0);
+    return rest && finite.holds();
+}
+
 }  // namespace

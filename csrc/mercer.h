@@ -52,14 +52,14 @@ typedef struct {
                            const double *radii, const double *offset, size_t width, double scale, double *out,
                            double *longest, double *scratch);
 
-    /* The same with phases radii H G P H B x.  `scratch` has room for all blocks and one more. */
+    /* The same with phases radii H G P H B x, blocks of any size.  After the last sign, order and direction come 16 more
+     * that are read for nothing.  `scratch` has room for 48 bytes times `size`, which counts as 16 where it is less. */
     void (*fastfood_f32)(const float *X, size_t rows, size_t n, const float *signs, const int32_t *orders,
-                         const float *directions, size_t size, const float *radii, size_t count, const float *offset,
-                         size_t width, float scale, float *out, float *longest, float *scratch);
+                         const float *directions, size_t size, const float *radii, const float *offset, size_t width,
+                         float scale, float *out, float *longest, float *scratch);
     void (*fastfood_f64)(const double *X, size_t rows, size_t n, const double *signs, const int32_t *orders,
-                         const double *directions, size_t size, const double *radii, size_t count,
-                         const double *offset, size_t width, double scale, double *out, double *longest,
-                         double *scratch);
+                         const double *directions, size_t size, const double *radii, const double *offset,
+                         size_t width, double scale, double *out, double *longest, double *scratch);
 
     /* Features scale (Re z, Im z, ...) of z = product over s of H sketch_s(x), the sketches complex: entry j of a row
      * goes, times signs[s][j], to place places[s][j] of `size` real parts followed by `size` imaginary ones; so does
@@ -142,6 +142,13 @@ typedef struct {
                          const double *weights, float *out);
     void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
                          const double *weights, double *out);
+
+    /* Features scale (H diag(signs) x)[outputs], `width` of them, of rows of n numbers and zeros up to `size`.  `scratch`
+     * has room for `size` numbers. */
+    size_t (*craft_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const int32_t *outputs,
+                        size_t width, float scale, float *out, float *scratch);
+    size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
+                        const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *

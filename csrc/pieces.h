@@ -111,6 +111,41 @@ void gather_pieces_of_rows(const T *X, size_t rows, size_t n, size_t size, T *gr
     for (size_t i = n * R; i < size * R; ++i) group[i] = T(0);
 }
 
+// y = H diag(signs) x for `size` pieces x, of which those from `filled` on are 0: the first pass multiplies.  After the last
+// sign a register can be read.
+template <class T, size_t count>
+void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size, T *y) {
+    constexpr size_t R = together<T>;
+    row<T, count>(y, size * R, [=](T *part, size_t numbers) {
+        const size_t offset = static_cast<size_t>(part - y);
+        for (size_t i = 0; i < numbers; i += count * Simd<T>::lanes) {
+            Vector<T> v[count] = {};
+            if (offset + i < filled * R) {
+                load_registers<T>(v, group + offset + i);
+#pragma GCC unroll 8
+                for (size_t k = 0; k < count; ++k) v[k] *= spread(signs + (offset + i) / R + k * pieces<T>);
+                adjacent_stages<T, R>(v);
+            }
+            store_registers<T>(part + i, v);
+        }
+    });
+}
+
+template <class T>
+void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size, T *y) {
+    constexpr size_t R = together<T>;
+    if (size * R < Simd<T>::lanes) {
+        for (size_t i = 0; i < size * R; ++i) y[i] = group[i] * signs[i / R];
+        return hadamard_rows<T, R>(y, 1, size * R);
+    }
+    switch (first_count<T>(size * R)) {
+        case 1: return signed_hadamard<T, 1>(group, filled, signs, size, y);
+        case 2: return signed_hadamard<T, 2>(group, filled, signs, size, y);
+        case 4: return signed_hadamard<T, 4>(group, filled, signs, size, y);
+        default: return signed_hadamard<T, 8>(group, filled, signs, size, y);
+    }
+}
+
 // Where the features of some rows go: row r at out + r * stride, times scales[r] where there are such.
 template <class T>
 struct Places {

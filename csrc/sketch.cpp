@@ -84,38 +84,6 @@ struct Srht {
     size_t stride;
     T *scratch;  // 5 times as many pieces as `size`, or as a register has if that is more
 
-    // The transform of the group times signs, whose first pass multiplies.
-    template <size_t count>
-    void transform(const T *group, const T *sign, T *y) const {
-        const size_t filled = n + 1 < size ? n + 1 : size;
-        row<T, count>(y, size * R, [=](T *part, size_t numbers) {
-            const size_t offset = part - y;
-            for (size_t i = 0; i < numbers; i += count * Simd<T>::lanes) {
-                Vector<T> v[count] = {};
-                if (offset + i < filled * R) {
-                    load_registers<T>(v, group + offset + i);
-#pragma GCC unroll 8
-                    for (size_t k = 0; k < count; ++k) v[k] *= spread(sign + (offset + i) / R + k * pieces<T>);
-                    adjacent_stages<T, R>(v);
-                }
-                store_registers<T>(part + i, v);
-            }
-        });
-    }
-
-    void transform(const T *group, const T *sign, T *y) const {
-        if (size * R < Simd<T>::lanes) {
-            for (size_t i = 0; i < size * R; ++i) y[i] = group[i] * sign[i / R];
-            return hadamard_rows<T, R>(y, 1, size * R);
-        }
-        switch (first_count<T>(size * R)) {
-            case 1: return transform<1>(group, sign, y);
-            case 2: return transform<2>(group, sign, y);
-            case 4: return transform<4>(group, sign, y);
-            default: return transform<8>(group, sign, y);
-        }
-    }
-
     // Some of the outputs, times what is there unless they are the first.
     template <bool initial>
     static void pick(const T *a, const T *b, const std::int32_t *output, size_t count, T *real, T *imaginary) {
@@ -136,7 +104,7 @@ struct Srht {
     size_t write(size_t first, size_t some, const Places<T> &out, size_t width) const {
         const size_t part = (size > Simd<T>::lanes ? size : Simd<T>::lanes) * R, count = (width + 1) / 2;
         T *group = scratch, *a = group + part, *b = a + part, *real = b + part, *imaginary = real + part;
-        size_t finite = some;
+        size_t finite = some, filled = n + (constant != T(0));
         gather_pieces_of_rows(X + first * n, some, n, size, group);
         for (size_t r = 0; constant != T(0) && r < some; ++r) group[n * R + r] = constant;
         for (size_t top = 0; top < count; top += size) {
@@ -144,8 +112,8 @@ struct Srht {
             for (size_t s = 0; s < degree; ++s) {
                 const T *sign = signs + (top / size * degree + s) * 2 * size;
                 const std::int32_t *output = outputs + s * stride + top;
-                transform(group, sign, a);
-                transform(group, sign + size, b);
+                signed_hadamard(group, filled, sign, size, a);
+                signed_hadamard(group, filled, sign + size, size, b);
                 if (s == 0) {
                     pick<true>(a, b, output, features, real, imaginary);
                 } else {
@@ -159,6 +127,23 @@ struct Srht {
         return finite;
     }
 };
+
+// Features scale (H diag(signs) x)[outputs] of rows of n numbers and zeros up to `size`; `scratch` has room for those.
+template <class T>
+size_t craft(const T *X, size_t rows, size_t n, const T *signs, size_t size, const std::int32_t *outputs, size_t width,
+             T scale, T *out, T *scratch) {
+    size_t finite = rows;
+    for (size_t r = 0; r < rows; ++r) {
+        const T *x = X + r * n;
+        for (size_t i = 0; i < n; ++i) scratch[i] = x[i] * signs[i];
+        for (size_t i = n; i < size; ++i) scratch[i] = T(0);
+        hadamard_rows(scratch, 1, size);
+        T *features = out + r * width;
+        for (size_t i = 0; i < width; ++i) features[i] = scale * scratch[outputs[i]];
+        if (finite == rows && !all_finite(features, width)) finite = r;
+    }
+    return finite;
+}
 
 // write(first, some) for all rows, a few together; the first row that overflowed, or `rows`.
 template <class T, class Write>
@@ -196,6 +181,10 @@ namespace mercer::MERCER_ISA {
         return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
             return srht.write(first, some, features, width);                                                          \
         });                                                                                                           \
+    }                                                                                                                 \
+    size_t craft_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size,                             \
+                          const std::int32_t *outputs, size_t width, T scale, T *out, T *scratch) {                   \
+        return craft(X, rows, n, signs, size, outputs, width, scale, out, scratch);                                   \
     }
 
 MERCER_SKETCH(f32, float)

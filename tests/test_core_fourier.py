@@ -116,7 +116,10 @@ def test_a_row_that_is_not_finite_shows_in_the_longest(isa, dtype, wrong):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "size", "count", "width"), [(1, 1, 3, 6), (5, 8, 20, 39), (64, 64, 64, 128)])
+@pytest.mark.parametrize(
+    ("n", "size", "count", "width"),
+    [(1, 1, 3, 6), (2, 2, 9, 17), (5, 8, 20, 39), (64, 64, 64, 128), (300, 512, 130, 259)],
+)
 def test_fastfood(isa, n, size, count, width, dtype):
     rng, H = np.random.default_rng(1), hadamard_matrix(size)
     X, blocks = rng.normal(size=(6, n)).astype(dtype), -(-count // size)
@@ -126,11 +129,17 @@ def test_fastfood(isa, n, size, count, width, dtype):
     radii, offset = rng.random(count).astype(dtype) / size, np.array([0.4], dtype=dtype)
     padded = np.pad(X.astype(np.float64), ((0, 0), (0, size - n)))
     parts = zip(signs.astype(np.float64), orders, directions.astype(np.float64), strict=True)
-    phases = np.concatenate([(((padded * s) @ H)[:, o] * g) @ H for s, o, g in parts], axis=1)[:, :count] * radii
-    out = np.full((6, width), np.nan, dtype=dtype)
-    _core.fastfood(X, signs, orders, directions, radii, offset, 0.5, out)
+    phases = np.concatenate([(((padded * s) @ H)[:, o] * g) @ H for s, o, g in parts], axis=1)[:, :count]
+    phases *= np.pi * radii
+    tables = _core.fastfood_tables(signs, orders, directions, dtype)
     tolerance = 40 * np.finfo(dtype).eps * (1.0 + np.abs(phases).max())
-    np.testing.assert_allclose(out, expected_waves(phases, offset, 0.5, width), atol=tolerance)
+    for rows in (1, 4, 6):
+        out = np.full((rows, width), np.nan, dtype=dtype)
+        longest = _core.fastfood(X[:rows], tables, radii, offset, 0.5, out)
+        expected = expected_waves(phases[:rows], np.pi * offset.astype(np.float64), 0.5, width)
+        np.testing.assert_allclose(out, expected, atol=tolerance)
+        # The phase of an odd last feature has the offset.
+        np.testing.assert_allclose(longest, np.abs(phases[:rows]).max(axis=1), atol=1.3)
 
 
 @compiled
@@ -160,6 +169,17 @@ def test_bad_input_is_named():
         _core.structured(np.zeros((2, 4)), *large, np.empty((2, 4)))
     with pytest.raises(ValueError, match=r"out must have shape \(2, 6\), got \(3, 6\)"):
         _core.structured(np.zeros((2, 4)), *large, np.empty((3, 6)))
-    orders = np.array([[0, 1, 2, 4]], dtype=np.int32)
+    ones, orders = np.ones((1, 4)), np.array([[0, 1, 2, 3]], dtype=np.int32)
     with pytest.raises(ValueError, match="orders must be permutations of 0 to 3"):
-        _core.fastfood(np.zeros((2, 4)), np.ones((1, 4)), orders, np.ones((1, 4)), radii, offset, 1.0, np.empty((2, 6)))
+        _core.fastfood_tables(ones, orders + 1, ones, np.float64)
+    with pytest.raises(ValueError, match="signs, orders and directions must have one shape"):
+        _core.fastfood_tables(ones, orders, np.ones((1, 8)), np.float64)
+    with pytest.raises(ValueError, match="the size of a block must be a power of two, got 3"):
+        _core.fastfood_tables(ones[:, :3], orders[:, :3], ones[:, :3], np.float64)
+    tables = _core.fastfood_tables(ones, orders, ones, np.float64)
+    with pytest.raises(ValueError, match="3 phases make 6 features or one less, got 4"):
+        _core.fastfood(np.zeros((2, 4)), tables, radii, offset, 1.0, np.empty((2, 4)))
+    with pytest.raises(ValueError, match="X must have at most 4 columns, got 5"):
+        _core.fastfood(np.zeros((2, 5)), tables, radii, offset, 1.0, np.empty((2, 6)))
+    with pytest.raises(TypeError, match="signs must be float32, got float64"):
+        _core.fastfood(np.zeros((2, 4), np.float32), tables, radii, offset, 1.0, np.empty((2, 6), np.float32))

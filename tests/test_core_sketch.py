@@ -166,3 +166,29 @@ def test_outputs_that_lead_elsewhere_are_refused():
         _core.srht(X, tables, 1.0, frozen)
     with pytest.raises(ValueError, match=r"scales must have shape \(2,\), got \(3,\)"):
         _core.srht(X, tables, 1.0, np.empty((2, 6)), 0.0, np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "width"), [(1, 1), (3, 7), (16, 5), (100, 40), (700, 333)])
+def test_outputs_of_one_transform(isa, n, width, dtype):
+    rng, size = np.random.default_rng(6), 1 << (max(n, width) - 1).bit_length()
+    X, signs = rng.normal(size=(5, n)).astype(dtype), rng.choice([-1.0, 1.0], size=n).astype(dtype)
+    outputs = rng.permutation(size)[:width].astype(np.int32)
+    padded = np.pad(X.astype(np.float64) * signs, ((0, 0), (0, size - n)))
+    expected = 0.7 * (padded @ hadamard_matrix(size))[:, outputs]
+    out = np.full((5, width), np.nan, dtype=dtype)
+    assert _core.craft(X, signs, outputs, 0.7, out) is None
+    np.testing.assert_allclose(out, expected, atol=100 * np.finfo(dtype).eps * np.abs(expected).max())
+    X[3:, 0] = np.inf
+    assert _core.craft(X, signs, outputs, 0.7, out) == 3
+
+
+@compiled
+def test_a_projection_that_leads_elsewhere_is_refused():
+    X, signs, outputs = np.ones((2, 5)), np.ones(5), np.arange(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="outputs must be from 0 to 7"):
+        _core.craft(X, signs, outputs + 6, 1.0, np.empty((2, 3)))
+    with pytest.raises(ValueError, match=r"signs must have shape \(5,\), got \(4,\)"):
+        _core.craft(X, signs[:4], outputs, 1.0, np.empty((2, 3)))
+    with pytest.raises(ValueError, match=r"out must have shape \(2, 3\), got \(2, 4\)"):
+        _core.craft(X, signs, outputs, 1.0, np.empty((2, 4)))

@@ -26,6 +26,8 @@ from ._array import Array, stack_rows
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
+LARGEST_PIECE = 8192
+PIECES_A_THREAD = 4
 HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
@@ -126,15 +128,33 @@ single_threaded_blas = _SingleThreadedBlas()
 
 
 def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int | None) -> None:
-    """Call ``work`` on every tile; the error of the first tile that has one is raised, and later ones are left out."""
-    waiting = deque(tiles(n_rows, rows))
-    threads = min(n_threads(n_jobs), len(waiting))
+    """Call ``work`` on every tile, with BLAS on one thread.
+
+    The error of the first tile that has one is raised, and later ones are left out.
+    """
+    threads = n_threads(n_jobs)
     with single_threaded_blas():
-        if threads > 1:
-            _share(work, waiting, threads)
-        else:
-            for tile in waiting:
-                work(tile)
+        _run(work, deque(tiles(n_rows, rows)), threads)
+
+
+def run_pieces(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
+    """The same for work that does not ask where rows are cut, and uses no BLAS.
+
+    Fewer and larger pieces: what Python does between two kernels costs several times what it seems to, since the rows
+    have driven it out of the caches.
+    """
+    threads = n_threads(n_jobs)
+    pieces = 1 if threads == 1 else PIECES_A_THREAD * threads
+    rows = min(LARGEST_PIECE, max(TILE, -(-n_rows // pieces)))
+    _run(work, deque(tiles(n_rows, rows)), threads)
+
+
+def _run(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> None:
+    if min(threads, len(waiting)) > 1:
+        _share(work, waiting, min(threads, len(waiting)))
+    else:
+        for tile in waiting:
+            work(tile)
 
 
 def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> None:

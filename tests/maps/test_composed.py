@@ -123,14 +123,18 @@ def test_sparse_rows_stay_sparse_between_the_maps(outer, form, monkeypatch):
     fitted = Composed(outer, AdditiveMap(), n_components=64, random_state=0).fit(form(X))
     expected = fitted.transform(X)
     seen = []
-    mapped = type(outer)._mapped
+    mapped, native = type(outer)._mapped, type(outer)._native
 
     def spy(self, params, Z):
-        if isinstance(self, type(outer)):
-            seen.append(Z)
+        seen.append(Z)
         return mapped(self, params, Z)
 
-    monkeypatch.setattr(type(outer), "_mapped", spy)
+    def spying_native(self, params, dtype):
+        write = native(self, params, dtype)
+        return lambda Z, out: seen.append(Z) or write(Z, out)
+
+    monkeypatch.setattr(type(outer), "_mapped", spy)  # where there is no compiled core
+    monkeypatch.setattr(type(outer), "_native", spying_native)
     np.testing.assert_allclose(fitted.transform(form(X)), expected, rtol=1e-9, atol=1e-12)
     assert seen
     assert all(sp.issparse(Z) for Z in seen)

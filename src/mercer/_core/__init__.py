@@ -7,24 +7,27 @@ NumPy code.
 """
 
 from ._additive import additive
-from ._fourier import fastfood, structured, waves
+from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
 from ._pairs import ColumnRows, pairs, radial
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
-from ._sketch import RowParts, SrhtTables, hadamard, hadamard_sketch, srht, srht_tables
+from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
 
 __all__ = [
     "AVAILABLE",
     "ISA",
     "ColumnRows",
+    "FastfoodTables",
     "RowParts",
     "SignProducts",
     "SrhtTables",
     "additive",
     "aligned",
+    "craft",
     "dense_signs",
     "fastfood",
+    "fastfood_tables",
     "hadamard",
     "hadamard_sketch",
     "in_chunks",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import check_blocks, checked, kernel, scratch, two_dimensional
+from ._library import (
+    REGISTER,
+    check_blocks,
+    check_power_of_two,
+    checked,
+    kernel,
+    padded,
+    scratch,
+    two_dimensional,
+)
 
 SMALLEST_BLOCK = 64
 """The shortest transform that :func:`structured` does: a few registers of the widest instruction set."""
@@ -31,7 +40,8 @@ def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray
     """
     (rows, count), (_, width) = two_dimensional("phases", phases), two_dimensional("out", out)
     dtype, longest = phases.dtype, np.empty(rows, dtype=phases.dtype)
-    _check_width(count, width)
+    if not count <= width <= 2 * count:
+        raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
     singles = 2 * count - width
     period = 1 if len(offset) == 1 else singles
     arguments = checked("phases", phases, dtype), rows, count, checked("offset", offset, dtype, (period,)), period
@@ -55,12 +65,9 @@ def structured(
     scale, out : as for :func:`waves`, the width 2 len(radii) or one less
     """
     (rows, n), dtype, (blocks, _, size) = two_dimensional("X", X), X.dtype, signs.shape
-    count, (_, width) = len(radii), two_dimensional("out", out)
-    check_blocks(n, blocks, size, count)
+    check_blocks(n, blocks, size, len(radii))
     if size < SMALLEST_BLOCK:
         raise ValueError(f"the size of a block must be at least {SMALLEST_BLOCK}, got {size}")
-    if count != (width + 1) // 2:
-        raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")
     longest, room = np.empty(rows, dtype=dtype), scratch(max(size, 16384 // dtype.itemsize), dtype)
     kernel("structured", dtype)(
         checked("X", X, dtype),
@@ -68,22 +75,39 @@ def structured(
         n,
         checked("signs", signs, dtype, (blocks, 3, size)),
         size,
-        checked("radii", radii, dtype),
-        checked("offset", offset, dtype, (1,)),
-        width,
-        scale,
-        checked("out", out, dtype, (rows, width), True),
+        *_wave_arguments(rows, radii, offset, scale, out, dtype),
         longest.ctypes.data,
         room.ctypes.data,
     )
     return longest
 
 
+class FastfoodTables(NamedTuple):
+    """What :func:`fastfood` reads of its parameters; :func:`fastfood_tables` makes it."""
+
+    signs: NDArray[Any]
+    orders: NDArray[np.int32]
+    directions: NDArray[Any]
+    blocks: int
+    size: int
+
+
+def fastfood_tables(
+    signs: NDArray[Any], orders: NDArray[np.int32], directions: NDArray[Any], dtype: Any
+) -> FastfoodTables:
+    """The diagonals B and G and the permutation P of every block, arrays of shape (n_blocks, size)."""
+    blocks, size = signs.shape
+    check_power_of_two("the size of a block", size)
+    if orders.shape != signs.shape or directions.shape != signs.shape:
+        raise ValueError(f"signs, orders and directions must have one shape, got {orders.shape}, {directions.shape}")
+    if orders.min() < 0 or orders.max() >= size:
+        raise ValueError(f"orders must be permutations of 0 to {size - 1}")
+    return FastfoodTables(padded(signs, dtype), padded(orders, np.int32), padded(directions, dtype), blocks, size)
+
+
 def fastfood(
     X: NDArray[Any],
-    signs: NDArray[Any],
-    orders: NDArray[np.int32],
-    directions: NDArray[Any],
+    tables: FastfoodTables,
     radii: NDArray[Any],
     offset: NDArray[Any],
     scale: float,
@@ -94,24 +118,21 @@ def fastfood(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs, orders, directions : ndarrays of shape (n_blocks, size): B and G of the type of X, P a permutation
+    tables : those of :func:`fastfood_tables`, in the type of X
     radii, offset, scale, out : as for :func:`structured`
     """
-    (rows, n), dtype, (blocks, size) = two_dimensional("X", X), X.dtype, signs.shape
-    check_blocks(n, blocks, size, len(radii))
-    _check_rows(rows, out)
-    if orders.min() < 0 or orders.max() >= size:
-        raise ValueError(f"orders must be permutations of 0 to {size - 1}")
-    longest, room = np.empty(rows, dtype=dtype), scratch((blocks + 1) * size, dtype)
+    (rows, n), dtype = two_dimensional("X", X), X.dtype
+    check_blocks(n, tables.blocks, tables.size, len(radii))
+    longest, room = np.empty(rows, dtype=dtype), scratch(48 // dtype.itemsize * max(tables.size, REGISTER), dtype)
     kernel("fastfood", dtype)(
         checked("X", X, dtype),
         rows,
         n,
-        checked("signs", signs, dtype, (blocks, size)),
-        checked("orders", orders, np.int32, (blocks, size)),
-        checked("directions", directions, dtype, (blocks, size)),
-        size,
-        *_wave_arguments(radii, offset, scale, out, dtype),
+        checked("signs", tables.signs, dtype),
+        checked("orders", tables.orders, np.int32),
+        checked("directions", tables.directions, dtype),
+        tables.size,
+        *_wave_arguments(rows, radii, offset, scale, out, dtype),
         longest.ctypes.data,
         room.ctypes.data,
     )
@@ -119,20 +140,11 @@ def fastfood(
 
 
 def _wave_arguments(
-    radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any], dtype: Any
-) -> tuple[int, int, int, int, float, int]:
+    rows: int, radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any], dtype: Any
+) -> tuple[int, int, int, float, int]:
     """What kernels that make phases themselves take of the rest of a Fourier map."""
-    count, width = len(radii), out.shape[1]
-    _check_width(count, width)
+    count, (_, width) = len(radii), two_dimensional("out", out)
+    if count != (width + 1) // 2:
+        raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")
     addresses = checked("radii", radii, dtype), checked("offset", offset, dtype, (1,))
-    return addresses[0], count, addresses[1], width, scale, checked("out", out, dtype, out.shape, True)
-
-
-def _check_rows(rows: int, out: Any) -> None:
-    if two_dimensional("out", out)[0] != rows:
-        raise ValueError(f"out must have {rows} rows, got {out.shape[0]}")
-
-
-def _check_width(count: int, width: int) -> None:
-    if not count <= width <= 2 * count:
-        raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
+    return *addresses, width, scale, checked("out", out, dtype, (rows, width), True)

@@ -21,7 +21,7 @@ _SIGNATURES = {
     "hadamard": "pnn",
     "waves": "pnnpnnxpp",
     "structured": "pnnpnppnxppp",
-    "fastfood": "pnnpppnpnpnxppp",
+    "fastfood": "pnnpppnppnxppp",
     "hadamard_sketch": "ppnpnnppnnxxnpp>n",
     "srht": "pnnxpnnpnnxppnp>n",
     "tensor_sketch": "pnnppnnppppnxpp>n",
@@ -29,12 +29,15 @@ _SIGNATURES = {
     "pack_signs": "pnnpn",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp",
+    "craft": "pnnpnpnxpp>n",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {
     "radial": "pnnppnppnx",
     "pairs": "ppnppnnnnxp",
 }
+REGISTER = 16
+"""Numbers that the widest register holds."""
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
 
 Table = dict[str, Callable[..., Any]]
@@ -185,3 +188,10 @@ def aligned(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     copy: NDArray[Any] = scratch(array.size, np.dtype(dtype)).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """The numbers of an array in this type, on a cache line's boundary, and a register of zeros after them."""
+    numbers: NDArray[Any] = scratch(array.size + REGISTER, np.dtype(dtype))
+    numbers[: array.size], numbers[array.size :] = array.ravel(), 0
+    return numbers

@@ -8,18 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._library import (
+    REGISTER,
     check_blocks,
     check_power_of_two,
     checked,
     checked_columns,
     first_of,
     kernel,
+    padded,
     scratch,
     two_dimensional,
 )
-
-REGISTER = 16
-"""Numbers that the widest register holds."""
 
 
 class RowParts(NamedTuple):
@@ -116,14 +115,12 @@ def srht_tables(real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np
     check_blocks(columns, blocks, size, count)
     if outputs.min() < 0 or outputs.max() >= size:
         raise ValueError(f"outputs must be from 0 to {size - 1}")
-    # After the last sign a kernel reads a register further, and after the last output too.
-    signs = scratch(2 * blocks * degree * size + REGISTER, np.dtype(dtype))
-    signs[:] = 0
-    table = signs[:-REGISTER].reshape(blocks, degree, 2, size)
+    table = np.zeros((blocks, degree, 2, size), dtype=dtype)
     table[:, :, 0, :columns], table[:, :, 1, :columns] = real, imaginary
-    padded = np.zeros((degree, count + REGISTER), dtype=np.int32)
-    padded[:, :count] = outputs
-    return SrhtTables(signs, padded, columns, size, degree, count)
+    # After the last sign a kernel reads a register further, and after the last output of a degree too.
+    wide = np.zeros((degree, count + REGISTER), dtype=np.int32)
+    wide[:, :count] = outputs
+    return SrhtTables(padded(table, dtype), wide, columns, size, degree, count)
 
 
 def srht(
@@ -169,6 +166,42 @@ def srht(
         scale,
         None if scales is None else checked("scales", scales, dtype, (rows,)),
         *checked_columns("out", out, dtype, rows),
+        room.ctypes.data,
+    )
+    return first_of(finite, rows)
+
+
+def craft(
+    X: NDArray[Any], signs: NDArray[Any], outputs: NDArray[np.int32], scale: float, out: NDArray[Any]
+) -> int | None:
+    """Write some outputs of H diag(signs) x, times ``scale``, for rows padded to a power of two.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), float32 or float64
+    signs : one for every column, of the same type
+    outputs : the indices of the outputs, below the power of two from the larger of both widths on
+    out : ndarray of shape (n_rows, len(outputs)), written to
+
+    Returns
+    -------
+    The first row of which a feature overflowed, None where none did.
+    """
+    (rows, n), dtype, width = two_dimensional("X", X), X.dtype, len(outputs)
+    size = 1 << (max(n, width) - 1).bit_length()
+    if outputs.min() < 0 or outputs.max() >= size:
+        raise ValueError(f"outputs must be from 0 to {size - 1}")
+    room = scratch(size, dtype)
+    finite = kernel("craft", dtype)(
+        checked("X", X, dtype),
+        rows,
+        n,
+        checked("signs", signs, dtype, (n,)),
+        size,
+        checked("outputs", outputs, np.int32),
+        width,
+        scale,
+        checked("out", out, dtype, (rows, width), True),
         room.ctypes.data,
     )
     return first_of(finite, rows)

@@ -36,13 +36,14 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_tiles, single_threaded_blas, tile_entries, tile_rows
+from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
-from ._row_check import Check, check_blocks, row_check
+from ._row_check import Check, check_blocks, is_plain, row_check
+from ._sparse_features import sparse_features
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], None]
@@ -161,6 +162,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return False
 
     @property
+    def _rows_alone(self) -> bool:
+        """Whether ``_native`` maps every dense row by itself, into no room but ``out``, without BLAS.
+
+        Cuts are then free. Rows that are not finite must be among those that it reports, and the kernel must have no
+        domain: what ``_native`` finds out on the way needs no other look at the rows.
+        """
+        return False
+
+    @property
     def _paired(self) -> bool:
         """Whether columns 2 i and 2 i + 1 are the cosine and the sine of one frequency, to be weighed together."""
         return False
@@ -252,15 +262,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         Z : array of shape (n_rows, n_components_), in the precision, namespace and device of X
             Dense, but for maps that say so.
         """
-        check_is_fitted(self)
-        given, X = X, self._validated(X, reset=False, finite=False)
+        if not hasattr(self, "parameters_"):  # which costs a hundredth of what is asked then
+            check_is_fitted(self)
+        given, X = X, X if is_plain(X, self) else self._validated(X, reset=False, finite=False)
         check_rows = self.kernel_.check_rows
         check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
         if is_sparse(X) and self._keeps_sparse:
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
             check(X)
-            return self._transform_sparse(send(self.parameters_, X), X)
+            return sparse_features(self, send(self.parameters_, X), X)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         else:
@@ -281,43 +292,27 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         ``check`` raises where it finds rows that are not to be mapped.
         """
         params = send(params, X)
-        rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None
+        alone = native is not None and self._rows_alone and isinstance(X, np.ndarray) and X.flags.c_contiguous
 
         def fill(tile: slice) -> None:
             part = X[tile]
-            if check is not None:
+            if check is not None and not alone:
                 check(part)
             if native is None:
                 Z[tile] = self._tile(params, part, first_row + tile.start)
-            else:
-                self._refuse(native(part, Z[tile]), first_row + tile.start, Z)
+                return
+            row = native(part, Z[tile])
+            if row is not None and check is not None:
+                check(part)
+            self._refuse(row, first_row + tile.start, Z)
 
-        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
-        return Z
-
-    def _transform_sparse(self, params: Any, X: Any) -> Any:
-        X = canonical_csr(X)
-        length, itemsize = self.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
-        check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
-        Z = self._sparse_frame(X)
-        entries = self._native_entries(params, X.dtype) if _core.AVAILABLE else None
-        if entries is not None:
-
-            def fill_entries(tile: slice) -> None:
-                entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
-
-            run_tiles(fill_entries, X.nnz, tile_entries(length), self.n_jobs)
-            return Z
-        # A tile holds what its stored entries need, not what its dense rows would.
-        rows = tile_rows(self._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
-
-        def fill(tile: slice) -> None:
-            part = self._tile(params, X[tile], tile.start, as_is=True)
-            Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
-
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        if alone:
+            run_pieces(fill, X.shape[0], n_jobs)
+        else:
+            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
+            run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 
     def _sparse_frame(self, X: Any) -> Any:

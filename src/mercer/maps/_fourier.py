@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
-from .._array import Array, double, in_double, interleave, namespace, product
+from .._array import Array, double, first_overflow, in_double, interleave, namespace, product
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
@@ -135,20 +135,24 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
 
     ``waves`` gives what writes the features of rows in a type.
     """
-    write = waves(dtype)
+    write, limit = waves(dtype), LONG_PHASES[np.dtype(dtype).name]
 
-    def mapped(X: Any, out: NDArray[Any]) -> None:
+    def mapped(X: Any, out: NDArray[Any]) -> int | None:
         rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
         longest = write(rows, out)
-        long = np.flatnonzero(~(longest <= LONG_PHASES[np.dtype(dtype).name]))
-        if len(long) == 0:
-            return
+        if longest.max() <= limit:
+            return None
+        long = np.flatnonzero(~(longest <= limit))
+        wrong = first_overflow(X[long])
+        if wrong is not None:
+            return int(long[wrong])
         if dtype == np.float32:  # these rows need the digits of float64
             precise = np.empty((len(long), out.shape[1]))
             native_waves(kernel, waves, reference, np.float64)(double(X[long]), precise)
             out[long] = precise
         else:
             out[long] = reference(X[long])
+        return None
 
     return mapped
 

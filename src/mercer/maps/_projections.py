@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, hadamard, namespace, pad
+from .. import _core
+from .._array import Array, first_overflow, hadamard, namespace, pad
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import aligned, sum_in_order
+from ._base import Native
 from .complex_sketch import padded_width
 
 Matrix = NDArray[np.float64]
@@ -44,6 +46,11 @@ class CraftParameters(NamedTuple):
         turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), self._padded))
         return xp.take(turned, self.outputs, axis=1) / math.sqrt(self.outputs.shape[0])
 
+    def native(self, dtype: Any) -> Native:
+        """``project`` by the compiled core."""
+        signs, scale = _core.aligned(self.signs, dtype), 1.0 / math.sqrt(self.outputs.shape[0])
+        return lambda wide, out: _core.craft(wide, signs, self.outputs, scale, out)
+
     def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
         """The transpose of ``project``."""
         scattered = np.zeros((*coef.shape[:-1], self._padded), dtype=coef.dtype)
@@ -60,6 +67,16 @@ class TefmParameters(NamedTuple):
     def project(self, wide: Array) -> Array:
         """F Q."""
         return wide @ self.projection
+
+    def native(self, dtype: Any) -> Native:
+        """``project`` without an array of its own."""
+
+        def write(wide: NDArray[Any], out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.matmul(wide, self.projection, out=out)
+            return first_overflow(out)
+
+        return write
 
     def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
         """w' = Q w."""

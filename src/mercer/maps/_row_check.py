@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 
 from .._array import Array, first_overflow, has_kernels
 from ..kernels import Kernel
 
 Check = Callable[[Array], None]
+
+
+def is_plain(X: Any, fitted: Any) -> bool:
+    """Whether a fitted map takes X as it is, but that its entries are still to be looked at."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float32, np.float64)
+        and X.shape[0] > 0
+        and X.shape[1] == fitted.n_features_in_
+        and not hasattr(fitted, "feature_names_in_")
+        and not fitted._takes_objects(X, reset=False)
+    )
 
 
 def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:

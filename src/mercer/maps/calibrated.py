@@ -14,9 +14,10 @@ from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Kernel
 from ._allotment import rounded
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._nonnegative import nonnegative_minimum
 from ._wrapper import MapWrapper
+from ._writers import writer
 
 Matrix = NDArray[np.float64]
 
@@ -172,6 +173,16 @@ class Calibrated(MapWrapper):
     def _apply(self, params: CalibratedParameters, X: Array) -> Array:
         Z = self.map_._mapped(params.map, X)
         return Z * namespace(Z).sqrt(params.weights)
+
+    def _native(self, params: CalibratedParameters, dtype: Any) -> Native:
+        write_features, roots = writer(self.map_, params.map, dtype), np.sqrt(params.weights).astype(dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            overflow = write_features(X, out)
+            np.multiply(out, roots, out=out)
+            return overflow
+
+        return write
 
     def _scratch(self, n_features: int) -> int:
         return self.map_._scratch(n_features) + self.n_components_

@@ -191,3 +191,7 @@ class ComplexSketch(PolynomialMap):
 
     def _scratch(self, n_features: int) -> int:
         return 6 * padded_width(n_features + 1) + 4 * self.n_components_
+
+    @property
+    def _rows_alone(self) -> bool:
+        return self.projection == "srht"

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._array import Array, double, in_double, namespace
+from .._array import Array, double, first_overflow, in_double, is_sparse, namespace
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._mapped_rows import MappedRows
+from ._writers import earliest, writer
 
 
 @in_double
@@ -112,6 +113,28 @@ class Composed(FeatureMap):
     def _apply(self, params: ComposedParameters, X: Array) -> Array:
         features = self.outer_._mapped(params.outer, self.inner_._apply_as_is(params.inner, double(X)))
         return namespace(features).astype(features, X.dtype)
+
+    def _native(self, params: ComposedParameters, dtype: Any) -> Native:
+        outer, inner = (
+            writer(map, part, np.float64) for map, part in ((self.outer_, params.outer), (self.inner_, params.inner))
+        )
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            overflow = None
+            if is_sparse(X) and self.inner_._keeps_sparse:
+                rows = self.inner_._apply_as_is(params.inner, double(X))
+            else:
+                rows = np.empty((X.shape[0], self.inner_.n_components_))
+                overflow = inner(double(X), rows)
+            features = out if dtype == np.float64 else np.empty(out.shape)
+            overflow = earliest(overflow, outer(rows, features))
+            if features is not out:
+                with np.errstate(over="ignore"):
+                    out[...] = features
+                overflow = earliest(overflow, first_overflow(out))
+            return overflow
+
+        return write
 
     @property
     def is_deterministic(self) -> bool:

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import Array, double
 from .._checks import check_whole
 from .._random import Stream
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrapper import MapWrapper
+from ._writers import earliest, writer
 from .complex_sketch import padded_width
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
@@ -131,6 +132,15 @@ class Compressed(MapWrapper):
 
     def _apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.map_._mapped(params.map, X))
+
+    def _native(self, params: CraftParameters | TefmParameters, dtype: Any) -> Native:
+        write_wide, project = writer(self.map_, params.map, dtype), params.native(dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            wide = np.empty((X.shape[0], self.map_.n_components_), dtype=dtype)
+            return earliest(write_wide(X, wide), project(wide, out))
+
+        return write
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.

@@ -80,14 +80,18 @@ class Fastfood(RotationInvariantMap):
         return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
 
     def _waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
-        signs, directions, offset = (M.astype(dtype) for M in (params.signs, params.directions, params.offset))
-        radii = (params.radii / math.sqrt(params.signs.shape[1])).astype(dtype)
+        tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
+        radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
+        offset = (params.offset / math.pi).astype(dtype)
 
         def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            rows = np.ascontiguousarray(dense(X))
-            return _core.fastfood(rows, signs, params.orders, directions, radii, offset, self._scale, out)
+            return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self._scale, out)
 
         return write
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * padded_width(n_features)
+
+    @property
+    def _rows_alone(self) -> bool:
+        return True

@@ -105,3 +105,7 @@ class HadamardSketch(PolynomialMap):
 
     def _scratch(self, n_features: int) -> int:
         return n_features + (8 << self._bits)
+
+    @property
+    def _rows_alone(self) -> bool:
+        return True

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from .._array import Array, beside
 from .._random import Stream
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._two_maps import TwoMaps
+from ._writers import earliest, writer
 
 
 class StackParameters(NamedTuple):
@@ -90,6 +91,20 @@ class Stack(TwoMaps):
 
     def _apply(self, params: StackParameters, X: Array) -> Array:
         return beside(self.left_._mapped(params.left, X), self.right_._mapped(params.right, X))
+
+    def _native(self, params: StackParameters, dtype: Any) -> Native:
+        left, right = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
+        width = self.left_.n_components_
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            overflow = None
+            for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
+                features = np.empty(columns.shape, dtype=dtype)
+                overflow = earliest(overflow, write_side(X, features))
+                columns[...] = features
+            return overflow
+
+        return write
 
     @property
     def _keeps_sparse(self) -> bool:

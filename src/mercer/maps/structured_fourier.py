@@ -94,3 +94,7 @@ class StructuredFourier(RotationInvariantMap):
 
     def _scratch(self, n_features: int) -> int:
         return super()._scratch(n_features) + 3 * block_width(n_features)
+
+    @property
+    def _rows_alone(self) -> bool:
+        return True

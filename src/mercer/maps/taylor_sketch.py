@@ -19,6 +19,7 @@ from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
+from ._writers import earliest
 from .complex_sketch import (
     Srht,
     apply_srht,
@@ -178,29 +179,28 @@ class TaylorSketch(FeatureMap):
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components_ - used)], axis=1)
 
     def _native(self, params: TaylorParameters, dtype: Any) -> Native:
-        split, exact, widths = self._split, params.exact.tolist(), params.widths.tolist()
-        sketches = [srht_tables(sketch, dtype) for sketch in params.sketches]
-        degrees = [*exact, *params.degrees.tolist()]
-        roots = np.sqrt(split.series(max(degrees) + 1)).tolist()
+        split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
+        roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
+        tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
 
         def write(X: Any, out: NDArray[Any]) -> int | None:
-            residual = np.ascontiguousarray(dense(split.residual(X, params.vector)))
-            scalar, place = split.scalar(X, params.vector), 0
-            for number, degree in enumerate(degrees):
-                sketched = number - len(exact)
-                width = widths[sketched] if sketched >= 0 else residual.shape[1] if degree else 1
-                part = out[:, place : place + width]
-                scales = split.scale(scalar, degree)
-                if sketched >= 0:
-                    scale = roots[degree] * math.sqrt(2.0 / width)
-                    _core.srht(residual, sketches[sketched], scale, part, scales=scales)
-                else:
-                    part[...] = roots[degree] * (residual if degree else 1.0)
-                    if scales is not None:
-                        part *= scales[:, None]
-                place += width
-            out[:, place:] = 0.0
-            return first_overflow(out)
+            with np.errstate(over="ignore", invalid="ignore"):
+                residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+                rows, start = np.ascontiguousarray(dense(residual)), 0
+                for n in exact:
+                    block = out[:, start : start + (1 if n == 0 else rows.shape[1])]
+                    np.multiply(1.0 if n == 0 else rows, roots[n], out=block)
+                    scale = split.scale(scalar, n)
+                    if scale is not None:
+                        block *= scale[:, None]
+                    start += block.shape[1]
+                overflow = first_overflow(out[:, :start])
+                for n, table, width in zip(degrees, tables, params.widths.tolist(), strict=True):
+                    block, root = out[:, start : start + width], roots[n] * math.sqrt(2.0 / width)
+                    overflow = earliest(overflow, _core.srht(rows, table, root, block, scales=split.scale(scalar, n)))
+                    start += width
+            out[:, start:] = 0.0
+            return overflow
 
         return write
 

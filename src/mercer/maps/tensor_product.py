@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import Array, count_sketch
+from .. import _core
+from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
 from .._random import Stream
-from ._base import FeatureMap
+from ._base import FeatureMap, Native
 from ._two_maps import TwoMaps
+from ._writers import earliest, writer
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
 
 
@@ -121,6 +124,31 @@ class TensorProduct(TwoMaps):
         hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
         spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
         return half_spectrum(spectrum, width)
+
+    def _native(self, params: TensorParameters, dtype: Any) -> Native | None:
+        tables, sides = _core.spectrum(self.n_components_, dtype), (self.left_, self.right_)
+        if tables is None:
+            return None
+        writers = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
+        shape = (2, 1 + max(side.n_components_ for side in sides))
+        places, signs = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=dtype)
+        for side, hashes in enumerate((params.left_hashes, params.right_hashes)):
+            places[side, : len(hashes.buckets)], signs[side, : len(hashes.signs)] = hashes
+        scale = math.sqrt(2.0 / self.n_components_)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            factors, overflow = [], None
+            for side, write_side, own in zip(sides, writers, (params.left, params.right), strict=True):
+                if is_sparse(X) and side._keeps_sparse:
+                    features = side._apply_as_is(own, X)
+                else:
+                    features = np.empty((X.shape[0], side.n_components_), dtype=dtype)
+                    overflow = earliest(overflow, write_side(X, features))
+                factors.append(row_parts(features))
+            found = _core.tensor_sketch(factors, places, signs, (0.0, 0.0), tables, False, scale, out)
+            return earliest(overflow, found)
+
+        return write
 
     def _mean(self, params: TensorParameters, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.left_._mean(params.left, X, Y) * self.right_._mean(params.right, X, Y)
