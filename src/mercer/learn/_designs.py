@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ class HeldDesign(Design):
     def chunks(self) -> Iterator[Part]:
         for start in range(0, self.n_rows, self.chunk_rows):
             rows = slice(start, min(start + self.chunk_rows, self.n_rows))
-            yield rows, lambda rows=rows: self.Z[rows]  # type: ignore[misc]
+            yield rows, partial(self.Z.__getitem__, rows)
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         self.passes += 1
@@ -159,4 +160,12 @@ class StreamedDesign(Design):
     def chunks(self) -> Iterator[Part]:
         for chunk in self._rows.chunks(self.chunk_rows):
             rows = slice(chunk.first, chunk.first + chunk.X.shape[0])
-            yield rows, lambda chunk=chunk: self._features(chunk.X, chunk.first)  # type: ignore[misc]
+            yield rows, partial(self._features, chunk.X, chunk.first)
+
+
+def design_of(
+    rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: int
+) -> Design:
+    """The features of all rows, held where they take no more than so many bytes."""
+    kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedDesign
+    return kind(rows, features, width, intercept, n_jobs)

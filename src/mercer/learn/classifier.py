@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
-from ._designs import Design, HeldDesign, StreamedDesign
+from ._designs import Design, HeldDesign, design_of
 from ._liblinear import liblinear
 from ._losses import Softmax, loss_named
 from ._machine import KernelMachine, Progress
@@ -217,11 +217,11 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return solution.W
 
     def _design(self, rows: PreparedRows) -> Design:
-        """The features, held where they fit."""
-        width, intercept = self.map_.n_components_, bool(self.fit_intercept)
-        if rows.n_rows * width * rows.dtype.itemsize > as_bytes(self.memory) and self.solver != "liblinear":
-            return StreamedDesign(rows, self._features, width, intercept, self.n_jobs)
-        return HeldDesign.of(rows, self._features, width, intercept, self.n_jobs)
+        """The features, held where they fit; LIBLINEAR takes no others."""
+        arguments = rows, self._features, self.map_.n_components_, bool(self.fit_intercept), self.n_jobs
+        if self.solver == "liblinear":
+            return HeldDesign.of(*arguments)
+        return design_of(*arguments, as_bytes(self.memory))
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 

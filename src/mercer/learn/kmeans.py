@@ -15,9 +15,8 @@ from .._checks import check_positive, check_whole
 from .._memory import as_bytes
 from .._random import Stream
 from .._tiles import sum_in_order
-from ._designs import Design, HeldDesign, Part, StreamedDesign
+from ._designs import Design, Part, design_of
 from ._machine import KernelMachine, Progress
-from ._rows import PreparedRows
 
 Matrix = NDArray[np.float64]
 
@@ -126,7 +125,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             raise ValueError(
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
             )
-        design = self._design(rows)
+        width = self.map_.n_components_
+        design = design_of(rows, self._features, width, False, self.n_jobs, as_bytes(self.memory))
         sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         found = [self._lloyd(design, spread_rows(sample, self.n_clusters, rng.child(i))) for i in range(self.n_init)]
@@ -135,11 +135,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.labels_ = nearest(design, self.centres_)
         self._n_features_out = int(self.n_clusters)
         return self
-
-    def _design(self, rows: PreparedRows) -> Design:
-        width = self.map_.n_components_
-        kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= as_bytes(self.memory) else StreamedDesign
-        return kind(rows, self._features, width, False, self.n_jobs)
 
     def _lloyd(self, design: Design, centres: Matrix) -> Clustering:
         last, passes = np.inf, 0
