@@ -25,7 +25,7 @@ typedef struct {
     double constant;
 } mercer_rows;
 
-/* The hot kernels of one instruction set; src/mercer/_core.py mirrors this struct field by field.
+/* The hot kernels of one instruction set; src/mercer/_core/_library.py mirrors this struct field by field.
  *
  * Kernels keep no state, allocate nothing and never fail: the caller has checked shapes and alignment, and may run them
  * from any number of threads on disjoint rows.  What a kernel returns is the first row of which an output overflowed, or
