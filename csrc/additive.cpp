@@ -45,6 +45,31 @@ inline Wave<T> wave_of(const Paces &high, const Paces &low, const Paces &slope, 
     return wave<T>((rest - (further - C::round)) * T(quarter), (Bits)whole + (Bits)further);
 }
 
+// Whether all values seen are finite and not negative: a NaN is neither.
+template <class T>
+struct Domain {
+    Finite<T> finite;
+    Vector<T> least = {};
+
+    void see(Vector<T> x) {
+        finite.see(x);
+        least = x < least ? x : least;
+    }
+
+    bool holds() const {
+        bool all = finite.holds();
+        for (size_t i = 0; i < Simd<T>::lanes; ++i) all &= least[i] == T(0);
+        return all;
+    }
+};
+
+template <class T>
+size_t first_outside(const T *values, size_t count) {
+    size_t i = 0;
+    while (i < count && values[i] >= T(0) && values[i] - values[i] == T(0)) ++i;
+    return i;
+}
+
 // The logarithm of positive numbers, and 0 in place of that of 0.
 template <class T>
 inline Logarithm<T> logarithm_or_0(Vector<T> x) {
@@ -102,15 +127,22 @@ struct ByValues {
         store_interleaved<T>(out, features, std::make_index_sequence<width>{});
     }
 
-    void write(const T *values, size_t count, T *out) const {
+    bool write(const T *values, size_t count, T *out) const {
+        Domain<T> domain;
         size_t i = 0;
-        for (; i + lanes <= count; i += lanes) group(load(values + i), out + i * width);
+        for (; i + lanes <= count; i += lanes) {
+            const Vector<T> x = load(values + i);
+            domain.see(x);
+            group(x, out + i * width);
+        }
         if (i < count) {
             T last[lanes] = {}, features[lanes * width];
             __builtin_memcpy(last, values + i, (count - i) * sizeof(T));
+            domain.see(load(last));
             group(load(last), features);
             __builtin_memcpy(out + i * width, features, (count - i) * width * sizeof(T));
         }
+        return domain.holds();
     }
 };
 
@@ -159,28 +191,31 @@ struct ByFrequencies {
     }
 
     template <class T>
-    void write(const T *values, size_t count, T *out) const {
+    bool write(const T *values, size_t count, T *out) const {
+        Domain<double> domain;
         const size_t width = 2 * order + 1;
         for (size_t first = 0; first < count; first += lanes) {
             const size_t filled = count - first < lanes ? count - first : lanes;
             Numbers x = {};
             for (size_t i = 0; i < filled; ++i) x[i] = values[first + i];
+            domain.see(x);
             const Numbers length = root<double>(x);
             const Logarithm<double> l = logarithm_or_0<double>(x);
             for (size_t i = 0; i < filled; ++i) {
                 value(length[i], l.exponent[i], l.fraction[i], out + (first + i) * width);
             }
         }
+        return domain.holds();
     }
 };
 
 template <class T, size_t order = 0>
-void additive(const T *values, size_t count, const double *frequencies, size_t wanted, const double *weights, T *out) {
+bool additive(const T *values, size_t count, const double *frequencies, size_t wanted, const double *weights, T *out) {
     if constexpr (order > most_unrolled) {
-        ByFrequencies(frequencies, wanted, weights).write(values, count, out);
+        return ByFrequencies(frequencies, wanted, weights).write(values, count, out);
     } else {
         if (order == wanted) return ByValues<T, order>(frequencies, weights).write(values, count, out);
-        additive<T, order + 1>(values, count, frequencies, wanted, weights, out);
+        return additive<T, order + 1>(values, count, frequencies, wanted, weights, out);
     }
 }
 
@@ -189,9 +224,10 @@ void additive(const T *values, size_t count, const double *frequencies, size_t w
 namespace mercer::MERCER_ISA {
 
 #define MERCER_ADDITIVE(suffix, T)                                                                            \
-    void additive_##suffix(const T *values, size_t count, const double *frequencies, size_t order,            \
-                           const double *weights, T *out) {                                                   \
-        additive<T>(values, count, frequencies, order, weights, out);                                         \
+    size_t additive_##suffix(const T *values, size_t count, const double *frequencies, size_t order,          \
+                             const double *weights, T *out) {                                                 \
+        if (additive<T>(values, count, frequencies, order, weights, out)) return count;                       \
+        return first_outside(values, count);                                                                  \
     }
 
 MERCER_ADDITIVE(f32, float)

@@ -137,11 +137,12 @@ typedef struct {
                                        size_t width, double *scratch);
 
     /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
-     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is. */
-    void (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
-                         const double *weights, float *out);
-    void (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
-                         const double *weights, double *out);
+     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is.  The first
+     * value that is negative or not finite, or `count`. */
+    size_t (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
+                           const double *weights, float *out);
+    size_t (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
+                           const double *weights, double *out);
 
     /* Features scale (H diag(signs) x)[outputs], `width` of them, of rows of n numbers and zeros up to `size`.  `scratch`
      * has room for `size` numbers. */

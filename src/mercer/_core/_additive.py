@@ -12,12 +12,14 @@ from ._library import checked, kernel
 
 def additive(
     values: NDArray[Any], frequencies: NDArray[np.float64], weights: NDArray[np.float64], out: NDArray[Any]
-) -> None:
+) -> int | None:
     """Write the features root(x) and root(x) (cos, sin)(w log x), each times its weight, of every value x >= 0.
+
+    The number of the first value that is negative or not finite is returned, None where there is none.
 
     Parameters
     ----------
-    values : one-dimensional ndarray, float32 or float64, without negative values
+    values : one-dimensional ndarray, float32 or float64
     frequencies : the multiples w = L, 2 L, ..., m L of one number, in float64; there may be none
     weights : ndarray of 2 m + 1 in float64, of a size that features of any value are finite in the type of the values
     out : ndarray of one dimension, of the same type as the values, written to: 2 m + 1 neighbours a value
@@ -25,7 +27,7 @@ def additive(
     order, width = len(frequencies), 2 * len(frequencies) + 1
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         raise ValueError(f"values must be a NumPy array of one dimension, got {values!r}")
-    kernel("additive", values.dtype)(
+    first = kernel("additive", values.dtype)(
         checked("values", values, values.dtype),
         len(values),
         checked("frequencies", frequencies, np.float64, (order,)),
@@ -33,3 +35,4 @@ def additive(
         checked("weights", weights, np.float64, (width,)),
         checked("out", out, values.dtype, (len(values) * width,), True),
     )
+    return None if first == len(values) else int(first)

@@ -28,7 +28,7 @@ _SIGNATURES = {
     "sign_products": "pnnpppnpnnnpnnp>n",
     "pack_signs": "pnnpn",
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
-    "additive": "pnpnpp",
+    "additive": "pnpnpp>n",
     "craft": "pnnpnpnxpp>n",
 }
 # Those after them, which are there for double alone.

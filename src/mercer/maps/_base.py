@@ -46,7 +46,7 @@ from ._row_check import Check, check_blocks, is_plain, row_check
 from ._sparse_features import sparse_features
 
 Native = Callable[[Any, NDArray[Any]], int | None]
-Entries = Callable[[NDArray[Any], NDArray[Any]], None]
+Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 
 
 def other_maps(kernel: Kernel) -> str:
@@ -113,7 +113,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _native_entries(self, params: Any, dtype: Any) -> Entries | None:
         """``_apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
 
-        For a map that keeps rows sparse, with the features of a column beside each other. None may overflow.
+        For a map that keeps rows sparse, with the features of a column beside each other. It returns the number of the
+        first entry that is not finite or outside the kernel's domain, None where there is none; no other may overflow.
         """
         return None
 
@@ -165,8 +166,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def _rows_alone(self) -> bool:
         """Whether ``_native`` maps every dense row by itself, into no room but ``out``, without BLAS.
 
-        Cuts are then free. Rows that are not finite must be among those that it reports, and the kernel must have no
-        domain: what ``_native`` finds out on the way needs no other look at the rows.
+        Cuts are then free. Rows that are not finite or outside the kernel's domain must be among those that it reports:
+        what ``_native`` finds out on the way needs no other look at the rows.
         """
         return False
 
@@ -270,8 +271,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         if is_sparse(X) and self._keeps_sparse:
             if out is not None:
                 raise ValueError("out must be None where sparse rows have sparse features, found an array")
-            check(X)
-            return sparse_features(self, send(self.parameters_, X), X)
+            return sparse_features(self, send(self.parameters_, X), X, check)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
         else:

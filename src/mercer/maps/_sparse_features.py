@@ -8,10 +8,14 @@ from .. import _core
 from .._array import canonical_csr
 from .._memory import check_memory
 from .._tiles import run_tiles, tile_entries, tile_rows
+from ._row_check import Check
 
 
-def sparse_features(map: Any, params: Any, X: Any) -> Any:
-    """The features of all CSR rows as CSR, for a fitted map that keeps rows sparse."""
+def sparse_features(map: Any, params: Any, X: Any, check: Check) -> Any:
+    """The features of all CSR rows as CSR, for a fitted map that keeps rows sparse.
+
+    ``check`` raises where it finds rows that are not to be mapped.
+    """
     X = canonical_csr(X)
     length, itemsize = map.n_components_ // X.shape[1], X.dtype.itemsize + X.indices.itemsize
     check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
@@ -20,10 +24,12 @@ def sparse_features(map: Any, params: Any, X: Any) -> Any:
     if entries is not None:
 
         def fill_entries(tile: slice) -> None:
-            entries(X.data[tile], Z.data[tile.start * length : tile.stop * length])
+            if entries(X.data[tile], Z.data[tile.start * length : tile.stop * length]) is not None:
+                check(X)
 
         run_tiles(fill_entries, X.nnz, tile_entries(length), map.n_jobs)
         return Z
+    check(X)
     # A tile holds what its stored entries need, not what its dense rows would.
     rows = tile_rows(map._scratch(X.shape[1]) * X.nnz // (X.shape[0] * X.shape[1]))
 

@@ -128,7 +128,16 @@ class AdditiveMap(FeatureMap):
         entries = self._native_entries(params, dtype)
         if entries is None:
             return None
-        return lambda X, out: entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
+
+        def rows(X: Any, out: NDArray[Any]) -> int | None:
+            entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
+            return None if entry is None else entry // X.shape[1]
+
+        return rows
+
+    @property
+    def _rows_alone(self) -> bool:
+        return True
 
     def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))
