@@ -146,6 +146,44 @@ struct ByValues {
     }
 };
 
+// The columns of features: column c becomes c width, ..., c width + width - 1.  A register of columns at once, moved as
+// numbers of their size.
+template <class T, size_t width>
+void spread_columns(const typename Format<T>::integer *columns, size_t count, typename Format<T>::integer *out) {
+    typedef typename Format<T>::integer Index;
+    typedef Index Indices __attribute__((vector_size(MERCER_VECTOR_BYTES)));
+    constexpr size_t lanes = Simd<T>::lanes;
+    size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        Indices first;
+        __builtin_memcpy(&first, columns + i, sizeof first);
+        first *= static_cast<Index>(width);
+        Vector<T> places[width];
+        for (size_t k = 0; k < width; ++k) places[k] = (Vector<T>)(first + static_cast<Index>(k));
+        T features[lanes * width];
+        store_interleaved<T>(features, places, std::make_index_sequence<width>{});
+        __builtin_memcpy(out + i * width, features, sizeof features);
+    }
+    for (; i < count; ++i) {
+        for (size_t k = 0; k < width; ++k) out[i * width + k] = static_cast<Index>(columns[i] * width + k);
+    }
+}
+
+template <class T, size_t order = 0>
+void spread(const typename Format<T>::integer *columns, size_t count, size_t width,
+            typename Format<T>::integer *out) {
+    if constexpr (order > most_unrolled) {
+        for (size_t i = 0; i < count; ++i) {
+            for (size_t k = 0; k < width; ++k) {
+                out[i * width + k] = static_cast<typename Format<T>::integer>(columns[i] * width + k);
+            }
+        }
+    } else {
+        if (width == 2 * order + 1) return spread_columns<T, 2 * order + 1>(columns, count, out);
+        spread<T, order + 1>(columns, count, width, out);
+    }
+}
+
 // Registers of doubles stored in the precision of the features.
 inline void store_as(double *out, const Vector<double> &value) { store(out, value); }
 inline void store_as(float *out, const Vector<double> &value) {
@@ -232,5 +270,12 @@ namespace mercer::MERCER_ISA {
 
 MERCER_ADDITIVE(f32, float)
 MERCER_ADDITIVE(f64, double)
+
+void spread_f32(const uint32_t *columns, size_t count, size_t width, uint32_t *out) {
+    spread<float>(columns, count, width, out);
+}
+void spread_f64(const uint64_t *columns, size_t count, size_t width, uint64_t *out) {
+    spread<double>(columns, count, width, out);
+}
 
 }  // namespace mercer::MERCER_ISA

@@ -151,6 +151,11 @@ typedef struct {
     size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
                         const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 
+    /* The columns of additive features: column c becomes `width` neighbours from c width on.  Columns have the size of a
+     * float or a double. */
+    void (*spread_f32)(const uint32_t *columns, size_t count, size_t width, uint32_t *out);
+    void (*spread_f64)(const uint64_t *columns, size_t count, size_t width, uint64_t *out);
+
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
      * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become

@@ -83,6 +83,34 @@ def test_features_do_not_depend_on_the_place_and_nothing_else_is_written(isa, or
         assert (memory[3 + count * width :] == 7).all()
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("bad", [-1e-30, -np.inf, np.inf, np.nan])
+def test_the_first_value_outside_the_domain_is_told(isa, order, dtype, bad):
+    frequencies, weights = np.arange(1.0, order + 1.0), np.ones(2 * order + 1)
+    for place in (0, 15, 16, 31, 36):
+        values = np.ones(37, dtype=dtype)
+        values[::5] = -0.0
+        out = np.empty(37 * (2 * order + 1), dtype=dtype)
+        assert _core.additive(values, frequencies, weights, out) is None
+        values[place:] = bad
+        assert _core.additive(values, frequencies, weights, out) == place
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 9, 12])
+def test_columns_are_spread(isa, width, dtype):
+    for count in (0, 1, 7, 16, 45):
+        columns = np.random.default_rng(count).integers(0, np.iinfo(dtype).max // (2 * width), count).astype(dtype)
+        memory = np.full(count * width + 8, -7, dtype=dtype)
+        _core.spread(columns, width, memory[4 : 4 + count * width])
+        np.testing.assert_array_equal(
+            memory[4 : 4 + count * width].reshape(count, width), columns[:, None] * width + np.arange(width)
+        )
+        assert (memory[:4] == -7).all()
+        assert (memory[4 + count * width :] == -7).all()
+
+
 @compiled
 def test_weights_beyond_the_type_are_left_to_the_reference():
     X = np.ones((3, 2), dtype=np.float32)
@@ -116,3 +144,7 @@ def test_bad_input_is_named():
         _core.additive(values, frequencies, weights, np.empty(12, dtype=np.float32))
     with pytest.raises(TypeError, match="frequencies must be float64, got float32"):
         _core.additive(values, np.ones(1, dtype=np.float32), weights, np.empty(12))
+    with pytest.raises(TypeError, match="columns must be int32 or int64, got float64"):
+        _core.spread(values, 3, np.empty(12))
+    with pytest.raises(ValueError, match=r"out must have shape \(12,\), got \(11,\)"):
+        _core.spread(np.arange(4), 3, np.empty(11, dtype=np.int64))

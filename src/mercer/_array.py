@@ -104,12 +104,13 @@ def spread(X: Any, length: int) -> Any:
     """
     width, count = X.shape[1] * length, X.nnz * length
     index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
-    columns = np.empty((X.nnz, length), dtype=index)
-    np.multiply(X.indices, length, out=columns[:, 0], dtype=index)
-    for place in range(1, length):  # one by one: NumPy is slow along an axis as short as the other
-        np.add(columns[:, 0], place, out=columns[:, place])
+    columns = np.empty(count, dtype=index)
+    if _core.AVAILABLE:
+        _core.spread(np.ascontiguousarray(X.indices, dtype=index), length, columns)
+    else:
+        np.add.outer(X.indices * index.type(length), np.arange(length, dtype=index), out=columns.reshape(-1, length))
     values = np.empty(count, dtype=X.dtype)
-    return type(X)((values, columns.ravel(), X.indptr.astype(index) * length), shape=(X.shape[0], width))
+    return type(X)((values, columns, X.indptr.astype(index) * length), shape=(X.shape[0], width))
 
 
 def has_kernels(X: Array) -> bool:

@@ -6,7 +6,7 @@ leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILAB
 NumPy code.
 """
 
-from ._additive import additive
+from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
 from ._pairs import ColumnRows, pairs, radial
@@ -36,6 +36,7 @@ __all__ = [
     "sign_products",
     "sparse_signs",
     "spectrum",
+    "spread",
     "srht",
     "srht_tables",
     "structured",

@@ -36,3 +36,21 @@ def additive(
         checked("out", out, values.dtype, (len(values) * width,), True),
     )
     return None if first == len(values) else int(first)
+
+
+def spread(columns: NDArray[Any], width: int, out: NDArray[Any]) -> None:
+    """Write c width, c width + 1, ..., c width + width - 1 for every column c.
+
+    Parameters
+    ----------
+    columns : one-dimensional ndarray, int32 or int64, without negative numbers; their multiples are of this type too
+    out : ndarray of one dimension, of the same type, written to
+    """
+    if columns.dtype not in (np.int32, np.int64):
+        raise TypeError(f"columns must be int32 or int64, got {columns.dtype}")
+    kernel("spread", np.dtype(np.float32 if columns.dtype == np.int32 else np.float64))(
+        checked("columns", columns, columns.dtype, (columns.size,)),
+        len(columns),
+        width,
+        checked("out", out, columns.dtype, (len(columns) * width,), True),
+    )

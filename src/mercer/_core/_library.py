@@ -30,6 +30,7 @@ _SIGNATURES = {
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp>n",
     "craft": "pnnpnpnxpp>n",
+    "spread": "pnnp",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {
