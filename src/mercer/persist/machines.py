@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,8 +79,8 @@ def _write_column(column: Column) -> list[Any]:
     for level in column.levels:
         if type(level) not in (str, bool, int, float):
             raise NotStoredError(
-                f"column {column.name!r} has the level {level!r} of type {type(level).__name__}, which a model file does "
-                "not hold: turn it into text"
+                f"column {column.name!r} has the level {level!r} of type {type(level).__name__}, which a model file "
+                "does not hold: turn it into text"
             )
     return [column.name, [number(level) if isinstance(level, float) else level for level in column.levels]]
 
@@ -192,6 +193,6 @@ def _read_labels(record: Any) -> NDArray[Any]:
         classes = np.array(items, dtype=dtype)
     except OverflowError as error:
         refuse(f"the classes do not fit {dtype}: {error}")
-    if len(items) < 2 or not all(left < right for left, right in zip(items, items[1:], strict=False)):
+    if len(items) < 2 or not all(left < right for left, right in pairwise(items)):
         refuse("classes must be at least 2, each below the next")
     return classes

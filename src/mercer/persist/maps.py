@@ -109,7 +109,10 @@ def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False
         layout = layout.leaf if path in source.tensors else layout.tree
     if isinstance(layout, Leaf):
         return source.take(layout, path) if layout.attribute or not learned_only else None
-    parts = [take_tree(part, source, f"{path}.{name}", learned_only) for name, part in zip(_fields(layout), layout)]
+    parts = [
+        take_tree(part, source, f"{path}.{name}", learned_only)
+        for name, part in zip(_fields(layout), layout, strict=True)
+    ]
     return type(layout)(*parts) if hasattr(layout, "_fields") else tuple(parts)
 
 

@@ -62,7 +62,7 @@ def in_order(arrays: dict[str, NDArray[Any]]) -> list[str]:
 def array_bytes(array: NDArray[Any]) -> memoryview:
     """Row by row, little-endian."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return memoryview(little.reshape(-1).view(np.uint8))
+    return little.reshape(-1).view(np.uint8).data
 
 
 def read_header(file: BinaryIO) -> Header:
