@@ -171,7 +171,8 @@ class TaylorSketch(FeatureMap):
             self.split_ not in (None, self._split.learns)
             or any(self.degrees_.get(n) != size for n, size in sizes.items())
             or list(self.degrees_) != sorted(self.degrees_)
-            or not 0 <= highest <= LAST_DEGREE + (last or 0)
+            or not 0 <= highest <= (LAST_DEGREE if last is None else last)
+            or self.exact_degrees_ != tuple(sorted({*self.exact_degrees_}))
             or min([1, *self._sketched, *self.degrees_.values()]) < 1
             or sum(self.degrees_.values()) > self.n_components_
         ):

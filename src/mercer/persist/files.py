@@ -17,7 +17,7 @@ from .._checks import check_choice
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
-from .machines import read_machine, write_machine
+from .machines import MACHINES, read_machine, write_machine
 from .maps import Source, Target, read_map, write_map
 from .safetensors import Header, array_bytes, header_bytes, in_order, read_header
 from .validation import ModelFileError, as_dict, as_text, as_whole, check_names, read_json, refuse
@@ -136,9 +136,7 @@ def _held(header: Header) -> dict[str, Any]:
         refuse(f"the file has no metadata {KEY!r}: it is no model of this package")
     held = read_json(header.metadata[KEY], f"the metadata {KEY!r}")
     if as_whole(held.get("format"), "format", 1) > FORMAT:
-        refuse(
-            f"the file has format {held['format']}, and this version of mercer reads up to {FORMAT}: take a newer one"
-        )
+        refuse(f"the file has format {held['format']}, and this version reads up to {FORMAT}: take a newer mercer")
     check_names(held, ENTRIES, "the description")
     if held.get("parameters") not in MODES:
         refuse(f"parameters must be one of {MODES}, found {held.get('parameters')!r:.40}")
@@ -154,8 +152,7 @@ def _model(header: Header, held: dict[str, Any], payload: memoryview) -> Any:
     name = as_text(held.get("class"), "the class of the model")
     if record.get("class") != name:
         refuse(f"the class of the model must be {name!r:.60}, found {record.get('class')!r:.60}")
-    is_machine = name in ("KernelCCA", "KernelClassifier", "KernelKMeans", "KernelPCA", "KernelRegressor")
-    model = read_machine(record, source) if is_machine else read_map(record, source)
+    model = read_machine(record, source) if name in MACHINES else read_map(record, source)
     source.check_all_used()
     return model
 

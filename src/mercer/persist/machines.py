@@ -19,6 +19,7 @@ from .maps import Source, Target, names_of, put_tree, read_map, read_names, take
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 from .values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
 
+MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
 ENTRIES = ("class", "arguments", "columns", "names", "preparation", "map", "learned", "classes", "view_y")
 VIEW_ENTRIES = ("columns", "names", "preparation", "map")
 VECTORS = ("offset", "factor", "filling")
@@ -32,7 +33,7 @@ MOST_TEXT = 2**24
 def write_machine(model: Any, target: Target) -> dict[str, Any]:
     """The record of a fitted machine."""
     name = type(model).__name__
-    if name not in learn.__all__ or getattr(learn, name) is not type(model):
+    if name not in MACHINES or getattr(learn, name) is not type(model):
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
     record = {"class": name, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
@@ -140,6 +141,11 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
         if source.has(f"{path}preparation.{name}"):
             leaf = floats(width, finite=name != "filling")
             setattr(preparation, name, source.take(leaf, f"{path}preparation.{name}"))
+    scaled = preparation.scale in ("standard", "minmax")
+    if scaled != (preparation.factor is not None) or (preparation.missing == "mean") != (
+        preparation.filling is not None
+    ):
+        refuse("the preparation must have factors where it scales columns, and a filling where gaps are filled")
 
 
 def _read_preparation(record: Any, columns: int) -> Preparation:
@@ -149,7 +155,7 @@ def _read_preparation(record: Any, columns: int) -> Preparation:
         value = record.get(name)
         if not (value is None or isinstance(value, str)) or value not in choices:
             refuse(f"{name} of the preparation must be one of {choices}, found {value!r:.40}")
-    preparation = Preparation(record["scale"], record["missing"], record["unknown"])
+    preparation = Preparation(record.get("scale"), record["missing"], record["unknown"])
     if record.get("columns") is not None:
         found = [_read_column(column) for column in as_list(record["columns"], "columns of the preparation")]
         if len(found) != columns or len({column.name for column in found}) != columns:

@@ -281,8 +281,8 @@ def _give_learned(map: Any, record: dict[str, Any], columns: int, where: str) ->
 
 
 def _kernel_of(map: Any, text: Any, where: str) -> Any:
-    if text == "precomputed" and isinstance(map, Nystrom) and map._is_precomputed:
-        return Precomputed()
+    if isinstance(map, Nystrom) and map._is_precomputed:
+        return Precomputed() if text == "precomputed" else refuse(f"the kernel of {where} must be precomputed")
     kernel = read_kernel(text, f"the kernel of {where}")
     kernel.check_resolved()
     return kernel
