@@ -256,6 +256,11 @@ DESCRIPTIONS = {
     ),
     "no parts": ("stack", at("model/parts", {}), "has the parts"),
     "a part that is no map": ("stack", at("model/arguments/left", 3), "left of .* must be a map"),
+    "a part of a part that is no map": (
+        "stack",
+        at("model/arguments/left/map/arguments/map", "x"),
+        "map of .*left must be a map",
+    ),
     "another width of a part": ("stack", at("model/parts/right/asked", 100), "the width of .*right must be 100"),
     "learned degrees": ("tefm", at("model/parts/map/learned/degrees_", [[0, 10**6]]), "are no allotment"),
     "a learned degree that is sketched at 0": ("tefm", at("model/parts/map/learned/exact_degrees_", []), "allotment"),

@@ -242,9 +242,7 @@ def _assemble(map: Any, record: Any, columns: int, where: str) -> None:
     """Give a map, with the maps inside it, all that ``fit`` gives but parameters."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
-    for part in map._parts:
-        if not isinstance(getattr(map, part), FeatureMap):
-            refuse(f"{part} of {where} must be a map")
+    _check_parts(map, where)
     map._check_arguments()
     as_whole(map._width(), f"the width of {where}", 1)
     if record.get("columns") != columns or isinstance(record.get("columns"), bool):
@@ -264,6 +262,15 @@ def _assemble(map: Any, record: Any, columns: int, where: str) -> None:
     map.n_components_ = int(map._width())
     map._settle(columns)
     _give_learned(map, record, columns, where)
+
+
+def _check_parts(map: Any, where: str) -> None:
+    """See that there are maps inside, all the way down: what checks arguments counts on it."""
+    for part in map._parts:
+        inner = getattr(map, part)
+        if not isinstance(inner, FeatureMap):
+            refuse(f"{part} of {where} must be a map, found {inner!r:.40}")
+        _check_parts(inner, f"{where}.{part}")
 
 
 def _give_learned(map: Any, record: dict[str, Any], columns: int, where: str) -> None:
