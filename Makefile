@@ -16,7 +16,8 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench bench-quick clean
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
+	bench-quick clean
 .DELETE_ON_ERROR:
 
 help:

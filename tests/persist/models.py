@@ -11,8 +11,10 @@ import scipy.sparse as sp
 from mercer import (
     AdditiveMap,
     Calibrated,
+    ComplexSketch,
     Composed,
     Compressed,
+    Fastfood,
     HadamardSketch,
     Nystrom,
     OrthogonalFourier,
@@ -21,7 +23,9 @@ from mercer import (
     Stack,
     StructuredFourier,
     TaylorSketch,
+    TensorProduct,
     TensorSketch,
+    TreeSketch,
 )
 from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Laplacian, Polynomial
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
@@ -62,6 +66,7 @@ def fitted_maps():
     stack = Stack(Calibrated(OrthogonalFourier(Gaussian("median")), n_rows=40), TensorSketch(), n_components=24)
     squeezed = Compressed(TaylorSketch(Gaussian(0.1)), n_components=6, method="tefm-g", random_state=4)
     composed = Composed(RandomFourier(Gaussian(0.5)), AdditiveMap(AdditiveChi2(), n_components=12), n_components=10)
+    product = TensorProduct(TaylorSketch(Gaussian(0.1)), TensorSketch(), n_components=6, factor=1, random_state=10)
     return {
         "fourier": (RandomFourier(Laplacian("median"), n_components=11, random_state=1).fit(X), X),
         "structured": (StructuredFourier(Gaussian(0.2), n_components=20, random_state=2).fit(X), X),
@@ -71,6 +76,10 @@ def fitted_maps():
         "nystrom": (Nystrom(Gaussian("scale"), n_components=9, landmarks="rpcholesky", random_state=6).fit(X), X),
         "nystrom-sparse": (Nystrom(Polynomial(2, coef0=1.0), n_components=7, random_state=7).fit(S), S),
         "maclaurin": (RandomMaclaurin(Exponential(0.1), n_components=16, exact_terms=True, random_state=8).fit(X), X),
+        "craft": (Compressed(ComplexSketch(), n_components=5, factor=3, random_state=11).fit(X), X),
+        "fastfood": (Fastfood(Gaussian(0.2), n_components=9, random_state=12).fit(X), X),
+        "product": (product.fit(X), X),
+        "tree": (TreeSketch(Polynomial(5, coef0=0.5), n_components=6, factor=2, random_state=13).fit(X / 4), X / 4),
         "hadamard": (HadamardSketch(Polynomial(3, coef0=0.5), n_components=12, random_state=9).fit(X), X),
     }
 

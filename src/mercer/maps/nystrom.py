@@ -67,6 +67,8 @@ class Nystrom(FeatureMap):
     from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
     their number. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
 
+    Landmarks are rows of the training data: they are part of the map, and :func:`mercer.save` and pickles hold them.
+
     Parameters
     ----------
     kernel : a kernel of :mod:`mercer.kernels`, a function, or "precomputed"
