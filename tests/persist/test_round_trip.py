@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
@@ -243,8 +244,16 @@ def test_what_is_no_model_of_this_package_is_refused(tmp_path):
 def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     map = TensorSketch(n_components=8, random_state=0).fit(rows())
     map.parameters_ = map.parameters_._replace(signs=-map.parameters_.signs)
-    with pytest.raises(ValueError, match="the seed 0 does not draw"):
+    with pytest.raises(ValueError, match=r"the seed 0 draws are not those of the model .* parameters='full'"):
         mercer.save(map, tmp_path / "model", "seed")
+    waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()
+    waves.parameters_ = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
+    model = KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=8, random_state=0)).fit(X, target(X))
+    model.map_ = waves
+    for one in (waves, model):
+        with pytest.raises(ValueError, match=r"draws other parameters .* parameters='full'"):
+            mercer.save(one, tmp_path / "model", "seed")
+    assert not (tmp_path / "model").exists()
     np.testing.assert_array_equal(again(map, tmp_path).parameters_.signs, map.parameters_.signs)
 
 
@@ -268,6 +277,17 @@ def test_a_fresh_process_predicts_the_same(tmp_path):
     names = [str(tmp_path / name) for name in ("model", "X.npy", "y.npy")]
     subprocess.run([sys.executable, "-c", code, *names], check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), model.predict(X))
+
+
+def test_names_of_columns_come_back_with_a_map(tmp_path):
+    F = pd.DataFrame(rows(), columns=list("abcd"))
+    map = Calibrated(RandomFourier(Gaussian(0.5)), n_components=8, random_state=0).fit(F)
+    found = again(map, tmp_path)
+    np.testing.assert_array_equal(found.transform(F), map.transform(F))  # and no warning about missing names
+    np.testing.assert_array_equal(found.map_.feature_names_in_, map.map_.feature_names_in_)
+    np.testing.assert_array_equal(found.get_feature_names_out(), map.get_feature_names_out())
+    with pytest.raises(ValueError, match="feature names"):
+        found.transform(F[list("dcba")])
 
 
 def test_describe_tells_what_is_in_a_file(tmp_path):

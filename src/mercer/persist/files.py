@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from io import BytesIO
 from typing import Any
 
 import numpy
@@ -18,7 +19,7 @@ from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
 from .machines import MACHINES, read_machine, write_machine
-from .maps import Source, Target, read_map, write_map
+from .maps import Source, Target, read_map, same_parameters, write_map
 from .safetensors import Header, array_bytes, header_bytes, in_order, read_header
 from .validation import ModelFileError, as_dict, as_text, as_whole, check_names, read_json, refuse
 
@@ -85,10 +86,31 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
     text = json.dumps(held, separators=(",", ":"), sort_keys=True, allow_nan=False)
     read_json(text, "the description of the model")  # what is nested too deep is refused now, and not by the reader
     header = header_bytes(target.arrays, {KEY: text})
+    if target.from_seed:
+        _check_drawn(model, header, b"".join(array_bytes(target.arrays[name]) for name in names))
     with atomic_write(path) as file:
         file.write(header)
         for name in names:
             file.write(array_bytes(target.arrays[name]))
+
+
+def _check_drawn(model: Any, header: bytes, payload: bytes) -> None:
+    """Raise where what will be drawn again is not what the model has."""
+    try:
+        with BytesIO(header + payload) as file:
+            found = read_header(file)
+        again = _model(found, _held(found), memoryview(payload))
+        same = all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (model, again))))
+    except ModelFileError as error:
+        raise ValueError(f"{error}: save with parameters='full'") from error
+    if not same:
+        raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
+
+
+def _maps_of(model: Any) -> list[FeatureMap]:
+    """The map that a model is or has, or those of its two views."""
+    machines = [model, model.view_y_] if hasattr(model, "view_y_") else [model]
+    return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
 
 
 def _record(model: Any, target: Target) -> dict[str, Any]:

@@ -66,8 +66,9 @@ def array_bytes(array: NDArray[Any]) -> memoryview:
 
 
 def read_header(file: BinaryIO) -> Header:
-    """The header of an open file, checked against the file's size."""
-    size = os.fstat(file.fileno()).st_size
+    """The header of an open file, checked against the file's size; what is read next is the first array."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     first = file.read(8)
     if len(first) < 8:
         refuse(f"a model file begins with the length of its header in 8 bytes, found {len(first)}")
