@@ -279,6 +279,19 @@ def test_a_fresh_process_predicts_the_same(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), model.predict(X))
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [[True, False], np.int8([-1, 1]), np.uint64([1, 2**63]), [1.0, 2.0], np.array(["a", "bc"], object), ["ä", ""]],
+    ids=str,
+)
+def test_labels_of_every_kind_come_back(labels, tmp_path):
+    X = rows()
+    model = KernelClassifier(n_components=8, random_state=0).fit(X, np.asarray(labels)[(X[:, 0] > 0).astype(int)])
+    found = again(model, tmp_path)
+    assert found.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
 def test_names_of_columns_come_back_with_a_map(tmp_path):
     F = pd.DataFrame(rows(), columns=list("abcd"))
     map = Calibrated(RandomFourier(Gaussian(0.5)), n_components=8, random_state=0).fit(F)

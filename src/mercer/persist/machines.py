@@ -96,7 +96,7 @@ def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
             f"classes_ are of type {classes.dtype}, which a model file does not hold: use text or numbers"
         )
     dtype = f"<U{classes.dtype.itemsize // 4}" if kind == "U" else classes.dtype.name
-    return {"dtype": dtype, "items": [number(item) if kind == "f" else item for item in items]}
+    return {"dtype": dtype, "items": items}
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -192,7 +192,6 @@ def _read_labels(record: Any) -> NDArray[Any]:
             refuse(f"classes of up to {longest} characters do not fit {dtype}")
     else:
         wanted = {"b": (bool,), "f": (float, int)}.get(dtype[:1], (int,)) if dtype in LABELS else ()
-    items = [non_finite(item.get("float"), "a class") if isinstance(item, dict) else item for item in items]
     if not wanted or any(type(item) not in wanted for item in items):
         refuse(f"classes of type {dtype!r:.20} must be text or numbers of that type")
     try:
