@@ -257,6 +257,13 @@ def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     np.testing.assert_array_equal(again(map, tmp_path).parameters_.signs, map.parameters_.signs)
 
 
+def test_arguments_that_were_changed_after_the_fit_are_noticed(tmp_path):
+    map = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows())
+    with pytest.raises(ValueError, match="cannot be saved as it is, the width of RandomFourier must be 10, found 8"):
+        mercer.save(map.set_params(n_components=10), tmp_path / "model")
+    assert os.listdir(tmp_path) == []
+
+
 def test_what_rows_gave_stays_where_the_seed_is_kept(tmp_path):
     for name, kept in (
         ("stack", {"parameters.left.weights"}),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from io import BytesIO
 from typing import Any
 
 import numpy
@@ -20,8 +19,8 @@ from ..maps import FeatureMap
 from .atomic import atomic_write
 from .machines import MACHINES, read_machine, write_machine
 from .maps import Source, Target, read_map, same_parameters, write_map
-from .safetensors import Header, array_bytes, header_bytes, in_order, read_header
-from .validation import ModelFileError, as_dict, as_text, as_whole, check_names, read_json, refuse
+from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, read_header
+from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
 
 FORMAT = 1
 KEY = "mercer"
@@ -84,26 +83,22 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
         "model": record,
     }
     text = json.dumps(held, separators=(",", ":"), sort_keys=True, allow_nan=False)
-    read_json(text, "the description of the model")  # what is nested too deep is refused now, and not by the reader
+    _rehearse(model, read_json(text, "the description of the model"), target)
     header = header_bytes(target.arrays, {KEY: text})
-    if target.from_seed:
-        _check_drawn(model, header, b"".join(array_bytes(target.arrays[name]) for name in names))
     with atomic_write(path) as file:
         file.write(header)
         for name in names:
             file.write(array_bytes(target.arrays[name]))
 
 
-def _check_drawn(model: Any, header: bytes, payload: bytes) -> None:
-    """Raise where what will be drawn again is not what the model has."""
+def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
+    """Raise where the reader would refuse what is to be written, or draw other parameters than the model has."""
     try:
-        with BytesIO(header + payload) as file:
-            found = read_header(file)
-        again = _model(found, _held(found), memoryview(payload))
-        same = all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (model, again))))
+        again = _model(held, Source(target.arrays, target.arrays.__getitem__, target.from_seed))
     except ModelFileError as error:
-        raise ValueError(f"{error}: save with parameters='full'") from error
-    if not same:
+        hint = ": save with parameters='full'" if target.from_seed else ""
+        raise ValueError(f"the model cannot be saved as it is, {error}{hint}") from error
+    if not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (model, again)))):
         raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
 
 
@@ -145,7 +140,7 @@ def load(path: Any) -> Any:
             header = read_header(file)
             held = _held(header)
             payload = memoryview(file.read())
-        return _model(header, held, payload)
+        return _model(held, _source(header, held, payload))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -165,11 +160,21 @@ def _held(header: Header) -> dict[str, Any]:
     return held
 
 
-def _model(header: Header, held: dict[str, Any], payload: memoryview) -> Any:
+def _source(header: Header, held: dict[str, Any], payload: memoryview) -> Source:
+    """The arrays of a file, once they are known to be those that were saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
         refuse("the arrays are not those that were saved: their SHA-256 differs")
-    source = Source(header, payload, held.get("fortran"), held["parameters"] == "seed")
+    fortran = [as_text(name, "a name in fortran") for name in as_list(held.get("fortran"), "fortran")]
+
+    def fetch(name: str) -> Any:
+        array = array_of(payload, header.tensors[name])
+        return numpy.asfortranarray(array) if name in fortran else array
+
+    return Source(header.tensors, fetch, held["parameters"] == "seed")
+
+
+def _model(held: dict[str, Any], source: Source) -> Any:
     record = as_dict(held.get("model"), "the model")
     name = as_text(held.get("class"), "the class of the model")
     if record.get("class") != name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from ..kernels import Kernel
 from ..maps import FeatureMap, Nystrom
 from ..maps._blackbox import Precomputed
 from ..maps._stored import Choice, Leaf, integers_of
-from .safetensors import Header, array_of
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_array, check_names, refuse
 from .values import (
     ArgumentReader,
@@ -50,26 +50,24 @@ class Target:
 
 
 class Source:
-    """What a model is read from: the header, and the bytes after it."""
+    """What a model is read from: the names of arrays and what gives them."""
 
-    def __init__(self, header: Header, payload: memoryview, fortran: Any, from_seed: bool):
-        self.tensors = header.tensors
+    def __init__(self, names: Collection[str], fetch: Callable[[str], NDArray[Any]], from_seed: bool):
+        self.names = names
         self.from_seed = from_seed
-        self._payload = payload
-        self._fortran = [as_text(name, "a name in fortran") for name in as_list(fortran, "fortran")]
+        self._fetch = fetch
         self._used: set[str] = set()
 
     def has(self, name: str) -> bool:
         """Whether there is an array of this name, or several below it."""
-        return name in self.tensors or any(other.startswith(f"{name}.") for other in self.tensors)
+        return name in self.names or any(other.startswith(f"{name}.") for other in self.names)
 
     def array(self, name: str) -> NDArray[Any]:
-        """An array, in the order in memory that it had."""
-        if name not in self.tensors:
+        """An array by its name."""
+        if name not in self.names:
             refuse(f"tensor {name!r} is missing")
         self._used.add(name)
-        array = array_of(self._payload, self.tensors[name])
-        return np.asfortranarray(array) if name in self._fortran else array
+        return self._fetch(name)
 
     def take(self, leaf: Leaf, name: str) -> NDArray[Any]:
         """An array that is as it should be."""
@@ -79,7 +77,7 @@ class Source:
 
     def check_all_used(self) -> None:
         """Raise where a tensor means nothing to the model."""
-        for name in self.tensors:
+        for name in self.names:
             if name not in self._used:
                 refuse(f"tensor {name!r:.80} belongs to nothing in the model")
 
@@ -106,7 +104,7 @@ def put_tree(layout: Any, tree: Any, target: Target, path: str, learned_only: bo
 def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False) -> Any:
     """Read the arrays of a tree; None in the place of those that were left out."""
     if isinstance(layout, Choice):
-        layout = layout.leaf if path in source.tensors else layout.tree
+        layout = layout.leaf if path in source.names else layout.tree
     if isinstance(layout, Leaf):
         return source.take(layout, path) if layout.attribute or not learned_only else None
     parts = [
