@@ -16,7 +16,8 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants bench bench-quick clean
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
+	bench-quick clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +29,7 @@ help:
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
+	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
 	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
 	@echo 'make clean        remove what these targets made'
 
@@ -86,7 +88,7 @@ sanitize: $(INSTALLED)
 demo: $(INSTALLED)
 	$(BIN)/python examples/digits.py
 
-test-full: test pure-wheel-test sanitize mutants
+test-full: test pure-wheel-test sanitize mutants fuzz
 	$(BIN)/python $(PYTEST) -m full
 
 test-lowest: $(LOWEST_INSTALLED)
@@ -94,6 +96,10 @@ test-lowest: $(LOWEST_INSTALLED)
 
 mutants: $(INSTALLED)
 	$(BIN)/python tests/mutants.py
+
+FUZZ_SECONDS ?= 60
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/fuzz_models.py --seconds $(FUZZ_SECONDS)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, choose, data, kernels, learn, maps
+    from . import bounds, choose, data, kernels, learn, maps, persist
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
     from .choose import feature_map
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         TensorSketch,
         TreeSketch,
     )
+    from .persist import load, save
 
 __version__ = "0.1.0.dev0"
 __all__ = [
@@ -64,17 +65,22 @@ __all__ = [
     "kernel_error",
     "kernels",
     "learn",
+    "load",
     "maps",
+    "persist",
+    "save",
     "show_versions",
 ]
 
-_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps")
+_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist")
 _HOMES = {
     "KernelClassifier": ".learn",
     "KernelError": "._error",
     "KernelRegressor": ".learn",
     "feature_map": ".choose",
     "kernel_error": "._error",
+    "load": ".persist",
+    "save": ".persist",
     "show_versions": "._versions",
 }
 

@@ -24,9 +24,9 @@ from .._tiles import tiles
 from ..data import is_rows
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._landmarks import kernel_block
+from ..maps._nystrom_parameters import restored
 from ..maps._rpcholesky import NOISE
 from ..maps._whitening import most_negative
-from ..maps.nystrom import restored
 
 Matrix = NDArray[np.float64]
 

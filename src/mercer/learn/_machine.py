@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,6 +238,22 @@ class KernelMachine(KernelParameters):
         prepared = self.preparation_(part_of(X, rows), rows.start)
         check_rows(self.map_.kernel_, prepared, rows.start)
         return prepared
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    _learned: ClassVar[dict[str, Any]] = {}
+    """Attributes that ``fit`` gives beside arrays, the map and the preparation, with their types."""
+
+    def _layout(self) -> dict[str, Any]:
+        """The arrays that ``fit`` may give: a Leaf, or a tuple of them, for every attribute."""
+        return {}
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError where arrays are missing or do not belong together; what is not there may be None."""
+
+    def _refuse_unless(self, agree: bool) -> None:
+        if not agree:
+            raise ValueError(f"the arrays of this {type(self).__name__} are incomplete or do not belong together")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

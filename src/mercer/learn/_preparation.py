@@ -184,8 +184,16 @@ class Preparation:
     def _name_of(self, number: int) -> str:
         if self.columns is None:
             return f"column {number}"
-        widths = [1 if column.levels is None else len(column.levels) for column in self.columns]
-        return f"column {self.columns[int(np.searchsorted(np.cumsum(widths), number, side='right'))].name!r}"
+        place = int(np.searchsorted(np.cumsum(self._widths), number, side="right"))
+        return f"column {self.columns[place].name!r}"
+
+    def width(self, n_columns: int) -> int:
+        """How many columns of numbers become of so many columns."""
+        return n_columns if self.columns is None else sum(self._widths)
+
+    @property
+    def _widths(self) -> list[int]:
+        return [1 if column.levels is None else len(column.levels) for column in self.columns or ()]
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
+from ..maps._stored import floats
 from ._machine import KernelMachine, Progress
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
@@ -121,7 +122,12 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
-        self.view_y_ = View(
+        self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight)
+        self._solve(self._moments(rows))
+        return self
+
+    def _second_view(self) -> View:
+        return View(
             self.kernel_y,
             n_components=self.n_components_y,
             map=clone(self.map_y) if not isinstance(self.map_y, str) else self.map_y,
@@ -130,9 +136,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             unknown=self.unknown,
             random_state=self.map_.seed_ if isinstance(self.map_y, str) else None,
             n_jobs=1,
-        ).fit(Y, sample_weight=sample_weight)
-        self._solve(self._moments(rows))
-        return self
+        )
 
     @staticmethod
     def _second(y: Any) -> Matrix:
@@ -161,7 +165,6 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.correlations_ = S[:count]
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
-        self._n_features_out = count
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The canonical variates of rows.
@@ -180,6 +183,21 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         if y is None:
             return U
         return U, self.view_y_._products(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.correlations_)
+
+    def _layout(self) -> dict[str, Any]:
+        if not hasattr(self, "view_y_"):
+            raise ValueError("a KernelCCA needs its second view, found none")
+        x, y = self.map_.n_components_, self.view_y_.map_.n_components_
+        directions = {"x_directions_": floats(None, x), "y_directions_": floats(None, y)}
+        return {"correlations_": floats(None), "x_mean_": floats(x), "y_mean_": floats(y)} | directions
+
+    def _check_fitted(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in self._layout()))
+        self._refuse_unless(len(self.correlations_) == len(self.x_directions_) == len(self.y_directions_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
+from ..maps._stored import floats
 from ._designs import Design, HeldDesign, design_of
 from ._liblinear import liblinear
 from ._losses import Softmax, loss_named
@@ -222,6 +223,18 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.solver == "liblinear":
             return HeldDesign.of(*arguments)
         return design_of(*arguments, as_bytes(self.memory))
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    _learned: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None}
+
+    def _layout(self) -> dict[str, Any]:
+        return {"coef_": floats(None, self.map_.n_components_), "intercept_": floats(None)}
+
+    def _check_fitted(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in ("classes_", *self._layout(), *self._learned)))
+        rows = 1 if len(self.classes_) == 2 else len(self.classes_)
+        self._refuse_unless(len(self.coef_) == len(self.intercept_) == rows)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 

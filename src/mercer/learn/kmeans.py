@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from .._checks import check_positive, check_whole
 from .._memory import as_bytes
 from .._random import Stream
 from .._tiles import sum_in_order
+from ..maps._stored import Leaf, floats
 from ._designs import Design, Part, design_of
 from ._machine import KernelMachine, Progress
 
@@ -133,7 +134,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         best = min(found, key=lambda one: one.inertia)
         self.centres_, self.inertia_, self.n_iter_ = best
         self.labels_ = nearest(design, self.centres_)
-        self._n_features_out = int(self.n_clusters)
         return self
 
     def _lloyd(self, design: Design, centres: Matrix) -> Clustering:
@@ -203,6 +203,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """
         check_is_fitted(self)
         return -float(self._distances(X).min(axis=1).sum())
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.centres_)
+
+    _learned: ClassVar[dict[str, Any]] = {"inertia_": float, "n_iter_": int}
+
+    def _layout(self) -> dict[str, Any]:
+        labels = Leaf(("int32",), (None,), least=0)
+        return {"centres_": floats(None, self.map_.n_components_), "labels_": labels}
+
+    def _check_fitted(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in (*self._layout(), *self._learned)))
+        self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

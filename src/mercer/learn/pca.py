@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
 from .._memory import check_memory
+from ..maps._stored import floats
 from ._machine import KernelMachine, Progress
 from ._rows import Chunk
 from .statistics import Moments
@@ -107,7 +108,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
         self.directions_ = np.ascontiguousarray(vectors.T)
-        self._n_features_out = len(values)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -119,6 +119,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         """
         check_is_fitted(self)
         return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.directions_)
+
+    def _layout(self) -> dict[str, Any]:
+        width = self.map_.n_components_
+        values = {"eigenvalues_": floats(None), "explained_ratio_": floats(None)}
+        return {"mean_": floats(width), "directions_": floats(None, width)} | values
+
+    def _check_fitted(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in self._layout()))
+        self._refuse_unless(len(self.directions_) == len(self.eigenvalues_) == len(self.explained_ratio_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_choice, is_number
 from .._memory import check_memory
 from ..data import Table
+from ..maps._stored import floats
 from ._machine import KernelMachine, Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._rows import Chunk, PreparedRows
@@ -261,6 +262,37 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
             (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors", 2)
             return sums / path.weight
         return np.stack([path.gcv(alpha) for alpha in self.alphas_.tolist()])
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    _learned: ClassVar[dict[str, Any]] = {"_single": bool, "_precision": float, "alpha_": float, "intercept_": float}
+
+    def _layout(self) -> dict[str, Any]:
+        width, single = self.map_.n_components_, getattr(self, "_single", True)
+        targets = 1 if single else None
+        sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
+        return {
+            "coef_": floats(width) if single else floats(None, width),
+            "intercept_": floats(targets),
+            "alphas_": floats(None, least=0.0),
+            "scores_": floats(None, targets, finite=False),
+            "statistics_": Moments(*(floats(*shape) for shape in sums)),
+        }
+
+    def _check_fitted(self) -> None:
+        self.statistics_ = statistics = getattr(self, "statistics_", None)
+        if not hasattr(self, "coef_"):  # `prepare` gives none
+            self._refuse_unless(statistics is None)
+            return
+        self._refuse_unless(all(hasattr(self, name) for name in self._learned))
+        targets = np.atleast_2d(self.coef_).shape[0]
+        self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
+        self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
+        if hasattr(self, "scores_"):
+            self._refuse_unless(self.scores_.shape == (len(self.alphas_), targets))
+        if statistics is not None:
+            sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
+            self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ from ._blackbox import as_objects
 from ._parameters import KernelParameters
 from ._row_check import Check, check_blocks, is_plain, row_check
 from ._sparse_features import sparse_features
+from ._stored import StoredMap
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
@@ -56,7 +57,7 @@ def other_maps(kernel: Kernel) -> str:
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, StoredMap, ABC):
     """A map Z of rows whose inner products <Z(x), Z(y)> estimate a kernel.
 
     Parameters
@@ -229,6 +230,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.n_components_ = int(self.n_components)
         self.kernel_: Any = self._resolved_kernel(rows)
         self._check_kernel(self.kernel_)
+        self._settle(rows.n_features)
 
     def _resolved_kernel(self, rows: Any) -> Any:
         """The kernel with every field a number."""

@@ -15,6 +15,7 @@ from .._array import Array, double, first_overflow, in_double, interleave, names
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
+from ._stored import floats
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
@@ -36,6 +37,11 @@ class Frequencies(NamedTuple):
 def frequency_table(frequencies: NDArray[np.float64], offset: NDArray[np.float64]) -> Frequencies:
     """The parameters, in the order in memory that a product with sparse rows reads: it would copy any other."""
     return Frequencies(np.asfortranarray(frequencies), offset)
+
+
+def frequency_layout(count: int, n_features: int, offsets: int) -> Frequencies:
+    """How a table of frequencies looks."""
+    return Frequencies(floats(count, n_features), floats(offsets))
 
 
 def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
@@ -186,6 +192,9 @@ class FourierMap(FeatureMap):
     @property
     def _n_frequencies(self) -> int:
         return (self.n_components_ + 1) // 2
+
+    def _layout(self, n_features: int) -> Any:
+        return frequency_layout(self._n_frequencies, n_features, 1)
 
     def _phases(self, params: Any, X: Array) -> Array:
         """<w, x> for every frequency w and every row of a tile in float64."""

@@ -16,10 +16,13 @@ from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_pr
 from .._random import Stream
 from ..kernels import Composition, Kernel, Scaled
 from ._moments import pair_moments
+from ._stored import Choice, Leaf, floats, signs
 
 Series = NDArray[np.float64]
 
 LONGEST_SERIES = 512
+LONGEST_PRODUCT = 1 << 20
+"""No series that a map can hold has a higher degree."""
 RAREST_DEGREE = 60
 """Degrees of an endless series whose probability is below 2**-60 are not drawn."""
 
@@ -106,6 +109,28 @@ def draw_products(
     return RandomProducts(weights, degrees, nested)
 
 
+def product_layout(kernel: Kernel, count: int | None, n_features: int) -> RandomProducts:
+    """How random products look: factors are signs, or where they are those of an inner kernel, products again."""
+    inner, factors = argument(kernel), signs(None, n_features)
+    if inner is not None:
+        factors = Choice(factors, product_layout(inner, None, n_features))
+    degrees: Any = Leaf(("int32",), (count,), 0, LONGEST_PRODUCT)
+    return RandomProducts(floats(count, least=0.0), degrees, factors)
+
+
+def check_products(params: RandomProducts) -> None:
+    """Raise where the degrees do not say how many factors there are."""
+    factors = params.factors
+    found = len(factors.weights if isinstance(factors, RandomProducts) else factors)
+    wanted = int(params.degrees.sum(dtype=np.int64))
+    if found != wanted or len(params.weights) != len(params.degrees):
+        raise ValueError(
+            f"{len(params.weights)} products of {len(params.degrees)} degrees need {wanted} factors, found {found}"
+        )
+    if isinstance(factors, RandomProducts):
+        check_products(factors)
+
+
 def random_products(params: RandomProducts, X: Array) -> Array:
     """The features of one tile."""
     xp = namespace(X)
@@ -148,9 +173,9 @@ def native_random_products(params: RandomProducts, scale: float, dtype: Any) -> 
     weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
     if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
         return None
-    signs: Any = flat.factors
-    products = _core.in_chunks(flat.degrees, weights[:, None], signs.shape[1])
-    return native_products(products, lambda start, stop: signs[start:stop] < 0)
+    factors: Any = flat.factors
+    products = _core.in_chunks(flat.degrees, weights[:, None], factors.shape[1])
+    return native_products(products, lambda start, stop: factors[start:stop] < 0)
 
 
 def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
@@ -164,8 +189,8 @@ def native_products(products: _core.SignProducts, negative: Callable[[int, int],
 
     def write(X: Any, out: NDArray[Any], first: int = 0) -> int | None:
         with lock:
-            signs = packed(is_sparse(X))
-        return _core.sign_products(row_parts(X), signs, products, out, first)
+            table = packed(is_sparse(X))
+        return _core.sign_products(row_parts(X), table, products, out, first)
 
     return write
 

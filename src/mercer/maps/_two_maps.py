@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 
@@ -16,6 +16,7 @@ class TwoMaps(FeatureMap):
 
     left: FeatureMap
     right: FeatureMap
+    _parts: ClassVar[tuple[str, ...]] = ("left", "right")
 
     def _check_arguments(self) -> None:
         for name in ("left", "right"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -14,6 +14,7 @@ class MapWrapper(FeatureMap):
     """A map whose first parameter is another map, and whose parameters begin with those of that map."""
 
     map: FeatureMap
+    _parts: ClassVar[tuple[str, ...]] = ("map",)
 
     def _wrap(self, rows: Any, factor: int = 1) -> None:
         """Specify the inner map at ``factor`` times this width, and take its kernel."""
@@ -22,6 +23,10 @@ class MapWrapper(FeatureMap):
         self._check_arguments()
         self.map_: FeatureMap = clone(self.map).set_params(n_components=factor * int(self._width()))
         self.map_._specify(rows)
+        self.n_components_ = int(self._width())
+        self._settle(rows.n_features)
+
+    def _settle(self, n_features: int) -> None:
         self.kernel_ = self.map_.kernel_
 
     def _takes_objects(self, X: Any, reset: bool) -> bool:

@@ -16,6 +16,7 @@ from ..kernels._families import inner_products
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ._base import Entries, FeatureMap, Native, other_maps
+from ._stored import floats
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -89,14 +90,16 @@ class AdditiveMap(FeatureMap):
         if not isinstance(without_weight(kernel)[1], Additive):
             raise ValueError(f"AdditiveMap needs an additive kernel, found {kernel!r}{other_maps(kernel)}")
 
-    def _specify(self, rows: Any) -> None:
-        super()._specify(rows)
+    def _settle(self, n_features: int) -> None:
         weight, kernel = without_weight(self.kernel_)
-        wanted = -(-(self.n_components_ - rows.n_features) // (2 * rows.n_features))
+        wanted = -(-(self.n_components_ - n_features) // (2 * n_features))
         self.order_ = max(1, wanted) if kernel.max_order is None else kernel.max_order
-        self.n_components_ = rows.n_features * (2 * self.order_ + 1)
+        self.n_components_ = n_features * (2 * self.order_ + 1)
         self.step_ = kernel.step(self.order_)
         self.max_error_ = weight * _largest_error(kernel, self.order_, self.step_)
+
+    def _layout(self, n_features: int) -> SpectralSamples:
+        return SpectralSamples(floats(self.order_), floats(2 * self.order_ + 1, least=0.0))
 
     def _draw(self, rng: Stream, rows: Any) -> SpectralSamples:
         weight, kernel = without_weight(self.kernel_)

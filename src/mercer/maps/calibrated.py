@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from ..kernels import Kernel
 from ._allotment import rounded
 from ._base import FeatureMap, Native
 from ._nonnegative import nonnegative_minimum
+from ._stored import floats
 from ._wrapper import MapWrapper
 from ._writers import writer
 
@@ -97,6 +98,7 @@ class Calibrated(MapWrapper):
     """
 
     _bias = "the weights are learned from rows"
+    _learned: ClassVar[dict[str, Any]] = {"calibration_": Calibration}
 
     def __init__(
         self,
@@ -122,10 +124,16 @@ class Calibrated(MapWrapper):
     def _width(self) -> Any:
         return self.map._width() if self.n_components is None else self.n_components
 
-    def _specify(self, rows: Any) -> None:
+    def _check_arguments(self) -> None:
         check_whole("n_rows", self.n_rows)
         check_positive("regularization", self.regularization)
+        super()._check_arguments()
+
+    def _specify(self, rows: Any) -> None:
         self._wrap(rows)
+
+    def _settle(self, n_features: int) -> None:
+        super()._settle(n_features)
         if not isinstance(self.kernel_, Kernel):
             raise ValueError(f"Calibrated needs a map of a kernel of mercer.kernels, found one of {self.kernel_!r}")
         self.n_components_ = self.map_.n_components_
@@ -165,6 +173,13 @@ class Calibrated(MapWrapper):
         ridge = float(self.regularization) * len(Z) / len(starts) ** 2
         gram[np.diag_indices(len(starts))] += ridge
         return np.repeat(nonnegative_minimum(gram, right + ridge), step)[: Z.shape[1]]
+
+    def _layout(self, n_features: int) -> CalibratedParameters:
+        return CalibratedParameters(self.map_._layout(n_features), floats(self.n_components_, least=0.0))
+
+    @property
+    def _draws_from_rows(self) -> bool:
+        return True
 
     def _adopt(self, params: CalibratedParameters, n_features: int) -> None:
         super()._adopt(params, n_features)

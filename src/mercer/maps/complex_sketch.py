@@ -18,6 +18,7 @@ from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
 from ._products import native_products
+from ._stored import places, quarter_turns
 
 
 class Srht(NamedTuple):
@@ -45,6 +46,12 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
     turns = [rng.child("turns", block).quarter_turns((degree, n_features)) for block in blocks]
     outputs = [[rng.child("outputs", block, s).permutation(size) for block in blocks] for s in range(degree)]
     return Srht(np.stack(turns), np.stack([np.concatenate(row)[:features] for row in outputs]))
+
+
+def srht_layout(degree: int, n_features: int, width: int) -> Any:
+    """How :func:`draw_srht` fills its arrays."""
+    size, features = padded_width(n_features), (width + 1) // 2
+    return Srht(quarter_turns(-(-features // size), degree, n_features), places(size, degree, features))
 
 
 def srht_tables(params: Srht, dtype: Any, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
@@ -142,6 +149,12 @@ class ComplexSketch(PolynomialMap):
             return draw_srht(rng, degree, n_features, self.n_components_)
         features = (self.n_components_ + 1) // 2
         return Rademacher(rng.child("turns").quarter_turns((features, degree, n_features)))
+
+    def _layout(self, n_features: int) -> Any:
+        degree, width = self._form.degree, self._form.width(n_features)
+        if self.projection == "srht":
+            return srht_layout(degree, width, self.n_components_)
+        return Rademacher(quarter_turns((self.n_components_ + 1) // 2, degree, width))
 
     def _sketch(self, params: Srht | Rademacher, X: Array) -> Array:
         if isinstance(params, Srht):

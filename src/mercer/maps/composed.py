@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,8 @@ class Composed(FeatureMap):
     True
     """
 
+    _parts: ClassVar[tuple[str, ...]] = ("inner", "outer")
+
     def __init__(
         self,
         outer: FeatureMap,
@@ -86,10 +88,13 @@ class Composed(FeatureMap):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _specify(self, rows: Any) -> None:
+    def _check_arguments(self) -> None:
         for name in ("outer", "inner"):
             if not isinstance(getattr(self, name), FeatureMap):
                 raise TypeError(f"{name} must be a feature map, found {getattr(self, name)!r}")
+        super()._check_arguments()
+
+    def _specify(self, rows: Any) -> None:
         self._check_arguments()
         self.inner_: FeatureMap = clone(self.inner)
         self.inner_._specify(rows)
@@ -97,8 +102,17 @@ class Composed(FeatureMap):
         known = self.inner_._draw(Stream(0), rows) if self.inner_.is_deterministic else None
         self.outer_: FeatureMap = clone(self.outer).set_params(n_components=int(self.n_components))
         self.outer_._specify(MappedRows(self.inner_, known, rows))
+        self._settle(rows.n_features)
+
+    def _settle(self, n_features: int) -> None:
         self.n_components_ = self.outer_.n_components_
         self.kernel_ = composition(self.outer_.kernel_, self.inner_.kernel_)
+
+    def _columns_of(self, part: str, n_features: int) -> int:
+        return n_features if part == "inner" else self.inner_.n_components_
+
+    def _layout(self, n_features: int) -> ComposedParameters:
+        return ComposedParameters(self.inner_._layout(n_features), self.outer_._layout(self.inner_.n_components_))
 
     def _draw(self, rng: Stream, rows: Any) -> ComposedParameters:
         inner = self.inner_._draw(rng.child("inner"), rows)

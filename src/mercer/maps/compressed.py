@@ -13,6 +13,7 @@ from .._checks import check_whole
 from .._random import Stream
 from ._base import FeatureMap, Native
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
+from ._stored import floats, places, signs
 from ._wrapper import MapWrapper
 from ._writers import earliest, writer
 from .complex_sketch import padded_width
@@ -85,6 +86,7 @@ class Compressed(MapWrapper):
     """
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": ("craft", "tefm-g", "tefm-s")}
+    _learned: ClassVar[dict[str, Any]] = {"captured_": float | None}
 
     def __init__(
         self,
@@ -105,12 +107,25 @@ class Compressed(MapWrapper):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _specify(self, rows: Any) -> None:
+    def _check_arguments(self) -> None:
         if self.factor is not None:
             check_whole("factor", self.factor, alternatives=" or None")
         check_whole("power", self.power, least=0)
-        self._wrap(rows, FACTORS.get(self.method, 1) if self.factor is None else int(self.factor))
-        self.n_components_ = int(self.n_components)
+        super()._check_arguments()
+
+    def _specify(self, rows: Any) -> None:
+        self._check_arguments()
+        self._wrap(rows, FACTORS[self.method] if self.factor is None else int(self.factor))
+
+    @property
+    def _draws_from_rows(self) -> bool:
+        return self.method != "craft" or super()._draws_from_rows
+
+    def _layout(self, n_features: int) -> Any:
+        inner, wide, width = self.map_._layout(n_features), self.map_.n_components_, self.n_components_
+        if self.method != "craft":
+            return TefmParameters(inner, floats(wide, width))
+        return CraftParameters(inner, signs(wide), places(padded_width(max(wide, width)), width))
 
     def _draw(self, rng: Stream, rows: Any) -> CraftParameters | TefmParameters:
         self.captured_: float | None = None

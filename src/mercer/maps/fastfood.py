@@ -12,6 +12,7 @@ from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
+from ._stored import floats, places, signs
 from .complex_sketch import padded_width
 
 
@@ -67,6 +68,11 @@ class Fastfood(RotationInvariantMap):
             draw_radii(self.kernel_, rng, count, width),
             draw_offsets(rng, 1),
         )
+
+    def _layout(self, n_features: int) -> Any:
+        count, width = self._n_frequencies, padded_width(n_features)
+        shape = -(-count // width), width
+        return FastfoodParameters(signs(*shape), places(width, *shape), floats(*shape), floats(count), floats(1))
 
     def _phases(self, params: FastfoodParameters, X: Array) -> Array:
         xp = namespace(X)

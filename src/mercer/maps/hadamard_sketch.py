@@ -16,6 +16,7 @@ from ._base import Native
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
+from ._stored import places, quarter_turns
 
 
 class ComplexHashes(NamedTuple):
@@ -72,6 +73,10 @@ class HadamardSketch(PolynomialMap):
     def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> ComplexHashes:
         shape = (degree, n_features)
         return ComplexHashes(rng.child("buckets").hashes(self._bits, shape), rng.child("turns").quarter_turns(shape))
+
+    def _layout(self, n_features: int) -> ComplexHashes:
+        shape = self._form.degree, self._form.width(n_features)
+        return ComplexHashes(places(1 << self._bits, *shape), quarter_turns(*shape))
 
     def _sketch(self, params: ComplexHashes, X: Array) -> Array:
         size, kept = 1 << self._bits, (self.n_components_ + 1) // 2

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import Array, double, first_overflow, in_double, namespace, pad, send, squares, to_numpy
+from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
@@ -29,32 +29,10 @@ from ._landmarks import (
     leverage,
     name_rows,
 )
+from ._nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
 from ._whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
-
-
-class SparseRows(NamedTuple):
-    """The parts of a CSR matrix."""
-
-    data: NDArray[np.float64]
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
-
-
-@in_double
-class NystromParameters(NamedTuple):
-    """Landmarks, their row numbers where they have some, V Sigma^(-1/2), and the residual trace with what it is of.
-
-    Landmarks are float64 rows, the parts of a CSR matrix where that is smaller, an array of objects, or the columns of
-    a precomputed matrix. ``residual`` holds the residual trace, the trace, and the number of rows behind both.
-    Sigma^(-1/2) would blow up the last digits of float32.
-    """
-
-    landmarks: Any
-    indices: NDArray[np.int64]
-    whitening: NDArray[np.float64]
-    residual: NDArray[np.float64]
 
 
 class ResidualTrace(NamedTuple):
@@ -88,6 +66,8 @@ class Nystrom(FeatureMap):
     uniform ones miss; its first landmarks are those of a smaller map. ``"leverage"`` draws by ridge leverage scores
     from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
     their number. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
+
+    Landmarks are rows of the training data: they are part of the map, and :func:`mercer.save` and pickles hold them.
 
     Parameters
     ----------
@@ -140,6 +120,8 @@ class Nystrom(FeatureMap):
     """
 
     _bias = "its landmarks are chosen from the rows"
+    _draws_from_rows = True
+    _learned: ClassVar[dict[str, Any]] = {"n_components_": int, "_n_landmarks": int}
 
     def __init__(
         self,
@@ -346,6 +328,12 @@ class Nystrom(FeatureMap):
         trace, total, rows = params.residual.tolist()
         self.residual_trace_ = ResidualTrace(trace, trace / (total or 1.0), int(rows))
 
+    def _layout(self, n_features: int) -> NystromParameters:
+        return nystrom_layout(self._is_precomputed, self.n_components_, n_features)
+
+    def _check_parameters(self, params: NystromParameters, n_features: int) -> None:
+        check_parameters(params, self.kernel_, n_features)
+
     def _takes_objects(self, X: Any, reset: bool) -> bool:
         return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
@@ -357,22 +345,3 @@ class Nystrom(FeatureMap):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_precomputed
         return tags
-
-
-def stored(landmarks: Any) -> Any:
-    """Landmarks as plain arrays: sparse ones as the parts of a CSR matrix unless dense ones are smaller."""
-    if not sp.issparse(landmarks):
-        return landmarks
-    matrix = sp.csr_array(landmarks)
-    matrix.sort_indices()
-    if matrix.nnz * (8 + matrix.indices.itemsize) > 8 * matrix.shape[0] * matrix.shape[1]:
-        return matrix.toarray()
-    return SparseRows(matrix.data, matrix.indices, matrix.indptr)
-
-
-def restored(landmarks: Any, n_features: int) -> Any:
-    """What :func:`stored` was given, as NumPy has it."""
-    if not isinstance(landmarks, SparseRows):
-        return to_numpy(landmarks)
-    parts = SparseRows(*map(to_numpy, landmarks))
-    return sp.csr_array(tuple(parts), shape=(len(parts.indptr) - 1, n_features))

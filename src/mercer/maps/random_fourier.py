@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
-from ._fourier import FourierMap, Frequencies, draw_frequencies, draw_offsets, fourier_variance, frequency_table
+from ._fourier import (
+    FourierMap,
+    Frequencies,
+    draw_frequencies,
+    draw_offsets,
+    fourier_variance,
+    frequency_layout,
+    frequency_table,
+)
 
 
 class RandomFourier(FourierMap):
@@ -73,6 +81,11 @@ class RandomFourier(FourierMap):
             return draw_frequencies(self.kernel_, rng, self.n_components_, rows.n_features)
         frequencies = self.kernel_.frequencies(rng.child("frequencies"), self.n_components_, rows.n_features)
         return frequency_table(frequencies, draw_offsets(rng, self.n_components_))
+
+    def _layout(self, n_features: int) -> Frequencies:
+        if self._paired:
+            return super()._layout(n_features)
+        return frequency_layout(self.n_components_, n_features, self.n_components_)
 
     def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
         return fourier_variance(self.kernel_, X, Y, self.n_components_, self.form)

@@ -20,6 +20,7 @@ from ._fourier import (
     draw_frequencies,
     fourier_features,
     fourier_variance,
+    frequency_layout,
     matrix_waves,
     native_waves,
 )
@@ -29,13 +30,16 @@ from ._products import (
     RandomProducts,
     argument,
     canonical,
+    check_products,
     degree_law,
     draw_products,
     kernel_series,
     native_random_products,
+    product_layout,
     random_products,
     second_moment,
 )
+from ._stored import exactly, floats
 
 
 class MaclaurinParameters(NamedTuple):
@@ -106,13 +110,15 @@ class RandomMaclaurin(FeatureMap):
         self.exact_terms = exact_terms
         self.max_degree = max_degree
 
-    def _specify(self, rows: Any) -> None:
+    def _check_arguments(self) -> None:
         if not isinstance(self.base, numbers.Real) or not 1.0 < float(self.base) < math.inf:
             raise ValueError(f"base must be a finite number above 1, found {self.base!r}")
         if self.max_degree is not None:
             check_whole("max_degree", self.max_degree, 0, " or None")
-        super()._specify(rows)
-        self.exact_degrees_: tuple[int, ...] = self._exact_degrees(rows.n_features)
+        super()._check_arguments()
+
+    def _settle(self, n_features: int) -> None:
+        self.exact_degrees_: tuple[int, ...] = self._exact_degrees(n_features)
 
     def _check_kernel(self, kernel: Kernel) -> None:
         inner = composed = canonical(kernel)
@@ -181,6 +187,18 @@ class RandomMaclaurin(FeatureMap):
             scale = 1.0 if fixed else 1.0 / math.sqrt(max(width, 1))
         exact = np.array(self.exact_degrees_, dtype=np.int64)
         return MaclaurinParameters(exact, np.sqrt(self._series()[exact]), random, np.array([scale]))
+
+    def _layout(self, n_features: int) -> MaclaurinParameters:
+        width = self._random_width(self.exact_degrees_, n_features)
+        random: RandomProducts | Frequencies = product_layout(canonical(self.kernel_), width, n_features)
+        if self._fourier_kernel() is not None:
+            random = frequency_layout((width + 1) // 2, n_features, 1)
+        scales = floats(len(self.exact_degrees_), least=0.0)
+        return MaclaurinParameters(exactly(self.exact_degrees_), scales, random, floats(1, least=0.0))
+
+    def _check_parameters(self, params: MaclaurinParameters, n_features: int) -> None:
+        if isinstance(params.random, RandomProducts):
+            check_products(params.random)
 
     def _apply(self, params: MaclaurinParameters, X: Array) -> Array:
         features = [

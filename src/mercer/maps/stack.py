@@ -83,8 +83,14 @@ class Stack(TwoMaps):
         asked = max(2, int(self._width()))
         left = min(max(1, round(asked * own[0] / sum(own))), asked - 1)
         self._specify_both(rows, left, asked - left)
+        self._settle(rows.n_features)
+
+    def _settle(self, n_features: int) -> None:
         self.n_components_ = self.left_.n_components_ + self.right_.n_components_
         self.kernel_ = self.left_.kernel_ + self.right_.kernel_
+
+    def _layout(self, n_features: int) -> StackParameters:
+        return StackParameters(self.left_._layout(n_features), self.right_._layout(n_features))
 
     def _draw(self, rng: Stream, rows: Any) -> StackParameters:
         return StackParameters(*self._draw_both(rng, rows))

@@ -12,6 +12,7 @@ from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
+from ._stored import floats, signs
 from .complex_sketch import padded_width
 
 SMALLEST_BLOCK = 64
@@ -67,8 +68,12 @@ class StructuredFourier(RotationInvariantMap):
 
     def _draw(self, rng: Stream, rows: Any) -> SignRotations:
         count, width = self._n_frequencies, block_width(rows.n_features)
-        signs = rng.child("signs").signs((-(-count // width), 3, width))
-        return SignRotations(signs, draw_radii(self.kernel_, rng, count, width), draw_offsets(rng, 1))
+        flips = rng.child("signs").signs((-(-count // width), 3, width))
+        return SignRotations(flips, draw_radii(self.kernel_, rng, count, width), draw_offsets(rng, 1))
+
+    def _layout(self, n_features: int) -> Any:
+        count, width = self._n_frequencies, block_width(n_features)
+        return SignRotations(signs(-(-count // width), 3, width), floats(count), floats(1))
 
     def _phases(self, params: SignRotations, X: Array) -> Array:
         xp = namespace(X)

@@ -19,6 +19,7 @@ from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
 from ._moments import PairMoments, pair_moments
 from ._splits import Split, split_of
+from ._stored import exactly, floats
 from ._writers import earliest
 from .complex_sketch import (
     Srht,
@@ -26,6 +27,7 @@ from .complex_sketch import (
     draw_srht,
     padded_width,
     srht_correction,
+    srht_layout,
     srht_pairs,
     srht_tables,
     srht_variance,
@@ -97,6 +99,12 @@ class TaylorSketch(FeatureMap):
     """
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"split": ("auto", "mean", "centre", None)}
+    _learned: ClassVar[dict[str, Any]] = {
+        "split_": str | None,
+        "degrees_": dict[int, int],
+        "exact_degrees_": tuple[int, ...],
+        "expected_error_": float,
+    }
 
     def __init__(
         self,
@@ -151,9 +159,41 @@ class TaylorSketch(FeatureMap):
                 stacklevel=3,
             )
 
+    @property
+    def _sketched(self) -> dict[int, int]:
+        return {n: count for n, count in self.degrees_.items() if n not in self.exact_degrees_}
+
+    def _check_learned(self, n_features: int) -> None:
+        width, last = self._split.width(n_features), self._split.max_degree
+        sizes = {n: {0: 1, 1: width}.get(n) for n in self.exact_degrees_}
+        highest = max(self.degrees_, default=-1)
+        if (
+            self.split_ not in (None, self._split.learns)
+            or any(self.degrees_.get(n) != size for n, size in sizes.items())
+            or list(self.degrees_) != sorted(self.degrees_)
+            or not 0 <= highest <= (LAST_DEGREE if last is None else last)
+            or self.exact_degrees_ != tuple(sorted({*self.exact_degrees_}))
+            or min([1, *self._sketched, *self.degrees_.values()]) < 1
+            or sum(self.degrees_.values()) > self.n_components_
+        ):
+            raise ValueError(
+                f"the degrees {self.degrees_}, of which {self.exact_degrees_} are exact, with split {self.split_!r} "
+                f"are no allotment of {self.n_components_} features"
+            )
+
+    def _layout(self, n_features: int) -> TaylorParameters:
+        split, sketched = self._split, self._sketched
+        width = split.width(n_features)
+        return TaylorParameters(
+            floats(len(split.neutral(n_features)), attribute="vector_"),
+            exactly(self.exact_degrees_),
+            exactly(sketched),
+            exactly(sketched.values()),
+            tuple(srht_layout(n, width, count) for n, count in sketched.items()),
+        )
+
     def _draw(self, rng: Stream, rows: Any) -> TaylorParameters:
-        width = self._split.width(rows.n_features)
-        sketched = {n: count for n, count in self.degrees_.items() if n not in self.exact_degrees_}
+        width, sketched = self._split.width(rows.n_features), self._sketched
         return TaylorParameters(
             self.vector_,
             np.array(self.exact_degrees_, dtype=np.int64),

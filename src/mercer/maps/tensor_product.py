@@ -13,6 +13,7 @@ from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
 from .._random import Stream
 from ._base import FeatureMap, Native
+from ._stored import places, signs
 from ._two_maps import TwoMaps
 from ._writers import earliest, writer
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
@@ -104,7 +105,15 @@ class TensorProduct(TwoMaps):
         else:
             width = int(self.factor) * self.n_components_
             self._specify_both(rows, width, width)
+        self._settle(rows.n_features)
+
+    def _settle(self, n_features: int) -> None:
         self.kernel_ = self.left_.kernel_ * self.right_.kernel_
+
+    def _layout(self, n_features: int) -> TensorParameters:
+        sides = self.left_, self.right_
+        hashes = [Hashes(places(self.n_components_, side.n_components_), signs(side.n_components_)) for side in sides]
+        return TensorParameters(*(side._layout(n_features) for side in sides), *hashes)
 
     def _draw(self, rng: Stream, rows: Any) -> TensorParameters:
         left, right = self._draw_both(rng, rows)

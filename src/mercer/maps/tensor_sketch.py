@@ -16,6 +16,7 @@ from ..kernels import Kernel, Polynomial
 from ._base import Native
 from ._moments import PairMoments
 from ._polynomial import HomogeneousForm, PolynomialMap
+from ._stored import places, signs
 
 
 class Hashes(NamedTuple):
@@ -109,6 +110,10 @@ class TensorSketch(PolynomialMap):
     def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Hashes:
         shape = (degree, n_features)
         return Hashes(rng.child("buckets").buckets(self.n_components_, shape), rng.child("signs").signs(shape))
+
+    def _layout(self, n_features: int) -> Hashes:
+        shape = self._form.degree, self._form.width(n_features)
+        return Hashes(places(self.n_components_, *shape), signs(*shape))
 
     def _sketch(self, params: Hashes, X: Array) -> Array:
         width = self.n_components_

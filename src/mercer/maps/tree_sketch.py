@@ -16,6 +16,7 @@ from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._base import Native
 from ._polynomial import HomogeneousForm, PolynomialMap
+from ._stored import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
 
@@ -90,10 +91,12 @@ class TreeSketch(PolynomialMap):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.factor = factor
 
-    def _specify(self, rows: Any) -> None:
+    def _check_arguments(self) -> None:
         check_whole("factor", self.factor)
-        super()._specify(rows)
-        self._leaf_width = self._form.width(rows.n_features)
+        super()._check_arguments()
+
+    def _settle(self, n_features: int) -> None:
+        self._leaf_width = self._form.width(n_features)
 
     def _node_width(self, node: int, degree: int) -> int:
         """The root, the last of the degree - 1 nodes, is as wide as the output."""
@@ -110,6 +113,18 @@ class TreeSketch(PolynomialMap):
             return width
 
         _climb([n_features] * degree, join)
+        return Tree(tuple(nodes))
+
+    def _layout(self, n_features: int) -> Tree:
+        degree, leaf, nodes = self._form.degree, self._leaf_width, list[Any]()
+
+        def join(left: int, right: int) -> int:
+            width = self.n_components_ if degree == 1 else self._node_width(len(nodes), degree)
+            shape = (2, max(left, right))
+            nodes.append(Hashes(places(width, *shape), signs(*shape)))
+            return width
+
+        _climb([leaf] * max(2, degree), join)
         return Tree(tuple(nodes))
 
     @staticmethod

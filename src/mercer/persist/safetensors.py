@@ -1,0 +1,129 @@
+"""The safetensors format, read and written: a length, a JSON header, then all arrays without gaps."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .validation import as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
+
+MAX_HEADER = 16 * 2**20
+LARGEST = 2**62
+DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I8": "|i1"}
+NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+
+
+class Tensor(NamedTuple):
+    """Where an array lies: its type, its shape, and its bytes counted from the end of the header."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+
+class Header(NamedTuple):
+    """What stands before the arrays: text by name, where the arrays are, and how many bytes the header itself took."""
+
+    metadata: dict[str, str]
+    tensors: dict[str, Tensor]
+    length: int
+
+
+def header_bytes(arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> bytes:
+    """The length and the header; the arrays follow :func:`in_order`."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    place = 0
+    for name in in_order(arrays):
+        array = arrays[name]
+        entries[name] = {
+            "dtype": NAMES[array.dtype.newbyteorder("<")],
+            "shape": list(array.shape),
+            "data_offsets": [place, place + array.nbytes],
+        }
+        place += array.nbytes
+    text = json.dumps(entries, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > MAX_HEADER:
+        raise ValueError(f"what a model file says beside its arrays takes {len(text)} bytes; {MAX_HEADER} is the most")
+    return len(text).to_bytes(8, "little") + text
+
+
+def in_order(arrays: dict[str, NDArray[Any]]) -> list[str]:
+    """Names in the order of the arrays: large entries first, so that all stay aligned."""
+    return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+
+
+def array_bytes(array: NDArray[Any]) -> memoryview:
+    """Row by row, little-endian."""
+    little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data
+
+
+def read_header(file: BinaryIO) -> Header:
+    """The header of an open file, checked against the file's size; what is read next is the first array."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    first = file.read(8)
+    if len(first) < 8:
+        refuse(f"a model file begins with the length of its header in 8 bytes, found {len(first)}")
+    length = int.from_bytes(first, "little")
+    if length > MAX_HEADER:
+        refuse(f"the header must have at most {MAX_HEADER} bytes, found {length}")
+    if 8 + length > size:
+        refuse(f"the header should have {length} bytes, but the file ends after {size - 8} of them")
+    text = file.read(length)
+    if len(text) < length:
+        refuse(f"the header should have {length} bytes, found {len(text)}")
+    if not text.startswith(b"{"):
+        refuse("the header must begin with '{'")
+    entries = read_json(text, "the header")
+    metadata = as_dict(entries.pop("__metadata__", {}), "__metadata__")
+    tensors = {name: _tensor(name, entry) for name, entry in entries.items()}
+    _check_places(tensors, size - 8 - length)
+    return Header({name: as_text(value, f"__metadata__ {name!r}") for name, value in metadata.items()}, tensors, length)
+
+
+def _tensor(name: str, entry: Any) -> Tensor:
+    what = f"tensor {name!r:.80}"
+    entry = as_dict(entry, what)
+    check_names(entry, ("dtype", "shape", "data_offsets"), what)
+    dtype = as_text(entry.get("dtype"), f"the dtype of {what}")
+    if dtype not in DTYPES:
+        refuse(f"{what} must have a dtype of {', '.join(DTYPES)}, found {dtype!r:.20}")
+    lengths = as_list(entry.get("shape"), f"the shape of {what}")
+    if len(lengths) > 4:
+        refuse(f"{what} must have at most 4 axes, found {len(lengths)}")
+    shape = tuple(as_whole(length, f"the shape of {what}", 0, LARGEST) for length in lengths)
+    offsets = as_list(entry.get("data_offsets"), f"the offsets of {what}")
+    if len(offsets) != 2:
+        refuse(f"{what} must have 2 offsets, found {len(offsets)}")
+    start, stop = (as_whole(offset, f"an offset of {what}", 0, LARGEST) for offset in offsets)
+    needed = math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize  # Python's integers do not overflow
+    if stop - start != needed:
+        refuse(f"{what} of shape {shape} needs {needed} bytes, its offsets {start} and {stop} hold {stop - start}")
+    return Tensor(dtype, shape, start, stop)
+
+
+def _check_places(tensors: dict[str, Tensor], size: int) -> None:
+    """No gap, no overlap, nothing after the last."""
+    place = 0
+    for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].start, item[1].stop)):
+        if tensor.start != place:
+            wrong = "overlaps the one before" if tensor.start < place else "leaves a gap before it"
+            refuse(f"tensor {name!r:.80} {wrong}: expected offset {place}, found {tensor.start}")
+        place = tensor.stop
+    if place != size:
+        refuse(f"the arrays should take {place} bytes after the header, found {size}")
+
+
+def array_of(payload: memoryview, tensor: Tensor) -> NDArray[Any]:
+    """An array of its own, as the machine has its numbers."""
+    code = np.dtype(DTYPES[tensor.dtype])
+    array = np.frombuffer(payload[tensor.start : tensor.stop], dtype=code).reshape(tensor.shape)
+    return np.array(array, dtype=code.newbyteorder("="), order="C")

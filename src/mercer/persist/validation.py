@@ -1,0 +1,115 @@
+"""What is asked of a model file before anything is made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..maps._stored import Leaf
+
+MAX_DEPTH = 64
+MOST = 2**31 - 1
+"""Widths and numbers of columns stay below: places are 32-bit integers."""
+
+
+class ModelFileError(ValueError):
+    """A file that is no model, or one that was damaged or made up; the message says where it is wrong."""
+
+
+def refuse(message: str) -> NoReturn:
+    raise ModelFileError(message)
+
+
+def read_json(text: bytes | str, what: str) -> dict[str, Any]:
+    """A JSON object of bounded depth, without the same name twice and without NaN."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ModelFileError(f"{what} is not UTF-8: {error}") from error
+    _check_depth(text, what)
+    try:
+        found = json.loads(text, object_pairs_hook=_without_twins, parse_constant=_no_constant)
+    except ModelFileError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{what} is not JSON: {error}") from error
+    return as_dict(found, what)
+
+
+def _check_depth(text: str, what: str) -> None:
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text, flags=re.DOTALL)):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MAX_DEPTH:
+            refuse(f"{what} is nested more than {MAX_DEPTH} deep")
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        refuse(f"the name {next(name for name in names if names.count(name) > 1)!r} is given twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    refuse(f"{name} is no JSON")
+
+
+def as_dict(value: Any, what: str) -> dict[str, Any]:
+    """A JSON object."""
+    return value if isinstance(value, dict) else refuse(f"{what} must be an object, found {type(value).__name__}")
+
+
+def as_list(value: Any, what: str) -> list[Any]:
+    """A JSON array."""
+    return value if isinstance(value, list) else refuse(f"{what} must be a list, found {type(value).__name__}")
+
+
+def as_text(value: Any, what: str) -> str:
+    """A JSON string."""
+    return value if isinstance(value, str) else refuse(f"{what} must be text, found {value!r:.60}")
+
+
+def as_whole(value: Any, what: str, least: int = 0, most: int = MOST) -> int:
+    """A whole number between bounds, and no truth value."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        refuse(f"{what} must be a whole number from {least} to {most}, found {value!r:.60}")
+    return value
+
+
+def check_names(found: dict[str, Any], known: Any, what: str) -> None:
+    """No other names than these."""
+    for name in found:
+        if name not in known:
+            refuse(f"{what} has an unknown entry {name!r:.60}")
+
+
+def check_array(array: NDArray[Any], leaf: Leaf, name: str) -> None:
+    """Type, shape, range and finiteness, in this order."""
+    if array.dtype.name not in leaf.dtypes:
+        refuse(f"tensor {name!r} must be {' or '.join(leaf.dtypes)}, found {array.dtype.name}")
+    fits = len(array.shape) == len(leaf.shape) and all(
+        wanted in (None, found) for wanted, found in zip(leaf.shape, array.shape, strict=True)
+    )
+    if not fits:
+        shape = ", ".join("any" if length is None else str(length) for length in leaf.shape)
+        refuse(f"tensor {name!r} must have the shape ({shape}), found {array.shape}")
+    if array.size == 0:
+        return
+    if leaf.finite and not np.isfinite(array).all():
+        refuse(f"tensor {name!r} has an entry that is not finite")
+    if leaf.values is not None and tuple(array.tolist()) != leaf.values:
+        refuse(f"tensor {name!r} must be {leaf.values}, found {tuple(array[:8].tolist())}")
+    if leaf.finite and (leaf.least > -math.inf or leaf.most < math.inf):
+        least, most = array.min(), array.max()
+        if least < leaf.least or most > leaf.most:
+            refuse(f"tensor {name!r} must have entries from {leaf.least} to {leaf.most}, found {least} to {most}")
+    if not leaf.zero and not array.all():
+        refuse(f"tensor {name!r} must have entries other than 0")
