@@ -21,7 +21,7 @@ LEARNERS = [
     KernelRegressor(map="RandomFourier", n_components=64, random_state=0),
     KernelClassifier(),
     KernelClassifier(loss="logistic", scale="minmax"),
-    KernelClassifier(loss="squared"),
+    KernelClassifier(loss="squared", keep_statistics=True),
     KernelPCA(),
     KernelCCA(),
     KernelKMeans(),

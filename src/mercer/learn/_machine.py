@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,9 @@ class KernelMachine(KernelParameters):
     preparation_ : what was learned of the columns
     """
 
+    _learned: ClassVar[str] = "coef_"
+    """The attribute that ``fit`` sets last: without it nothing is fitted."""
+
     def __init__(
         self,
         kernel: Any = None,
@@ -128,6 +131,7 @@ class KernelMachine(KernelParameters):
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
             check_choice(name, getattr(self, name), choices)
+        self._drop_learned()
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
         self.preparation_.learn_columns(block.X for block in table.blocks())
         self.preparation_.learn_scale((block.X, block.weight) for block in table.blocks())
@@ -139,6 +143,14 @@ class KernelMachine(KernelParameters):
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
+
+    def _drop_learned(self) -> None:
+        """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._learned)
 
     def _chosen_map(self, n_rows: int | None) -> FeatureMap:
         given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}

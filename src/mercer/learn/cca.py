@@ -23,6 +23,8 @@ Matrix = NDArray[np.float64]
 class View(KernelMachine):
     """The features of the second view."""
 
+    _learned = "map_"
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the map and the preparation of rows."""
         self._start(self._table(X, None, sample_weight, reset=True), exact=True)
@@ -68,6 +70,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     >>> bool(np.corrcoef(U[:, 0], V[:, 0])[0, 1] > 0.9)
     True
     """
+
+    _learned = "correlations_"
 
     def __init__(
         self,
@@ -158,10 +162,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         total = np.sqrt(float(moments.weight[0]))
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
-        self.correlations_ = S[:count]
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
         self._n_features_out = count
+        self.correlations_ = S[:count]
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The canonical variates of rows.

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
+from ._additive import AdditiveMachine, can_add_rows
 from ._designs import Design, HeldDesign, design_of
+from ._labels import Codes, all_labels, checked_labels, classes_of, codes_of, signs_of, weights_of
 from ._liblinear import liblinear
 from ._losses import Softmax, loss_named
 from ._machine import KernelMachine, Progress
@@ -33,21 +33,14 @@ LOSSES = ("squared_hinge", "logistic", "squared")
 SOLVERS = ("newton", "liblinear")
 
 
-class Labels(NamedTuple):
-    """The classes, the class of every row by its number, and what every row counts."""
-
-    classes: NDArray[Any]
-    codes: NDArray[np.int64]
-    weight: Matrix
-
-
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ClassifierMixin, AdditiveMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
     The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
     features z, all classes at once: ``"squared_hinge"`` is the support vector machine of the papers (one class against
     the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
-    one pass and no iterations, is the fastest and often as accurate. The first two take a Newton method whose steps end
+    one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
+    see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end
     within ``tol`` of the least objective, relative to it.
 
     Parameters
@@ -56,6 +49,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     loss : "squared_hinge", "logistic" or "squared"
     C : how much a row counts beside ||w||^2 / 2
     class_weight : dict, "balanced" or None
+        What a row of a class counts. "balanced" needs all rows at once: not for ``partial_fit``, ``merge``, ``forget``.
     fit_intercept : bool
     solver : "newton" or "liblinear"
         The second holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
@@ -65,6 +59,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     memory : int, text like "2GB", or None
         Features are kept between passes where they take no more than this, and made again where they take more. None is
         a quarter of the machine's memory.
+    keep_statistics : bool
+        Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
+        ``partial_fit`` always does.
     scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
@@ -101,6 +98,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: Any = None,
+        keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
@@ -127,6 +125,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.keep_statistics = keep_statistics
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -141,27 +140,45 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             A row of weight 2 counts as two rows.
         """
         self._check_arguments()
-        if not isinstance(X, Table):
-            if y is None:
-                raise ValueError("requires y to be passed, but the target y is None")
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-            check_consistent_length(X, y)
-        table = self._table(X, y, sample_weight, reset=True)
-        labels = self._labels(table)
-        self.classes_ = labels.classes
+        table = self._labelled(X, y, sample_weight, reset=True)
+        y, weight = all_labels(table)
+        classes = classes_of(y)
+        class_weights = weights_of(self.class_weight, classes, y)
         rows = self._start(table, exact=True)
+        self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
         if self.loss == "squared":
-            W = self._least_squares(rows, labels)
+            self._fit_sums(rows)
         else:
-            W = self._least_loss(self._design(rows), labels)
-        width = self.map_.n_components_
-        self.coef_ = np.ascontiguousarray(W[:width].T)
-        self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
-        self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
+            codes = codes_of(y, classes)
+            weight = weight if class_weights is None else weight * class_weights[codes]
+            self._adopt(self._least_loss(self._design(rows), codes, weight))
         return self
+
+    @available_if(can_add_rows)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, where the loss is "squared".
+
+        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        classes : all labels that will ever come
+            Needed in the first call, and may be left out later.
+        """
+        self._check_arguments()
+        self._check_additive()
+        known = self._known_classes(classes)
+        if not hasattr(self, "map_"):
+            self.prepare(X, y, sample_weight)
+        self.classes_, self._class_weights = known, weights_of(self.class_weight, known, known)
+        self.convergence_ = None
+        return self._add(X, y, sample_weight)
+
+    @property
+    def _sums_suffice(self) -> bool:
+        return self.loss == "squared"
 
     def _check_arguments(self) -> None:
         check_choice("loss", self.loss, LOSSES)
@@ -169,42 +186,67 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
+        if self.keep_statistics and not self._sums_suffice:
+            raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
-    def _labels(self, table: Table) -> Labels:
-        """Classes and codes, by a pass over labels and weights alone."""
-        parts = [(block.y, block.weight) for block in table.blocks()]
-        if any(y is None for y, _ in parts):
-            raise ValueError("the blocks must bring y, found X alone")
-        y = np.concatenate([np.asarray(y) for y, _ in parts])
-        weight = np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in parts])
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {classes.tolist()[0]!r}")
-        if self.class_weight is not None:
-            weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[codes]
-        return Labels(classes, codes.astype(np.int64), weight)
+    def _check_additive(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} weighs rows by how many there are of each class in all, and sums "
+                "cannot be weighed again: give a dict"
+            )
 
-    def _least_squares(self, rows: PreparedRows, labels: Labels) -> Matrix:
+    def _known_classes(self, classes: Any) -> NDArray[Any]:
+        """The classes of the first call, which later ones may repeat."""
+        first = not hasattr(self, "classes_")
+        if classes is None:
+            if first:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return self.classes_
+        given = classes_of(checked_labels(classes))
+        if not first and not np.array_equal(self.classes_, given):
+            raise ValueError(f"classes={given.tolist()} are not those of the first call, {self.classes_.tolist()}")
+        return given
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        if not isinstance(X, Table):
+            y = checked_labels(y)
+            check_consistent_length(X, y)
+        return self._table(X, y, sample_weight, reset)
+
+    def _difference(self, other: KernelMachine) -> str | None:
+        for name in ("classes_", "_class_weights"):
+            ours, theirs = (np.asarray(getattr(one, name)).tolist() for one in (self, other))
+            if ours != theirs:
+                return f"{name.strip('_').replace('_', ' ')}: {ours} here and {theirs} there"
+        return super()._difference(other)
+
+    def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
+        """1 and -1, and the weights of rows times those of their classes."""
+        codes = codes_of(chunk.y, self.classes_, chunk.first)
+        weight = chunk.weight
+        if self._class_weights is not None:
+            weight = self._class_weights[codes] * (1.0 if weight is None else weight)
+        return signs_of(codes, len(self.classes_)), weight
+
+    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Ridge regression on targets 1 and -1."""
-        width, n_classes = self.map_.n_components_, len(labels.classes)
-        columns = np.array([1]) if n_classes == 2 else np.arange(n_classes)
-
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            mine = slice(chunk.first, chunk.first + len(Z))
-            Y = np.where(labels.codes[mine, None] == columns, 1.0, -1.0)
-            return Moments.of(Z, Y, labels.weight[mine])
-
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
         intercept = bool(self.fit_intercept)
-        coef = solve_ridge(moments, 0.5 / float(self.C), intercept, float(np.finfo(rows.dtype).eps))
-        centred = moments.centred(intercept)
-        return np.vstack([coef, centred.target_mean - centred.feature_mean @ coef])
+        coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
+        self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
-    def _least_loss(self, design: Design, labels: Labels) -> Matrix:
+    def _adopt(self, W: Matrix) -> None:
+        """Take coefficients, a column a class, with the intercept as the last row where there is one."""
+        width = self.map_.n_components_
+        self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
+        self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
+        self.coef_ = np.ascontiguousarray(W[:width].T)
+
+    def _least_loss(self, design: Design, codes: Codes, weight: Matrix) -> Matrix:
         if isinstance(design, HeldDesign) and self.solver == "liblinear":
-            return liblinear(self, design, labels.codes, labels.weight)
-        n_classes = len(labels.classes)
-        loss = loss_named(self.loss, n_classes)(labels.codes, n_classes, float(self.C) * labels.weight)
+            return liblinear(self, design, codes, weight)
+        n_classes = len(self.classes_)
+        loss = loss_named(self.loss, n_classes)(codes, n_classes, float(self.C) * weight)
         solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
         self.convergence_ = report = solution.report
         if not report.converged:

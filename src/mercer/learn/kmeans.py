@@ -70,6 +70,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     True
     """
 
+    _learned = "centres_"
+
     def __init__(
         self,
         kernel: Any = None,
@@ -131,9 +133,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         rng = Stream(self.map_.seed_, "KernelKMeans")
         found = [self._lloyd(design, spread_rows(sample, self.n_clusters, rng.child(i))) for i in range(self.n_init)]
         best = min(found, key=lambda one: one.inertia)
-        self.centres_, self.inertia_, self.n_iter_ = best
-        self.labels_ = nearest(design, self.centres_)
+        self.labels_ = nearest(design, best.centres)
         self._n_features_out = int(self.n_clusters)
+        self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
     def _lloyd(self, design: Design, centres: Matrix) -> Clustering:

@@ -54,6 +54,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     (1000, 3)
     """
 
+    _learned = "directions_"
+
     def __init__(
         self,
         kernel: Any = None,
@@ -106,8 +108,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.mean_ = centred.feature_mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
-        self.directions_ = np.ascontiguousarray(vectors.T)
         self._n_features_out = len(values)
+        self.directions_ = np.ascontiguousarray(vectors.T)
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
