@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._memory import check_memory
 from ..data import Table
 from ._machine import KernelMachine
+from ._progress import Watch
 from ._rows import Chunk, PreparedRows
 from .statistics import Moments
 
@@ -139,7 +140,7 @@ class AdditiveMachine(KernelMachine, ABC):
         """The moments of more rows, and their precision."""
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
-        rows = PreparedRows(table, self.preparation_, self._rng)
+        rows = PreparedRows(table, self.preparation_, self._rng, Watch(self.callback, table))
         return self._moments(rows), float(np.finfo(rows.dtype).eps)
 
     def _moments(self, rows: PreparedRows) -> Moments:
@@ -149,7 +150,7 @@ class AdditiveMachine(KernelMachine, ABC):
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, *self._targets(chunk))
 
-        return Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+        return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
 
     def _renew(self, moments: Moments, precision: float) -> None:
         """Coefficients from other sums, which are then kept."""

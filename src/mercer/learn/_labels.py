@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..data import Table
+from ._progress import Watch
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -26,9 +27,9 @@ def checked_labels(y: Any) -> NDArray[Any]:
     return y
 
 
-def all_labels(table: Table) -> tuple[NDArray[Any], Matrix]:
+def all_labels(table: Table, watch: Watch) -> tuple[NDArray[Any], Matrix]:
     """The labels and the weights of all rows, by a pass over them alone."""
-    parts = [(block.y, block.weight) for block in table.blocks()]
+    parts = [(block.y, block.weight) for block in watch.over("labels", table.blocks())]
     if any(y is None for y, _ in parts):
         raise ValueError("the blocks must bring y, found X alone")
     y = checked_labels(np.concatenate([np.asarray(y) for y, _ in parts]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +24,13 @@ from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
+from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
 DEFAULT_COMPONENTS = 1024
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
-
-
-class Progress(NamedTuple):
-    """What a callback is told: the pass, counted from 1, what it is for, the rows done in it, and all rows."""
-
-    number: int
-    what: str
-    rows: int
-    n_rows: int
 
 
 class KernelMachine(KernelParameters):
@@ -64,7 +56,8 @@ class KernelMachine(KernelParameters):
     n_jobs : int or None
         Threads; see :class:`FeatureMap`.
     callback : function or None
-        Called with a :class:`Progress` after every block of rows.
+        Called with a :class:`Progress` after every block of rows, in every pass. Where it raises an error, ``fit`` ends
+        with that error and nothing is fitted; ``partial_fit``, ``merge`` and ``forget`` leave all as it was.
 
     Attributes
     ----------
@@ -111,7 +104,9 @@ class KernelMachine(KernelParameters):
             )
 
     def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
-        """The rows to learn from; ``y`` is checked by ``_checked_targets``."""
+        """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
+        if reset:
+            self._drop_learned()
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
@@ -127,19 +122,19 @@ class KernelMachine(KernelParameters):
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
-    def _start(self, table: Table, exact: bool) -> PreparedRows:
+    def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        watch = watch or Watch(self.callback, table)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
             check_choice(name, getattr(self, name), choices)
-        self._drop_learned()
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
-        self.preparation_.learn_columns(block.X for block in table.blocks())
-        self.preparation_.learn_scale((block.X, block.weight) for block in table.blocks())
+        self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
+        self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = self._chosen_map(table.n_rows if exact else None)
         seed = as_seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
-        rows = PreparedRows(table, self.preparation_, self._rng)
+        rows = PreparedRows(table, self.preparation_, self._rng, watch)
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
@@ -181,21 +176,20 @@ class KernelMachine(KernelParameters):
         rows: PreparedRows,
         held: int,
         what: str,
-        number: int,
     ) -> tuple[Any, ...]:
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
-        def told() -> Iterator[Chunk]:
-            for chunk in rows.chunks(size):
-                yield chunk
-                if self.callback is not None:
-                    self.callback(Progress(number, what, chunk.first + chunk.X.shape[0], rows.n_rows))
+        tell = rows.watch.begin(what)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
             return part(self._features(chunk.X, chunk.first), chunk)
 
-        return sum_in_order(work, told(), self.n_jobs, held)
+        def after(chunk: Chunk) -> None:
+            if tell is not None:
+                tell(chunk.last)
+
+        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""

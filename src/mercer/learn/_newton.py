@@ -77,16 +77,21 @@ class Newton:
         """The least objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
         W = np.zeros((design.width, loss.n_columns)) if start is None else start
-        F = design.products(W) if W.any() else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        F = (
+            design.products(W, "decision values")
+            if W.any()
+            else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        )
         objectives: list[float] = []
         for iteration in range(max_iter + 1):
             objectives.append(float(0.5 * (self.ridge * W**2).sum() + loss.value(F).sum()))
-            gradient = self.ridge * W + design.transposed(loss.slope(F))
+            design.watch.objective = objectives[-1]
+            gradient = self.ridge * W + design.transposed(loss.slope(F), "gradient")
             step = self.step(F, gradient)
             gap = -0.5 * float((gradient * step).sum()) / (objectives[-1] or 1.0)
             if gap <= tol or iteration == max_iter:
                 break
-            V = design.products(step)
+            V = design.products(step, "decision values")
             length = self.length(F, V, W, step)
             W = W + length * step
             F = F + length.astype(F.dtype) * V
@@ -106,9 +111,8 @@ class Newton:
         goal = FORCING**2 * energy
         taken = 0
         while taken < 2 * worth:
-            curved = self.ridge * direction + self.design.transposed(
-                self.loss.along(F, self.design.products(direction))
-            )
+            V = self.design.products(direction, "conjugate gradients")
+            curved = self.ridge * direction + self.design.transposed(self.loss.along(F, V), "conjugate gradients")
             taken += 1
             length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
             step, residual = step + length * direction, residual - length * curved

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
+from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
 from .statistics import Moments
@@ -25,9 +26,9 @@ class View(KernelMachine):
 
     _learned = "map_"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, watch: Watch | None = None) -> Self:
         """Learn the map and the preparation of rows."""
-        self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        self._start(self._table(X, None, sample_weight, reset=True), exact=True, watch=watch)
         return self
 
     def features(self, X: Any) -> NDArray[Any]:
@@ -134,7 +135,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             unknown=self.unknown,
             random_state=self.map_.seed_ if isinstance(self.map_y, str) else None,
             n_jobs=1,
-        ).fit(Y, sample_weight=sample_weight)
+        ).fit(Y, sample_weight=sample_weight, watch=rows.watch)
         self._solve(self._moments(rows))
         return self
 
@@ -152,7 +153,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, self.view_y_.features(chunk.y).astype(np.float64), chunk.weight)
 
-        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums", 1))
+        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 
     def _solve(self, moments: Moments) -> None:
         centred = moments.centred(True)

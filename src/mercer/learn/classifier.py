@@ -21,8 +21,9 @@ from ._designs import Design, HeldDesign, design_of
 from ._labels import Codes, all_labels, checked_labels, classes_of, codes_of, signs_of, weights_of
 from ._liblinear import liblinear
 from ._losses import Softmax, loss_named
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
 from ._newton import Newton, Report
+from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._rows import Chunk, PreparedRows
 from .statistics import Moments
@@ -141,10 +142,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=True)
-        y, weight = all_labels(table)
+        watch = Watch(self.callback, table)
+        y, weight = all_labels(table, watch)
         classes = classes_of(y)
         class_weights = weights_of(self.class_weight, classes, y)
-        rows = self._start(table, exact=True)
+        rows = self._start(table, exact=True, watch=watch)
         self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
         if self.loss == "squared":
@@ -170,7 +172,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._check_arguments()
         self._check_additive()
         known = self._known_classes(classes)
-        if not hasattr(self, "map_"):
+        if not hasattr(self, "statistics_"):  # nor where fit has failed
             self.prepare(X, y, sample_weight)
         self.classes_, self._class_weights = known, weights_of(self.class_weight, known, known)
         self.convergence_ = None
@@ -198,7 +200,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _known_classes(self, classes: Any) -> NDArray[Any]:
         """The classes of the first call, which later ones may repeat."""
-        first = not hasattr(self, "classes_")
+        first = not (hasattr(self, "statistics_") and hasattr(self, "classes_"))
         if classes is None:
             if first:
                 raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
 from .._memory import check_memory
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
+from ._progress import Progress
 from ._rows import Chunk
 from .statistics import Moments
 
@@ -100,7 +101,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
         centred = moments.centred(True)
         values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_choice, is_number
 from ..data import Table
 from ._additive import AdditiveMachine, can_add_rows
-from ._machine import Progress
+from ._progress import Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._rows import Chunk, PreparedRows
 from .statistics import Centred, Moments
@@ -120,7 +120,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not hasattr(self, "map_"):
+        if not hasattr(self, "statistics_"):  # nor where fit has failed
             self.prepare(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
@@ -172,7 +172,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
                 return left_out.squared_errors(Z, *self._targets(chunk))
 
-            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors", 2)
+            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
             return sums / path.weight
         return np.stack([path.gcv(alpha) for alpha in self.alphas_.tolist()])
 
