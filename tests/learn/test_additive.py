@@ -121,7 +121,10 @@ def test_what_cannot_be_merged_is_named():
     first = machine().partial_fit(X, y, NAMES[:2])
     for other, what in (
         (machine().partial_fit(X, y, NAMES), r"classes: \['cat', 'dog'\] here and \['cat', 'dog', 'eel'\] there"),
-        (machine(class_weight={"cat": 2.0}).partial_fit(X, y, NAMES[:2]), r"class weights: None here and \[2.0, 1.0\]"),
+        (
+            machine(class_weight={"cat": 2.0}).partial_fit(X, y, NAMES[:2]),
+            r"class weights: None here and \[\[2.0, 1.0\]\]",
+        ),
         (machine(scale="unit").partial_fit(X, y, NAMES[:2]), "scale is None here and 'unit' there"),
     ):
         with pytest.raises(ValueError, match=what):

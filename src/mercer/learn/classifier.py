@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -18,9 +19,9 @@ from .._memory import as_bytes
 from ..data import Table
 from ._additive import AdditiveMachine, can_add_rows
 from ._designs import Design, HeldDesign, design_of
-from ._labels import Codes, all_labels, checked_labels, classes_of, codes_of, signs_of, weights_of
+from ._labels import Classes, Codes, Tasks, all_labels, checked_labels, classes_of, given_classes
 from ._liblinear import liblinear
-from ._losses import Softmax, loss_named
+from ._losses import SideBySide, Softmax, loss_named
 from ._machine import KernelMachine
 from ._newton import Newton, Report
 from ._progress import Progress, Watch
@@ -41,15 +42,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     features z, all classes at once: ``"squared_hinge"`` is the support vector machine of the papers (one class against
     the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
     one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
-    see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end
-    within ``tol`` of the least objective, relative to it.
+    see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within ``tol`` of
+    the least objective, relative to it.
+
+    Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
+    as each would be alone.
 
     Parameters
     ----------
     kernel, n_components, map : what the features are; see :class:`KernelMachine`
     loss : "squared_hinge", "logistic" or "squared"
     C : how much a row counts beside ||w||^2 / 2
-    class_weight : dict, "balanced" or None
+    class_weight : dict, "balanced", None, or a list of them where there are several tasks
         What a row of a class counts. "balanced" needs all rows at once: not for ``partial_fit``, ``merge``, ``forget``.
     fit_intercept : bool
     solver : "newton" or "liblinear"
@@ -67,8 +71,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     Attributes
     ----------
-    classes_ : the labels
+    classes_ : the labels; a list of those of every task where there are several
     coef_ : ndarray of shape (1 or n_classes, D); intercept_ : ndarray of shape (1 or n_classes,)
+        Those of several tasks one below the other.
     convergence_ : Report or None
         Objectives after every step, passes over the rows, and the distance to the least objective; None where nothing
         iterates.
@@ -136,7 +141,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Parameters
         ----------
         X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : array of shape (n_rows,); None where X is Blocks, which bring it
+        y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is Blocks, which bring it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
@@ -145,16 +150,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         watch = Watch(self.callback, table)
         y, weight = all_labels(table, watch)
         classes = classes_of(y)
-        class_weights = weights_of(self.class_weight, classes, y)
+        class_weights = self._weights_of(Tasks(classes), y)
         rows = self._start(table, exact=True, watch=watch)
         self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)
         else:
-            codes = codes_of(y, classes)
-            weight = weight if class_weights is None else weight * class_weights[codes]
-            self._adopt(self._least_loss(self._design(rows), codes, weight))
+            codes = Tasks(classes).codes(y)
+            weights = [weight] * codes.shape[1]
+            if class_weights is not None:
+                weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+            self._adopt(self._least_loss(self._design(rows), codes, weights))
         return self
 
     @available_if(can_add_rows)
@@ -166,15 +173,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Parameters
         ----------
         X, y, sample_weight : as for ``fit``
-        classes : all labels that will ever come
+        classes : all labels that will ever come, or a list of those of every task
             Needed in the first call, and may be left out later.
         """
         self._check_arguments()
         self._check_additive()
         known = self._known_classes(classes)
+        class_weights = self._weights_of(Tasks(known), known)
         if not hasattr(self, "statistics_"):  # nor where fit has failed
             self.prepare(X, y, sample_weight)
-        self.classes_, self._class_weights = known, weights_of(self.class_weight, known, known)
+        self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
         return self._add(X, y, sample_weight)
 
@@ -198,16 +206,25 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 "cannot be weighed again: give a dict"
             )
 
-    def _known_classes(self, classes: Any) -> NDArray[Any]:
+    def _weights_of(self, tasks: Tasks, y: Any) -> list[Matrix] | None:
+        if tasks.several and self.loss == "squared" and self.class_weight is not None:
+            raise ValueError(
+                "class_weight must be None where loss='squared' has several tasks, which share one sum over the rows, "
+                f"found {self.class_weight!r}"
+            )
+        return tasks.weights(self.class_weight, y)
+
+    def _known_classes(self, classes: Any) -> Classes:
         """The classes of the first call, which later ones may repeat."""
         first = not (hasattr(self, "statistics_") and hasattr(self, "classes_"))
         if classes is None:
             if first:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             return self.classes_
-        given = classes_of(checked_labels(classes))
-        if not first and not np.array_equal(self.classes_, given):
-            raise ValueError(f"classes={given.tolist()} are not those of the first call, {self.classes_.tolist()}")
+        given = given_classes(classes)
+        ours, known = Tasks(given).listed(), None if first else Tasks(self.classes_).listed()
+        if not first and ours != known:
+            raise ValueError(f"classes={ours} are not those of the first call, {known}")
         return given
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
@@ -217,19 +234,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self._table(X, y, sample_weight, reset)
 
     def _difference(self, other: KernelMachine) -> str | None:
-        for name in ("classes_", "_class_weights"):
-            ours, theirs = (np.asarray(getattr(one, name)).tolist() for one in (self, other))
+        for what, ours, theirs in (
+            ("classes", *(Tasks(one.classes_).listed() for one in (self, other))),
+            ("class weights", *(np.asarray(one._class_weights).tolist() for one in (self, other))),
+        ):
             if ours != theirs:
-                return f"{name.strip('_').replace('_', ' ')}: {ours} here and {theirs} there"
+                return f"{what}: {ours} here and {theirs} there"
         return super()._difference(other)
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         """1 and -1, and the weights of rows times those of their classes."""
-        codes = codes_of(chunk.y, self.classes_, chunk.first)
-        weight = chunk.weight
+        tasks, weight = Tasks(self.classes_), chunk.weight
+        codes = tasks.codes(chunk.y, chunk.first)
         if self._class_weights is not None:
-            weight = self._class_weights[codes] * (1.0 if weight is None else weight)
-        return signs_of(codes, len(self.classes_)), weight
+            weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
+        return tasks.signs(codes), weight
 
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Ridge regression on targets 1 and -1."""
@@ -244,11 +263,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
-    def _least_loss(self, design: Design, codes: Codes, weight: Matrix) -> Matrix:
+    def _least_loss(self, design: Design, codes: Codes, weights: list[Matrix]) -> Matrix:
+        """Coefficients from the class of every row in every task, and what it counts there."""
+        tasks = list(zip(Tasks(self.classes_).classes, codes.T, weights, strict=True))
         if isinstance(design, HeldDesign) and self.solver == "liblinear":
-            return liblinear(self, design, codes, weight)
-        n_classes = len(self.classes_)
-        loss = loss_named(self.loss, n_classes)(codes, n_classes, float(self.C) * weight)
+            return np.hstack([liblinear(self, design, mine, weight) for _, mine, weight in tasks])
+        losses = [
+            loss_named(self.loss, len(classes))(mine, len(classes), float(self.C) * weight)
+            for classes, mine, weight in tasks
+        ]
+        loss = SideBySide(losses) if len(losses) > 1 else losses[0]
         solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
         self.convergence_ = report = solution.report
         if not report.converged:
@@ -269,16 +293,19 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> Any:
         """How far rows are on the side of each class; of two classes, on that of the second.
 
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
         """
         check_is_fitted(self)
-        values = self._products(X, self.coef_, self.intercept_)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return Tasks(self.classes_).apart(self._products(X, self.coef_, self.intercept_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
@@ -286,24 +313,30 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_tasks)
         """
-        values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)]
+        check_is_fitted(self)
+        return Tasks(self.classes_).predicted(self._products(X, self.coef_, self.intercept_))
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Any:
         """The probability of every class, a column each.
 
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes); for several tasks a list of such
         """
-        values = self.decision_function(X)
-        values = np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values
-        return Softmax.probabilities(values)
+        return each(probabilities, self.decision_function(X))
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithms of ``predict_proba``.
 
         Parameters
@@ -311,4 +344,28 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         X : dense or CSR matrix, or pandas or polars frame
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return each(np.log, self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; for several tasks, of those of which every class is.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : the classes, as for ``fit``
+        sample_weight : array of shape (n_rows,) or None
+        """
+        predicted = self.predict(X)
+        if predicted.ndim == 1:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))
+
+
+def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
+    """A function of an array, or of every one of a list."""
+    return [function(one) for one in values] if isinstance(values, list) else function(values)
+
+
+def probabilities(values: NDArray[Any]) -> NDArray[Any]:
+    """Those of classes by their decision values; the first of two has 0."""
+    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)
