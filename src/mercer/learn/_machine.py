@@ -38,8 +38,10 @@ class KernelMachine(KernelParameters):
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, or None
-        None is ``Gaussian("scale")``.
+    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function of two rows, "precomputed", or None
+        None is ``Gaussian("scale")``. With "precomputed", ``fit`` takes the square kernel matrix in place of rows, and
+        predictions the values of new rows against those of ``fit``, of which only the columns
+        ``map_.component_indices_`` are read. A function and "precomputed" are for :class:`Nystrom`, which "auto" takes.
     n_components : int or None
         The width of the map; None is 1024.
     map : "auto", the name of a map, or a FeatureMap
@@ -107,6 +109,7 @@ class KernelMachine(KernelParameters):
         """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
         if reset:
             self._drop_learned()
+            self._check_pairwise()
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
@@ -118,7 +121,7 @@ class KernelMachine(KernelParameters):
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
-        return ArrayTable(X, y, weight)
+        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
@@ -129,6 +132,10 @@ class KernelMachine(KernelParameters):
             check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
         self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
+        if self._is_pairwise and self.preparation_.levelled is not None:
+            raise ValueError(
+                f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
+            )
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = self._chosen_map(table.n_rows if exact else None)
@@ -138,6 +145,23 @@ class KernelMachine(KernelParameters):
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
+
+    @property
+    def _is_pairwise(self) -> bool:
+        """Whether rows are those of a kernel matrix."""
+        named = self.get_params(deep=True).items()
+        return any(
+            isinstance(value, str) and value == "precomputed"
+            for name, value in named
+            if name == "kernel" or name.startswith("map__")
+        )
+
+    def _check_pairwise(self) -> None:
+        if self._is_pairwise and not (self.scale is None and self.missing == "error"):
+            raise ValueError(
+                "kernel='precomputed' has kernel values in place of columns, which cannot be scaled or filled: give "
+                f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
+            )
 
     def _drop_learned(self) -> None:
         """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
@@ -249,6 +273,7 @@ class KernelMachine(KernelParameters):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.pairwise = self._is_pairwise
         parts = (self.kernel, self.map)
         tags.input_tags.positive_only = any(
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)

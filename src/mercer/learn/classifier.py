@@ -149,8 +149,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         table = self._labelled(X, y, sample_weight, reset=True)
         watch = Watch(self.callback, table)
         y, weight = all_labels(table, watch)
-        classes = classes_of(y)
-        class_weights = self._weights_of(Tasks(classes), y)
+        classes = classes_of(y[weight > 0.0])
+        class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
         rows = self._start(table, exact=True, watch=watch)
         self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
