@@ -37,7 +37,7 @@ def fitted(learner, kernel, X, new, n_components, **arguments):
     raise AssertionError(learner)
 
 
-@pytest.mark.parametrize("n_components", [40, 300])
+@pytest.mark.parametrize("n_components", [20, 80])
 @pytest.mark.parametrize(
     ("learner", "arguments"),
     [
@@ -50,7 +50,7 @@ def fitted(learner, kernel, X, new, n_components, **arguments):
     ],
 )
 def test_values_of_a_kernel_are_that_kernel(learner, arguments, n_components):
-    X, new = problem()[0], np.random.default_rng(1).normal(size=(30, 3))
+    X, new = problem(60)[0], np.random.default_rng(1).normal(size=(10, 3))
     model, expected = fitted(learner, KERNEL, X, new, n_components, **arguments)
     scale = np.abs(expected).max()
     matrix, found = fitted(learner, "precomputed", KERNEL(X), KERNEL(new, X), n_components, **arguments)
@@ -72,7 +72,7 @@ def test_auto_takes_nystrom_and_all_rows_are_exact():
     np.testing.assert_allclose(
         components.eigenvalues_, ExactPCA(3, kernel="precomputed").fit(K).eigenvalues_, rtol=1e-8
     )
-    assert isinstance(KernelRegressor(gaussian, n_components=20, random_state=0).fit(X, y).map_, Nystrom)
+    assert isinstance(KernelRegressor(gaussian, n_components=9, random_state=0).fit(X[:20], y[:20]).map_, Nystrom)
 
 
 def test_only_the_columns_of_landmarks_are_read():
@@ -96,7 +96,7 @@ def test_only_the_columns_of_landmarks_are_read():
 def test_folds_are_cut_both_ways(model):
     X, _, y = problem()
     assert model.__sklearn_tags__().input_tags.pairwise
-    assert cross_val_score(model, KERNEL(X), y, cv=3, error_score="raise").mean() > 0.85
+    assert cross_val_score(model, KERNEL(X), y, cv=3, error_score="raise").mean() > 0.8
     assert not KernelClassifier(gaussian).__sklearn_tags__().input_tags.pairwise
     # The other view of a correlation has a kernel of its own.
     assert not KernelCCA(kernel_y="precomputed", map_y=Nystrom("precomputed")).__sklearn_tags__().input_tags.pairwise
@@ -163,7 +163,7 @@ def test_what_a_matrix_cannot_have():
 
 
 def test_a_function_sees_prepared_rows():
-    X, y, _ = problem()
+    X, y, _ = problem(60)
     scaled = KernelRegressor(gaussian, n_components=30, scale="standard", random_state=0).fit(100.0 * X + 5.0, y)
     plain = KernelRegressor(KERNEL, n_components=30, map="Nystrom", scale="standard", random_state=0).fit(X, y)
     np.testing.assert_allclose(scaled.predict(100.0 * X + 5.0), plain.predict(X), atol=1e-8)
