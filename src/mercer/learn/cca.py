@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
+from ..data import Blocks, Table
 from ._machine import KernelMachine
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
@@ -114,15 +115,18 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : the other view: a matrix of numbers, a column where it is one-dimensional
+        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        y : the other view: a matrix of numbers, a column where it is one-dimensional; None where X is Blocks
         sample_weight : array of shape (n_rows,) or None
         """
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
-        Y = self._second(y)
-        check_consistent_length(X, Y)
-        table = self._table(X, Y, sample_weight, reset=True)
+        if isinstance(X, Table):
+            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in X.blocks()))
+        else:
+            y = Y = self._second(y)
+            check_consistent_length(X, Y)
+        table = self._table(X, y, sample_weight, reset=True)
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
@@ -151,7 +155,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_memory((sum(widths), sum(widths)), 8, "the sums")
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, self.view_y_.features(chunk.y).astype(np.float64), chunk.weight)
+            return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
 
         return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 

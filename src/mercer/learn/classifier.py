@@ -20,7 +20,7 @@ from ..data import Table
 from ._additive import AdditiveMachine, can_add_rows
 from ._designs import Design, HeldDesign, design_of
 from ._labels import Classes, Codes, Tasks, all_labels, checked_labels, classes_of, given_classes
-from ._liblinear import liblinear
+from ._liblinear import check_room, liblinear
 from ._losses import SideBySide, Softmax, loss_named
 from ._machine import KernelMachine
 from ._newton import Newton, Report
@@ -58,7 +58,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     fit_intercept : bool
     solver : "newton" or "liblinear"
         The second holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
-        rest and the intercept is held back like a coefficient.
+        rest and the intercept is held back like a coefficient. It is refused where that takes more than ``memory``, or
+        than the machine has.
     tol : the relative distance to the least objective
     max_iter : Newton steps at most
     memory : int, text like "2GB", or None
@@ -288,6 +289,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """The features, held where they fit; LIBLINEAR takes no others."""
         arguments = rows, self._features, self.map_.n_components_, bool(self.fit_intercept), self.n_jobs
         if self.solver == "liblinear":
+            check_room(rows.n_rows, self.map_.n_components_, rows.dtype.itemsize, self.memory)
             return HeldDesign.of(*arguments)
         return design_of(*arguments, as_bytes(self.memory))
 

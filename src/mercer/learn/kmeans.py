@@ -123,7 +123,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         check_positive("tol", self.tol)
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
-        rows = self._start(self._table(X, None, None, reset=True), exact=True)
+        table = self._table(X, None, None, reset=True)
+        if next(table.blocks()).weight is not None:
+            raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
+        rows = self._start(table, exact=True)
         if rows.n_rows < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
