@@ -89,6 +89,17 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     >>> model = KernelClassifier(n_components=128, random_state=0).fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.97), model.convergence_.converged
     (True, True)
+
+    In batches, and two tasks at once:
+
+    >>> batches = KernelClassifier(n_components=128, loss="squared", random_state=0)
+    >>> for rows in (slice(0, 700), slice(700, 1500)):
+    ...     batches = batches.partial_fit(X[rows], y[rows], classes=["in", "out"])
+    >>> bool(batches.score(X[1500:], y[1500:]) > 0.95)
+    True
+    >>> both = KernelClassifier(n_components=128, random_state=0).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    >>> both.predict(X[:3]).shape, len(both.classes_)
+    ((3, 2), 2)
     """
 
     def __init__(
