@@ -196,35 +196,43 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
 
 
 def sum_in_order(
-    work: Callable[[Any], tuple[NDArray[np.float64], ...]], items: Iterable[Any], n_jobs: int | None, held: int
+    work: Callable[[Any], tuple[NDArray[np.float64], ...]],
+    items: Iterable[Any],
+    n_jobs: int | None,
+    held: int,
+    after: Callable[[Any], None] | None = None,
 ) -> tuple[NDArray[np.float64], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
     ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
+    ``after`` is called, on this thread, with every item whose result has been added.
     """
     threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
     totals: tuple[NDArray[np.float64], ...] = ()
 
-    def add(parts: tuple[NDArray[np.float64], ...]) -> None:
+    def add(item: Any, parts: tuple[NDArray[np.float64], ...]) -> None:
         nonlocal totals
         for total, part in zip(totals, parts, strict=bool(totals)):
             total += part
         totals = totals or parts
+        if after is not None:
+            after(item)
 
     with single_threaded_blas():
         if threads == 1:
             for item in items:
-                add(work(item))
+                add(item, work(item))
             return totals
         with ThreadPoolExecutor(threads) as pool:
             running: deque[Any] = deque()
             try:
                 for item in items:
-                    running.append(pool.submit(work, item))
+                    running.append((item, pool.submit(work, item)))
                     if len(running) == threads:
-                        add(running.popleft().result())
-                while running:
-                    add(running.popleft().result())
+                        first, result = running.popleft()
+                        add(first, result.result())
+                for first, result in running:
+                    add(first, result.result())
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise

@@ -89,6 +89,15 @@ def test_the_least_squared_hinge(name, C, weighted):
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-3 * np.abs(reference.coef_).max())
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_softmax_takes_few_passes_whatever_is_asked(intercept):
+    X, y = problem(3)
+    model = KernelClassifier(map=features(), loss="logistic", C=30.0, tol=1e-10, fit_intercept=intercept).fit(X, y)
+    assert model.convergence_.passes < 100
+    # What all classes have in common is 0 at the least objective.
+    np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-8 * np.abs(model.coef_).max())
+
+
 def test_a_free_intercept_is_never_worse():
     X, y = problem(shares=[0.1, 0.9])
     for loss in ("squared_hinge", "logistic"):

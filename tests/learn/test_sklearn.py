@@ -21,8 +21,10 @@ LEARNERS = [
     KernelRegressor(map="RandomFourier", n_components=64, random_state=0),
     KernelClassifier(),
     KernelClassifier(loss="logistic", scale="minmax"),
-    KernelClassifier(loss="squared"),
+    KernelClassifier(loss="squared", keep_statistics=True),
     KernelPCA(),
+    KernelRegressor("precomputed"),
+    KernelClassifier("precomputed"),
     KernelCCA(),
     KernelKMeans(),
 ]
@@ -38,6 +40,7 @@ def checks():
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@pytest.mark.filterwarnings("ignore:the kernel matrix is not positive semi-definite")  # scikit-learn's is none
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -77,6 +80,7 @@ def test_a_grid_changes_the_scores(learner, name, values):
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_pickles_and_clones(learner):
     X, y = problem()
+    X = X @ X.T if learner.kernel == "precomputed" else X
     y = (y > 0).astype(int) if isinstance(learner, KernelClassifier) else y
     model = clone(learner).set_params(random_state=None if isinstance(learner.map, RandomFourier) else 0).fit(X, y)
     use = "predict" if hasattr(model, "predict") else "transform"

@@ -78,10 +78,16 @@ class Table(ABC):
 
 
 class ArrayTable(Table):
-    """A matrix or a frame in memory, already validated."""
+    """A matrix or a frame in memory, already validated.
 
-    def __init__(self, X: Any, y: Any = None, weight: NDArray[np.float64] | None = None):
-        self._all = without_weightless(Block(X, y, weight))
+    Rows of weight 0 are left out unless ``square`` says that the matrix is one of kernel values between its rows; they
+    then have the target of another row.
+    """
+
+    def __init__(self, X: Any, y: Any = None, weight: NDArray[np.float64] | None = None, square: bool = False):
+        if square and y is not None and weight is not None:
+            y = y[np.where(weight > 0.0, np.arange(len(weight)), np.argmax(weight > 0.0))]
+        self._all = Block(X, y, weight) if square else without_weightless(Block(X, y, weight))
 
     @property
     def n_rows(self) -> int:

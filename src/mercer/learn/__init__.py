@@ -1,6 +1,6 @@
 """Kernel machines: linear models on features, trained in one or a few passes over blocks of rows."""
 
-from ._machine import Progress
+from ._progress import Progress
 from .cca import KernelCCA
 from .classifier import KernelClassifier
 from .kmeans import KernelKMeans

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._memory import check_memory
 from .._tiles import sum_in_order
+from ._progress import Watch, after_parts
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
@@ -30,12 +31,13 @@ class Design(ABC):
     passes = 0
     """How often all rows were gone through."""
 
-    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None):
+    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, watch: Watch):
         self.n_rows = n_rows
         self.n_features = n_features
         self.dtype = dtype
         self.intercept = intercept
         self.n_jobs = n_jobs
+        self.watch = watch
         self.chunk_rows = chunk_rows(n_features, np.dtype(dtype).itemsize)
 
     @property
@@ -46,8 +48,8 @@ class Design(ABC):
     def chunks(self) -> Iterator[Part]:
         """All rows in order."""
 
-    def products(self, W: Matrix) -> NDArray[Any]:
-        """Z W for all rows, in the precision of the features."""
+    def products(self, W: Matrix, what: str) -> NDArray[Any]:
+        """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
         self.passes += 1
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
         weights = W[: self.n_features].astype(self.dtype)
@@ -57,13 +59,13 @@ class Design(ABC):
             F[rows] = features() @ weights
             return (np.zeros(1),)
 
-        sum_in_order(work, self.chunks(), self.n_jobs, held=8)
+        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.watch.begin(what)))
         if self.intercept:
             F += W[self.n_features].astype(self.dtype)
         return F
 
-    def transposed(self, R: NDArray[Any]) -> Matrix:
-        """Z' R."""
+    def transposed(self, R: NDArray[Any], what: str) -> Matrix:
+        """Z' R; ``what`` is what the pass is for."""
         self.passes += 1
         R = R.astype(self.dtype, copy=False)
 
@@ -71,7 +73,8 @@ class Design(ABC):
             rows, features = item
             return ((features().T @ R[rows]).astype(np.float64),)
 
-        (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held=8 * self.n_features * R.shape[1])
+        held, after = 8 * self.n_features * R.shape[1], after_parts(self.watch.begin(what))
+        (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
@@ -83,7 +86,8 @@ class Design(ABC):
             chosen = np.flatnonzero(h[rows])
             return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
 
-        return joined_moments(sum_in_order(work, self.chunks(), self.n_jobs if alone else 1, self._held_bytes))
+        n_jobs, after = self.n_jobs if alone else 1, after_parts(self.watch.begin("curvature"))
+        return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
 
     @property
     def _held_bytes(self) -> int:
@@ -115,8 +119,8 @@ Features = Callable[[Any, int], NDArray[Any]]
 class HeldDesign(Design):
     """Features in memory."""
 
-    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None):
-        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs)
+    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, watch: Watch):
+        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, watch)
         self.Z = Z
 
     @classmethod
@@ -125,12 +129,18 @@ class HeldDesign(Design):
         check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
         Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
 
+        tell = rows.watch.begin("features")
+
         def work(chunk: Chunk) -> tuple[Matrix]:
-            Z[chunk.first : chunk.first + chunk.X.shape[0]] = features(chunk.X, chunk.first)
+            Z[chunk.first : chunk.last] = features(chunk.X, chunk.first)
             return (np.zeros(1),)
 
-        sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8)
-        return cls(Z, intercept, n_jobs)
+        def after(chunk: Chunk) -> None:
+            if tell is not None:
+                tell(chunk.last)
+
+        sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
+        return cls(Z, intercept, n_jobs, rows.watch)
 
     def chunks(self) -> Iterator[Part]:
         for start in range(0, self.n_rows, self.chunk_rows):
@@ -145,22 +155,28 @@ class HeldDesign(Design):
             rows = chosen[start : start + self.chunk_rows]
             return weighted_moments(self.Z[rows], h[rows], self.intercept)
 
+        tell = self.watch.begin("curvature")
+
+        def after(start: int) -> None:
+            stop = start + self.chunk_rows
+            if tell is not None:
+                tell(int(chosen[stop]) if stop < len(chosen) else self.n_rows)
+
         starts = range(0, max(len(chosen), 1), self.chunk_rows)
-        return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes))
+        return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes, after))
 
 
 class StreamedDesign(Design):
     """Features that are made again in every pass."""
 
     def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
-        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs)
+        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs, rows.watch)
         self._rows = rows
         self._features = features
 
     def chunks(self) -> Iterator[Part]:
         for chunk in self._rows.chunks(self.chunk_rows):
-            rows = slice(chunk.first, chunk.first + chunk.X.shape[0])
-            yield rows, partial(self._features, chunk.X, chunk.first)
+            yield slice(chunk.first, chunk.last), partial(self._features, chunk.X, chunk.first)
 
 
 def design_of(

@@ -1,46 +1,36 @@
 """Losses of margins: values, slopes and curvatures at the decision values F of all rows and classes.
 
-A loss is a sum over rows of ``weight`` times a function of the row's decision values. It is ``separable`` where that
-function is a sum over classes, each of which can then be minimised for itself.
+A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
+classes, each class is a problem of its own, which can be minimised for itself.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[Any]
+Numbers = NDArray[np.int64]
 
 
 class Loss(ABC):
-    """Parameters
-    ----------
-    codes : the class of every row, from 0
-    n_classes : how many there are; two have one column of decision values, positive for the second
-    weight : of every row, with the constant C in it
+    """A function of decision values, with a column for every class, or one for two.
+
+    ``problems`` and ``tasks`` have a number for every column: equal ones for those that are minimised together, and
+    for those that tell classes of the same target apart.
     """
 
-    separable: bool
-
-    def __init__(self, codes: NDArray[np.int64], n_classes: int, weight: NDArray[np.float64]):
-        self.codes = codes
-        self.n_columns = 1 if n_classes == 2 else n_classes
-        self.weight = weight
-        self._signs: Values | None = None
-
-    def signs(self, dtype: Any) -> Values:
-        """1 in the column of a row's class and -1 elsewhere."""
-        if self._signs is None or self._signs.dtype != dtype:
-            classes = np.array([1]) if self.n_columns == 1 else np.arange(self.n_columns)
-            self._signs = np.where(self.codes[:, None] == classes, 1.0, -1.0).astype(dtype)
-        return self._signs
+    n_columns: int
+    problems: Numbers
+    tasks: Numbers
 
     @abstractmethod
     def value(self, F: Values) -> NDArray[np.float64]:
-        """The loss, a number a column where it is separable, else one."""
+        """The loss, a number a task."""
 
     @abstractmethod
     def slope(self, F: Values) -> Values:
@@ -55,16 +45,39 @@ class Loss(ABC):
         return self.curvature(F) * V
 
 
-class SquaredHinge(Loss):
-    """max(0, 1 - y f)^2, one class against the rest."""
+class TaskLoss(Loss):
+    """The loss of one target.
 
-    separable = True
+    Parameters
+    ----------
+    codes : the class of every row, from 0
+    n_classes : how many there are; two have one column of decision values, positive for the second
+    weight : of every row, with the constant C in it
+    """
+
+    def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
+        self.codes = codes
+        self.n_columns = 1 if n_classes == 2 else n_classes
+        self.problems = np.arange(self.n_columns)
+        self.tasks = np.zeros(self.n_columns, dtype=np.int64)
+        self.weight = weight
+        self._signs: Values | None = None
+
+    def signs(self, dtype: Any) -> Values:
+        """Those of :func:`signs_of`, in the precision of the features."""
+        if self._signs is None or self._signs.dtype != dtype:
+            self._signs = signs_of(self.codes, self.n_columns).astype(dtype)
+        return self._signs
+
+
+class SquaredHinge(TaskLoss):
+    """max(0, 1 - y f)^2, one class against the rest."""
 
     def _excess(self, F: Values) -> Values:
         return np.maximum(1 - self.signs(F.dtype) * F, 0)
 
     def value(self, F: Values) -> NDArray[np.float64]:
-        return self.weight @ self._excess(F).astype(np.float64) ** 2
+        return np.array([float((self.weight @ self._excess(F).astype(np.float64) ** 2).sum())])
 
     def slope(self, F: Values) -> Values:
         return -2 * self.signs(F.dtype) * self._excess(F) * self.weight[:, None].astype(F.dtype)
@@ -73,10 +86,8 @@ class SquaredHinge(Loss):
         return np.where(self.signs(F.dtype) * F < 1, 2 * self.weight[:, None].astype(F.dtype), 0)
 
 
-class Logistic(Loss):
+class Logistic(TaskLoss):
     """log(1 + exp(-y f)) of two classes."""
-
-    separable = True
 
     def value(self, F: Values) -> NDArray[np.float64]:
         margin = (self.signs(F.dtype) * F).astype(np.float64)
@@ -95,10 +106,12 @@ class Logistic(Loss):
         return p * (1 - p) * self.weight[:, None].astype(F.dtype)
 
 
-class Softmax(Loss):
-    """-log of the probability of a row's class, of several."""
+class Softmax(TaskLoss):
+    """-log of the probability of a row's class, of several: one problem."""
 
-    separable = False
+    def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
+        super().__init__(codes, n_classes, weight)
+        self.problems = np.zeros(self.n_columns, dtype=np.int64)
 
     def value(self, F: Values) -> NDArray[np.float64]:
         top = F.max(axis=1, keepdims=True)
@@ -126,7 +139,43 @@ class Softmax(Loss):
         return (p * V - p * (p * V).sum(axis=1, keepdims=True)) * self.weight[:, None].astype(F.dtype)
 
 
-def loss_named(name: str, n_classes: int) -> type[Loss]:
+class SideBySide(Loss):
+    """The losses of several targets of the same rows: their columns share every product with the features."""
+
+    def __init__(self, losses: Sequence[TaskLoss]):
+        self.losses = losses
+        ends = np.cumsum([loss.n_columns for loss in losses]).tolist()
+        self.columns = [slice(end - loss.n_columns, end) for end, loss in zip(ends, losses, strict=True)]
+        self.n_columns = ends[-1]
+        self.tasks = np.repeat(np.arange(len(losses)), [loss.n_columns for loss in losses])
+        firsts = [columns.start for columns in self.columns]
+        self.problems = np.concatenate([first + loss.problems for first, loss in zip(firsts, losses, strict=True)])
+
+    def _each(self, name: str, *values: Values) -> list[Values]:
+        """What every loss makes of its own columns."""
+        pairs = zip(self.losses, self.columns, strict=True)
+        return [getattr(loss, name)(*(V[:, columns] for V in values)) for loss, columns in pairs]
+
+    def value(self, F: Values) -> NDArray[np.float64]:
+        return np.concatenate(self._each("value", F))
+
+    def slope(self, F: Values) -> Values:
+        return np.concatenate(self._each("slope", F), axis=1)
+
+    def curvature(self, F: Values) -> Values:
+        return np.concatenate(self._each("curvature", F), axis=1)
+
+    def along(self, F: Values, V: Values) -> Values:
+        return np.concatenate(self._each("along", F, V), axis=1)
+
+
+def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
+    """1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
+    classes = np.array([1]) if n_columns == 1 else np.arange(n_columns)
+    return np.where(codes[:, None] == classes, 1.0, -1.0)
+
+
+def loss_named(name: str, n_classes: int) -> type[TaskLoss]:
     """The loss of this name for so many classes."""
     if name == "squared_hinge":
         return SquaredHinge

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
+from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
@@ -32,22 +33,15 @@ PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
 
 
-class Progress(NamedTuple):
-    """What a callback is told: the pass, counted from 1, what it is for, the rows done in it, and all rows."""
-
-    number: int
-    what: str
-    rows: int
-    n_rows: int
-
-
 class KernelMachine(KernelParameters):
     """A linear model on the features of a map.
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, or None
-        None is ``Gaussian("scale")``.
+    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function of two rows, "precomputed", or None
+        None is ``Gaussian("scale")``. With "precomputed", ``fit`` takes the square kernel matrix in place of rows, and
+        predictions the values of new rows against those of ``fit``, of which only the columns
+        ``map_.component_indices_`` are read. A function and "precomputed" are for :class:`Nystrom`, which "auto" takes.
     n_components : int or None
         The width of the map; None is 1024.
     map : "auto", the name of a map, or a FeatureMap
@@ -64,13 +58,17 @@ class KernelMachine(KernelParameters):
     n_jobs : int or None
         Threads; see :class:`FeatureMap`.
     callback : function or None
-        Called with a :class:`Progress` after every block of rows.
+        Called with a :class:`Progress` after every block of rows, in every pass. Where it raises an error, ``fit`` ends
+        with that error and nothing is fitted; ``partial_fit``, ``merge`` and ``forget`` leave all as it was.
 
     Attributes
     ----------
     map_ : the map, fitted
     preparation_ : what was learned of the columns
     """
+
+    _set_last: ClassVar[str] = "coef_"
+    """The attribute that ``fit`` sets last: without it nothing is fitted."""
 
     def __init__(
         self,
@@ -108,7 +106,10 @@ class KernelMachine(KernelParameters):
             )
 
     def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
-        """The rows to learn from; ``y`` is checked by ``_checked_targets``."""
+        """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
+        if reset:
+            self._drop_learned()
+            self._check_pairwise()
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
@@ -120,25 +121,55 @@ class KernelMachine(KernelParameters):
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
-        return ArrayTable(X, y, weight)
+        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
-    def _start(self, table: Table, exact: bool) -> PreparedRows:
+    def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        watch = watch or Watch(self.callback, table)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
             check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
-        self.preparation_.learn_columns(block.X for block in table.blocks())
-        self.preparation_.learn_scale((block.X, block.weight) for block in table.blocks())
+        self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
+        if self._is_pairwise and self.preparation_.levelled is not None:
+            raise ValueError(
+                f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
+            )
+        self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = self._chosen_map(table.n_rows if exact else None)
         seed = as_seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
-        rows = PreparedRows(table, self.preparation_, self._rng)
+        rows = PreparedRows(table, self.preparation_, self._rng, watch)
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
+
+    @property
+    def _is_pairwise(self) -> bool:
+        """Whether rows are those of a kernel matrix."""
+        named = self.get_params(deep=True).items()
+        return any(
+            isinstance(value, str) and value == "precomputed"
+            for name, value in named
+            if name == "kernel" or name.startswith("map__")
+        )
+
+    def _check_pairwise(self) -> None:
+        if self._is_pairwise and not (self.scale is None and self.missing == "error"):
+            raise ValueError(
+                "kernel='precomputed' has kernel values in place of columns, which cannot be scaled or filled: give "
+                f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
+            )
+
+    def _drop_learned(self) -> None:
+        """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._set_last)
 
     def _chosen_map(self, n_rows: int | None) -> FeatureMap:
         given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}
@@ -169,21 +200,20 @@ class KernelMachine(KernelParameters):
         rows: PreparedRows,
         held: int,
         what: str,
-        number: int,
     ) -> tuple[Any, ...]:
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
-        def told() -> Iterator[Chunk]:
-            for chunk in rows.chunks(size):
-                yield chunk
-                if self.callback is not None:
-                    self.callback(Progress(number, what, chunk.first + chunk.X.shape[0], rows.n_rows))
+        tell = rows.watch.begin(what)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
             return part(self._features(chunk.X, chunk.first), chunk)
 
-        return sum_in_order(work, told(), self.n_jobs, held)
+        def after(chunk: Chunk) -> None:
+            if tell is not None:
+                tell(chunk.last)
+
+        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""
@@ -259,6 +289,7 @@ class KernelMachine(KernelParameters):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.pairwise = self._is_pairwise
         parts = (self.kernel, self.map)
         tags.input_tags.positive_only = any(
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)

@@ -43,7 +43,10 @@ class Report(NamedTuple):
     passes: int
     objectives: tuple[float, ...]
     gap: float
-    """Half the squared Newton decrement over the objective: about the relative distance to the least objective."""
+    """Half the squared Newton decrement over the objective: about the relative distance to the least objective.
+
+    Of several tasks the largest.
+    """
 
 
 class Solution(NamedTuple):
@@ -70,23 +73,30 @@ class Newton:
         self.is_stale = factors is None
         self.ridge = np.ones((design.width, 1))
         self.ridge[design.n_features :] = 0.0  # the intercept is free
-        # Classes of a separable loss have a problem each: sums over their coefficients stay apart.
-        self.axis = 0 if loss.separable else None
+        together = loss.problems[:, None] == loss.problems
+        alone = together.sum(axis=1) == 1
+        self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         """The least objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
-        W = np.zeros((design.width, loss.n_columns)) if start is None else start
-        F = design.products(W) if W.any() else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        W = np.zeros((design.width, loss.n_columns)) if start is None else self.centred(start)
+        F = (
+            design.products(W, "decision values")
+            if W.any()
+            else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        )
         objectives: list[float] = []
         for iteration in range(max_iter + 1):
-            objectives.append(float(0.5 * (self.ridge * W**2).sum() + loss.value(F).sum()))
-            gradient = self.ridge * W + design.transposed(loss.slope(F))
+            values = 0.5 * self.by_task(self.ridge * W**2) + loss.value(F)
+            objectives.append(float(values.sum()))
+            design.watch.objective = objectives[-1]
+            gradient = self.ridge * W + design.transposed(loss.slope(F), "gradient")
             step = self.step(F, gradient)
-            gap = -0.5 * float((gradient * step).sum()) / (objectives[-1] or 1.0)
+            gap = float((-0.5 * self.by_task(gradient * step) / np.where(values > 0.0, values, 1.0)).max())
             if gap <= tol or iteration == max_iter:
                 break
-            V = design.products(step)
+            V = design.products(step, "decision values")
             length = self.length(F, V, W, step)
             W = W + length * step
             F = F + length.astype(F.dtype) * V
@@ -106,9 +116,8 @@ class Newton:
         goal = FORCING**2 * energy
         taken = 0
         while taken < 2 * worth:
-            curved = self.ridge * direction + self.design.transposed(
-                self.loss.along(F, self.design.products(direction))
-            )
+            V = self.design.products(direction, "conjugate gradients")
+            curved = self.ridge * direction + self.design.transposed(self.loss.along(F, V), "conjugate gradients")
             taken += 1
             length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
             step, residual = step + length * direction, residual - length * curved
@@ -122,7 +131,13 @@ class Newton:
         return step
 
     def sums(self, terms: Matrix) -> Matrix:
-        return np.asarray(terms.sum(axis=self.axis))
+        """For every column the sum over those of its problem, and over them alone: each goes its own way."""
+        problems = self.loss.problems
+        return np.bincount(problems, terms.sum(axis=0)).astype(np.float64)[problems]
+
+    def by_task(self, terms: Matrix) -> Matrix:
+        """The sum for every task."""
+        return np.bincount(self.loss.tasks, terms.sum(axis=0)).astype(np.float64)
 
     def precondition(self, G: Matrix) -> Matrix:
         assert self.factors is not None
@@ -134,7 +149,15 @@ class Newton:
             turned[:, one.start] = scipy.linalg.cho_solve(factor, column.astype(factor[0].dtype), check_finite=False)
 
         run_tiles(work, G.shape[1], 1, self.design.n_jobs)
-        return turned
+        return self.centred(turned)
+
+    def centred(self, W: Matrix) -> Matrix:
+        """Without what all columns of a problem of several have in common.
+
+        The softmax does not see it and the least objective has none of it, but the Hessians of single classes, which
+        know nothing of each other, would take it for steep.
+        """
+        return W if self.averages is None else W - W @ self.averages
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
         """How many steps of conjugate gradients take as long as fresh factors."""
@@ -168,7 +191,7 @@ class Newton:
     # -- its length ----------------------------------------------------------------------------------------------------
 
     def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
-        """How far to go, one number for every class of a separable loss: where the slope of the objective is 0.
+        """How far to go, a number a column: where the slope of the objective of its problem is 0.
 
         It costs no pass, since the decision values are linear in the length.
         """
@@ -177,7 +200,7 @@ class Newton:
             at = F + t.astype(F.dtype) * V
             return self.sums(self.ridge * (W + t * step) * step) + self.sums(self.loss.slope(at).astype(np.float64) * V)
 
-        low = np.zeros(F.shape[1] if self.loss.separable else ())
+        low = np.zeros(F.shape[1])
         high = np.ones_like(low)
         below, above = slope(low), slope(high)
         if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():

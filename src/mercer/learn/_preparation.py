@@ -87,6 +87,11 @@ class Preparation:
             for name, seen in found.items()
         )
 
+    @property
+    def levelled(self) -> str | None:
+        """The name of the first column of levels, where there is one."""
+        return next((column.name for column in self.columns or () if column.levels is not None), None)
+
     def learn_scale(self, blocks: Iterable[tuple[Any, Vector | None]]) -> None:
         """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows."""
         if not self.needs_summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .._random import Stream
 from ..data import Rows, Table
 from ..data.rows import BLOCK_ROWS
-from ..data.tables import part_of, stacked
+from ..data.tables import Block, part_of, stacked
 from ._preparation import Preparation
+from ._progress import Watch
 
 
 class Chunk(NamedTuple):
@@ -24,12 +25,18 @@ class Chunk(NamedTuple):
     y: Any
     weight: NDArray[np.float64] | None
 
+    @property
+    def last(self) -> int:
+        """The number of the row after them."""
+        return int(self.first + self.X.shape[0])
+
 
 class PreparedRows(Rows):
     """The rows of a table after its preparation, prepared anew in every pass."""
 
-    def __init__(self, table: Table, preparation: Preparation, rng: Stream):
+    def __init__(self, table: Table, preparation: Preparation, rng: Stream, watch: Watch):
         super().__init__(rng)
+        self.watch = watch
         self._table = table
         self._preparation = preparation
 
@@ -57,13 +64,16 @@ class PreparedRows(Rows):
         return taken if (order[1:] > order[:-1]).all() else taken[np.argsort(order)]
 
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        for chunk in self.chunks(BLOCK_ROWS):
+        for chunk in self._prepared(self.watch.over("map", self._table.blocks()), BLOCK_ROWS):
             yield chunk.X, chunk.weight
 
     def chunks(self, rows: int) -> Iterator[Chunk]:
         """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks."""
+        return self._prepared(self._table.blocks(), rows)
+
+    def _prepared(self, blocks: Iterable[Block], rows: int) -> Iterator[Chunk]:
         first = 0
-        for block in self._table.blocks():
+        for block in blocks:
             X = self._preparation(block.X, first)
             for start in range(0, X.shape[0], rows):
                 part = slice(start, start + rows)

@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
+from ..data import Blocks, Table
 from ..maps._stored import floats
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
+from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
 from .statistics import Moments
@@ -24,9 +26,11 @@ Matrix = NDArray[np.float64]
 class View(KernelMachine):
     """The features of the second view."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    _set_last = "map_"
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, watch: Watch | None = None) -> Self:
         """Learn the map and the preparation of rows."""
-        self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        self._start(self._table(X, None, sample_weight, reset=True), exact=True, watch=watch)
         return self
 
     def features(self, X: Any) -> NDArray[Any]:
@@ -70,6 +74,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     True
     """
 
+    _set_last = "correlations_"
+
     def __init__(
         self,
         kernel: Any = None,
@@ -110,19 +116,22 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : the other view: a matrix of numbers, a column where it is one-dimensional
+        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        y : the other view: a matrix of numbers, a column where it is one-dimensional; None where X is Blocks
         sample_weight : array of shape (n_rows,) or None
         """
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
-        Y = self._second(y)
-        check_consistent_length(X, Y)
-        table = self._table(X, Y, sample_weight, reset=True)
+        if isinstance(X, Table):
+            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in X.blocks()))
+        else:
+            y = Y = self._second(y)
+            check_consistent_length(X, Y)
+        table = self._table(X, y, sample_weight, reset=True)
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
-        self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight)
+        self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight, watch=rows.watch)
         self._solve(self._moments(rows))
         return self
 
@@ -150,9 +159,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_memory((sum(widths), sum(widths)), 8, "the sums")
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, self.view_y_.features(chunk.y).astype(np.float64), chunk.weight)
+            return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
 
-        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums", 1))
+        return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 
     def _solve(self, moments: Moments) -> None:
         centred = moments.centred(True)
@@ -162,9 +171,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         total = np.sqrt(float(moments.weight[0]))
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
-        self.correlations_ = S[:count]
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
+        self.correlations_ = S[:count]
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The canonical variates of rows.

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
 from ..maps._stored import floats
+from ._additive import AdditiveMachine, can_add_rows
 from ._designs import Design, HeldDesign, design_of
-from ._liblinear import liblinear
-from ._losses import Softmax, loss_named
-from ._machine import KernelMachine, Progress
+from ._labels import Classes, Codes, Tasks, all_labels, checked_labels, classes_of, given_classes
+from ._liblinear import check_room, liblinear
+from ._losses import SideBySide, Softmax, loss_named
+from ._machine import KernelMachine
 from ._newton import Newton, Report
+from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._rows import Chunk, PreparedRows
 from .statistics import Moments
@@ -34,44 +36,46 @@ LOSSES = ("squared_hinge", "logistic", "squared")
 SOLVERS = ("newton", "liblinear")
 
 
-class Labels(NamedTuple):
-    """The classes, the class of every row by its number, and what every row counts."""
-
-    classes: NDArray[Any]
-    codes: NDArray[np.int64]
-    weight: Matrix
-
-
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ClassifierMixin, AdditiveMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
     The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
     features z, all classes at once: ``"squared_hinge"`` is the support vector machine of the papers (one class against
     the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
-    one pass and no iterations, is the fastest and often as accurate. The first two take a Newton method whose steps end
-    within ``tol`` of the least objective, relative to it.
+    one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
+    see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within ``tol`` of
+    the least objective, relative to it.
+
+    Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
+    as each would be alone.
 
     Parameters
     ----------
     kernel, n_components, map : what the features are; see :class:`KernelMachine`
     loss : "squared_hinge", "logistic" or "squared"
     C : how much a row counts beside ||w||^2 / 2
-    class_weight : dict, "balanced" or None
+    class_weight : dict, "balanced", None, or a list of them where there are several tasks
+        What a row of a class counts. "balanced" needs all rows at once: not for ``partial_fit``, ``merge``, ``forget``.
     fit_intercept : bool
     solver : "newton" or "liblinear"
         The second holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
-        rest and the intercept is held back like a coefficient.
+        rest and the intercept is held back like a coefficient. It is refused where that takes more than ``memory``, or
+        than the machine has.
     tol : the relative distance to the least objective
     max_iter : Newton steps at most
     memory : int, text like "2GB", or None
         Features are kept between passes where they take no more than this, and made again where they take more. None is
         a quarter of the machine's memory.
+    keep_statistics : bool
+        Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
+        ``partial_fit`` always does.
     scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
     ----------
-    classes_ : the labels
+    classes_ : the labels; a list of those of every task where there are several
     coef_ : ndarray of shape (1 or n_classes, D); intercept_ : ndarray of shape (1 or n_classes,)
+        Those of several tasks one below the other.
     convergence_ : Report or None
         Objectives after every step, passes over the rows, and the distance to the least objective; None where nothing
         iterates.
@@ -86,6 +90,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     >>> model = KernelClassifier(n_components=128, random_state=0).fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.97), model.convergence_.converged
     (True, True)
+
+    In batches, and two tasks at once:
+
+    >>> batches = KernelClassifier(n_components=128, loss="squared", random_state=0)
+    >>> for rows in (slice(0, 700), slice(700, 1500)):
+    ...     batches = batches.partial_fit(X[rows], y[rows], classes=["in", "out"])
+    >>> bool(batches.score(X[1500:], y[1500:]) > 0.95)
+    True
+    >>> both = KernelClassifier(n_components=128, random_state=0).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    >>> both.predict(X[:3]).shape, len(both.classes_)
+    ((3, 2), 2)
     """
 
     def __init__(
@@ -102,6 +117,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: Any = None,
+        keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
@@ -128,6 +144,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.keep_statistics = keep_statistics
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -137,32 +154,54 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : array of shape (n_rows,); None where X is Blocks, which bring it
+        y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is Blocks, which bring it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
         self._check_arguments()
-        if not isinstance(X, Table):
-            if y is None:
-                raise ValueError("requires y to be passed, but the target y is None")
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-            check_consistent_length(X, y)
-        table = self._table(X, y, sample_weight, reset=True)
-        labels = self._labels(table)
-        self.classes_ = labels.classes
-        rows = self._start(table, exact=True)
+        table = self._labelled(X, y, sample_weight, reset=True)
+        watch = Watch(self.callback, table)
+        y, weight = all_labels(table, watch)
+        classes = classes_of(y[weight > 0.0])
+        class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
+        rows = self._start(table, exact=True, watch=watch)
+        self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
         if self.loss == "squared":
-            W = self._least_squares(rows, labels)
+            self._fit_sums(rows)
         else:
-            W = self._least_loss(self._design(rows), labels)
-        width = self.map_.n_components_
-        self.coef_ = np.ascontiguousarray(W[:width].T)
-        self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
-        self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
+            codes = Tasks(classes).codes(y)
+            weights = [weight] * codes.shape[1]
+            if class_weights is not None:
+                weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+            self._adopt(self._least_loss(self._design(rows), codes, weights))
         return self
+
+    @available_if(can_add_rows)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows, where the loss is "squared".
+
+        The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        classes : all labels that will ever come, or a list of those of every task
+            Needed in the first call, and may be left out later.
+        """
+        self._check_arguments()
+        self._check_additive()
+        known = self._known_classes(classes)
+        class_weights = self._weights_of(Tasks(known), known)
+        if not hasattr(self, "statistics_"):  # nor where fit has failed
+            self.prepare(X, y, sample_weight)
+        self.classes_, self._class_weights = known, class_weights
+        self.convergence_ = None
+        return self._add(X, y, sample_weight)
+
+    @property
+    def _sums_suffice(self) -> bool:
+        return self.loss == "squared"
 
     def _check_arguments(self) -> None:
         check_choice("loss", self.loss, LOSSES)
@@ -170,42 +209,83 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
+        if self.keep_statistics and not self._sums_suffice:
+            raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
-    def _labels(self, table: Table) -> Labels:
-        """Classes and codes, by a pass over labels and weights alone."""
-        parts = [(block.y, block.weight) for block in table.blocks()]
-        if any(y is None for y, _ in parts):
-            raise ValueError("the blocks must bring y, found X alone")
-        y = np.concatenate([np.asarray(y) for y, _ in parts])
-        weight = np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in parts])
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {classes.tolist()[0]!r}")
-        if self.class_weight is not None:
-            weight = weight * compute_class_weight(self.class_weight, classes=classes, y=y)[codes]
-        return Labels(classes, codes.astype(np.int64), weight)
+    def _check_additive(self) -> None:
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} weighs rows by how many there are of each class in all, and sums "
+                "cannot be weighed again: give a dict"
+            )
 
-    def _least_squares(self, rows: PreparedRows, labels: Labels) -> Matrix:
+    def _weights_of(self, tasks: Tasks, y: Any) -> list[Matrix] | None:
+        if tasks.several and self.loss == "squared" and self.class_weight is not None:
+            raise ValueError(
+                "class_weight must be None where loss='squared' has several tasks, which share one sum over the rows, "
+                f"found {self.class_weight!r}"
+            )
+        return tasks.weights(self.class_weight, y)
+
+    def _known_classes(self, classes: Any) -> Classes:
+        """The classes of the first call, which later ones may repeat."""
+        first = not (hasattr(self, "statistics_") and hasattr(self, "classes_"))
+        if classes is None:
+            if first:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            return self.classes_
+        given = given_classes(classes)
+        ours, known = Tasks(given).listed(), None if first else Tasks(self.classes_).listed()
+        if not first and ours != known:
+            raise ValueError(f"classes={ours} are not those of the first call, {known}")
+        return given
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        if not isinstance(X, Table):
+            y = checked_labels(y)
+            check_consistent_length(X, y)
+        return self._table(X, y, sample_weight, reset)
+
+    def _difference(self, other: KernelMachine) -> str | None:
+        for what, ours, theirs in (
+            ("classes", *(Tasks(one.classes_).listed() for one in (self, other))),
+            ("class weights", *(np.asarray(one._class_weights).tolist() for one in (self, other))),
+        ):
+            if ours != theirs:
+                return f"{what}: {ours} here and {theirs} there"
+        return super()._difference(other)
+
+    def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
+        """1 and -1, and the weights of rows times those of their classes."""
+        tasks, weight = Tasks(self.classes_), chunk.weight
+        codes = tasks.codes(chunk.y, chunk.first)
+        if self._class_weights is not None:
+            weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
+        return tasks.signs(codes), weight
+
+    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Ridge regression on targets 1 and -1."""
-        width, n_classes = self.map_.n_components_, len(labels.classes)
-        columns = np.array([1]) if n_classes == 2 else np.arange(n_classes)
-
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            mine = slice(chunk.first, chunk.first + len(Z))
-            Y = np.where(labels.codes[mine, None] == columns, 1.0, -1.0)
-            return Moments.of(Z, Y, labels.weight[mine])
-
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
         intercept = bool(self.fit_intercept)
-        coef = solve_ridge(moments, 0.5 / float(self.C), intercept, float(np.finfo(rows.dtype).eps))
-        centred = moments.centred(intercept)
-        return np.vstack([coef, centred.target_mean - centred.feature_mean @ coef])
+        coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
+        self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
-    def _least_loss(self, design: Design, labels: Labels) -> Matrix:
+    def _adopt(self, W: Matrix) -> None:
+        """Take coefficients, a column a class, with the intercept as the last row where there is one."""
+        width = self.map_.n_components_
+        self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
+        self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
+        self.coef_ = np.ascontiguousarray(W[:width].T)
+
+    def _least_loss(self, design: Design, codes: Codes, weights: list[Matrix]) -> Matrix:
+        """Coefficients from the class of every row in every task, and what it counts there."""
+        tasks = list(zip(Tasks(self.classes_).classes, codes.T, weights, strict=True))
         if isinstance(design, HeldDesign) and self.solver == "liblinear":
-            return liblinear(self, design, labels.codes, labels.weight)
-        n_classes = len(labels.classes)
-        loss = loss_named(self.loss, n_classes)(labels.codes, n_classes, float(self.C) * labels.weight)
+            return np.hstack([liblinear(self, design, mine, weight) for _, mine, weight in tasks])
+        losses = [
+            loss_named(self.loss, len(classes))(mine, len(classes), float(self.C) * weight)
+            for classes, mine, weight in tasks
+        ]
+        loss = SideBySide(losses) if len(losses) > 1 else losses[0]
         solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
         self.convergence_ = report = solution.report
         if not report.converged:
@@ -221,6 +301,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """The features, held where they fit; LIBLINEAR takes no others."""
         arguments = rows, self._features, self.map_.n_components_, bool(self.fit_intercept), self.n_jobs
         if self.solver == "liblinear":
+            check_room(rows.n_rows, self.map_.n_components_, rows.dtype.itemsize, self.memory)
             return HeldDesign.of(*arguments)
         return design_of(*arguments, as_bytes(self.memory))
 
@@ -238,16 +319,19 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> Any:
         """How far rows are on the side of each class; of two classes, on that of the second.
 
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
         """
         check_is_fitted(self)
-        values = self._products(X, self.coef_, self.intercept_)
-        return values[:, 0] if len(self.classes_) == 2 else values
+        return Tasks(self.classes_).apart(self._products(X, self.coef_, self.intercept_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
@@ -255,24 +339,30 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_tasks)
         """
-        values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)]
+        check_is_fitted(self)
+        return Tasks(self.classes_).predicted(self._products(X, self.coef_, self.intercept_))
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: Any) -> Any:
         """The probability of every class, a column each.
 
         Parameters
         ----------
         X : dense or CSR matrix, or pandas or polars frame
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes); for several tasks a list of such
         """
-        values = self.decision_function(X)
-        values = np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values
-        return Softmax.probabilities(values)
+        return each(probabilities, self.decision_function(X))
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+    def predict_log_proba(self, X: Any) -> Any:
         """The logarithms of ``predict_proba``.
 
         Parameters
@@ -280,4 +370,28 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         X : dense or CSR matrix, or pandas or polars frame
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return each(np.log, self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; for several tasks, of those of which every class is.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : the classes, as for ``fit``
+        sample_weight : array of shape (n_rows,) or None
+        """
+        predicted = self.predict(X)
+        if predicted.ndim == 1:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))
+
+
+def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
+    """A function of an array, or of every one of a list."""
+    return [function(one) for one in values] if isinstance(values, list) else function(values)
+
+
+def probabilities(values: NDArray[Any]) -> NDArray[Any]:
+    """Those of classes by their decision values; the first of two has 0."""
+    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)

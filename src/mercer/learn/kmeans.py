@@ -17,7 +17,8 @@ from .._random import Stream
 from .._tiles import sum_in_order
 from ..maps._stored import Leaf, floats
 from ._designs import Design, Part, design_of
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
+from ._progress import Progress, after_parts
 
 Matrix = NDArray[np.float64]
 
@@ -71,6 +72,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     True
     """
 
+    _set_last = "centres_"
+
     def __init__(
         self,
         kernel: Any = None,
@@ -121,7 +124,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         check_positive("tol", self.tol)
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
-        rows = self._start(self._table(X, None, None, reset=True), exact=True)
+        table = self._table(X, None, None, reset=True)
+        if next(table.blocks()).weight is not None:
+            raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
+        rows = self._start(table, exact=True)
         if rows.n_rows < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
@@ -132,33 +138,37 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         rng = Stream(self.map_.seed_, "KernelKMeans")
         found = [self._lloyd(design, spread_rows(sample, self.n_clusters, rng.child(i))) for i in range(self.n_init)]
         best = min(found, key=lambda one: one.inertia)
-        self.centres_, self.inertia_, self.n_iter_ = best
-        self.labels_ = nearest(design, self.centres_)
+        self.labels_ = nearest(design, best.centres)
+        self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
     def _lloyd(self, design: Design, centres: Matrix) -> Clustering:
         last, passes = np.inf, 0
+        design.watch.objective = None
         weight = np.zeros(len(centres))
         while passes < int(self.max_iter):
             passes += 1
             if self.batch_rows is None:
-                sums, counts, inertia = moved(design, design.chunks(), centres)
+                sums, counts, inertia = moved(design, design.chunks(), centres, design.watch.begin("clusters"))
                 centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
             else:
                 centres, weight, inertia = self._in_batches(design, centres, weight)
             if last - inertia <= float(self.tol) * inertia:
                 break
-            last = inertia
-        return Clustering(centres, moved(design, design.chunks(), centres)[2], passes)
+            last = design.watch.objective = inertia
+        inertia = moved(design, design.chunks(), centres, design.watch.begin("inertia"))[2]
+        design.watch.objective = inertia
+        return Clustering(centres, inertia, passes)
 
     def _in_batches(self, design: Design, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
         """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
         total, batch, size = 0.0, [], 0
+        tell = design.watch.begin("clusters")
         for part in design.chunks():
             batch.append(part)
             size += part[0].stop - part[0].start
             if size >= int(self.batch_rows or 0) or part[0].stop == design.n_rows:
-                sums, counts, inertia = moved(design, iter(batch), centres)
+                sums, counts, inertia = moved(design, iter(batch), centres, tell)
                 weight = weight + counts
                 share = np.divide(counts, weight, out=np.zeros_like(counts), where=weight > 0)[:, None]
                 centres = (1.0 - share) * centres + share * sums / np.maximum(counts, 1.0)[:, None]
@@ -230,8 +240,13 @@ def squared_distances(Z: NDArray[Any], centres: Matrix) -> NDArray[Any]:
     return np.maximum(squares(Z)[:, None] - 2 * (Z @ centres.T) + squares(centres), 0)
 
 
-def moved(design: Design, parts: Any, centres: Matrix) -> tuple[Matrix, Matrix, float]:
-    """The sums and numbers of the rows nearest to each centre, and their squared distances in all."""
+def moved(
+    design: Design, parts: Any, centres: Matrix, tell: Callable[[int], None] | None
+) -> tuple[Matrix, Matrix, float]:
+    """The sums and numbers of the rows nearest to each centre, and their squared distances in all.
+
+    ``tell`` is told of the rows that are done.
+    """
 
     def work(part: Part) -> tuple[Matrix, Matrix, Matrix]:
         Z = part[1]()
@@ -242,7 +257,7 @@ def moved(design: Design, parts: Any, centres: Matrix) -> tuple[Matrix, Matrix, 
         least = np.array([distances.min(axis=1).sum(dtype=np.float64)])
         return (own.T @ Z).astype(np.float64), own.sum(axis=0, dtype=np.float64), least
 
-    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, held=8 * centres.size)
+    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * centres.size, after_parts(tell))
     return sums, counts, float(inertia[0])
 
 
@@ -254,7 +269,7 @@ def nearest(design: Design, centres: Matrix) -> NDArray[np.int32]:
         labels[part[0]] = squared_distances(part[1](), centres).argmin(axis=1)
         return (np.zeros(1),)
 
-    sum_in_order(work, design.chunks(), design.n_jobs, held=8)
+    sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_parts(design.watch.begin("labels")))
     return labels
 
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_whole
 from .._memory import check_memory
 from ..maps._stored import floats
-from ._machine import KernelMachine, Progress
+from ._machine import KernelMachine
+from ._progress import Progress
 from ._rows import Chunk
 from .statistics import Moments
 
@@ -54,6 +55,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     >>> KernelPCA(n_components=128, n_directions=3, random_state=0).fit_transform(X).shape
     (1000, 3)
     """
+
+    _set_last = "directions_"
 
     def __init__(
         self,
@@ -99,7 +102,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
         centred = moments.centred(True)
         values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)

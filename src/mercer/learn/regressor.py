@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -13,10 +12,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, is_number
-from .._memory import check_memory
 from ..data import Table
 from ..maps._stored import floats
-from ._machine import KernelMachine, Progress
+from ._additive import AdditiveMachine, can_add_rows
+from ._progress import Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._rows import Chunk, PreparedRows
 from .statistics import Centred, Moments
@@ -26,12 +25,7 @@ Matrix = NDArray[np.float64]
 RULES = ("gcv", "loo")
 
 
-def can_add_rows(model: Any) -> bool:
-    """Whether sums are all that a regressor needs of rows."""
-    return not (isinstance(model.alpha, str) and model.alpha == "loo")
-
-
-class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     r"""Ridge regression with a kernel, in time and memory linear in the number of rows.
 
     The learner for numbers. One pass sums :math:`Z^\top Z` and :math:`Z^\top Y` over blocks of rows, whose features are
@@ -112,25 +106,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
-        table = self._labelled(X, y, sample_weight, reset=True)
-        rows = self._start(table, exact=True)
-        moments = self._moments(rows)
-        self.statistics_: Moments | None = moments if self.keep_statistics else None
-        self._solve(moments, rows)
-        return self
-
-    def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
-
-        What ``partial_fit`` would else learn from its first batch.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for ``fit``; the values of y do not matter
-        """
-        # Few rows now say nothing about how many will come: the map is the one for many.
-        self._start(self._labelled(X, y, sample_weight, reset=True), exact=False)
-        self.statistics_ = None
+        self._check_arguments()
+        self._fit_sums(self._start(self._labelled(X, y, sample_weight, reset=True), exact=True))
         return self
 
     @available_if(can_add_rows)
@@ -144,68 +121,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not hasattr(self, "map_"):
+        if not hasattr(self, "statistics_"):  # nor where fit has failed
             self.prepare(X, y, sample_weight)
-        elif self.statistics_ is None and hasattr(self, "coef_"):
-            warnings.warn(
-                "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
-                UserWarning,
-                stacklevel=2,
-            )
-        more = self._more(X, y, sample_weight)
-        self.statistics_ = more if self.statistics_ is None else self._sum_of(self.statistics_, more)
-        self._solve(self.statistics_, None)
-        return self
+        return self._add(X, y, sample_weight)
 
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take back rows that were learned from, as if they had never been seen.
+    @property
+    def _sums_suffice(self) -> bool:
+        return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
-        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as they were given
-        """
-        held, less = self._held(), self._more(X, y, sample_weight)
-        if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
-            raise ValueError(
-                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
-                f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
-            )
-        self.statistics_ = self._sum_of(held, less, sign=-1.0)
-        self._solve(self.statistics_, None)
-        return self
-
-    def merge(self, other: KernelRegressor) -> Self:
-        """Learn what another regressor with the same map and preparation has learned from its own rows.
-
-        Parameters
-        ----------
-        other : KernelRegressor
-            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
-        """
-        ours, theirs = self._held(), other._held()
-        difference = self._difference(other)
-        if difference is not None:
-            raise ValueError(f"regressors with different features cannot be merged: {difference}")
-        self.statistics_ = self._sum_of(ours, theirs)
-        self._solve(self.statistics_, None)
-        return self
-
-    def _held(self) -> Moments:
-        check_is_fitted(self)
-        if self.statistics_ is None:
-            raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
-        return self.statistics_
-
-    @staticmethod
-    def _sum_of(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
-        if ours.cross.shape != theirs.cross.shape:
-            raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
-        return ours.plus(theirs, sign)
+    def _check_arguments(self) -> None:
+        check_alpha(self.alpha)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
-        check_alpha(self.alpha)
         if not isinstance(X, Table):
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None")
@@ -213,53 +140,40 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
             check_consistent_length(X, y)
         return self._table(X, y, sample_weight, reset)
 
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> Moments:
-        """The moments of more rows."""
-        table = self._labelled(X, y, sample_weight, reset=False)
-        return self._moments(PreparedRows(table, self.preparation_, self._rng))
-
-    def _moments(self, rows: PreparedRows) -> Moments:
-        width = self.map_.n_components_
-        check_memory((width, width), 8, "the sums")
-
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            Y = checked_targets(chunk.y)
-            self._single = Y.ndim == 1
-            return Moments.of(Z, Y.reshape(len(Z), -1), chunk.weight)
-
-        self._precision = float(np.finfo(rows.dtype).eps)
-        return Moments(*self._summed(part, rows, 8 * width * width, "sums", 1))
+    def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
+        Y = checked_targets(chunk.y)
+        self._single = Y.ndim == 1
+        return Y.reshape(len(Y), -1), chunk.weight
 
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
-        """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         if is_number(self.alpha):
-            self.alpha_ = float(self.alpha)
-            coef = solve_ridge(moments, self.alpha_, intercept, self._precision)
+            alpha = float(self.alpha)
+            coef = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             path = Path.of(moments, intercept, self._precision)
             given = isinstance(self.alpha, str)
             self.alphas_ = path.alphas() if given else np.asarray(self.alpha, dtype=np.float64)
             self.scores_ = self._errors(path, centred, rows)
-            self.alpha_ = float(self.alphas_[best_of(self.scores_, np.diag(centred.squares))])
-            coef = path.coefficients(self.alpha_)
-        offset = centred.target_mean - centred.feature_mean @ coef
-        self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
-        self.intercept_ = float(offset[0]) if self._single else offset
-        if not np.isfinite(self.coef_).all():
+            alpha = float(self.alphas_[best_of(self.scores_, np.diag(centred.squares))])
+            coef = path.coefficients(alpha)
+        if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
+        offset = centred.offset(coef)
+        self.alpha_ = alpha
+        self.intercept_ = float(offset[0]) if self._single else offset
+        self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
 
     def _errors(self, path: Path, centred: Centred, rows: PreparedRows | None) -> Matrix:
         """The mean squared error that every alpha would have on new rows, a column a target."""
         if isinstance(self.alpha, str) and self.alpha == "loo":
-            if rows is None:
-                raise ValueError("alpha='loo' needs all rows a second time: sums can be changed with alpha='gcv'")
+            assert rows is not None  # sums that change are not offered for this rule
             left_out = LeaveOneOut(path, self.alphas_, centred.feature_mean, centred.target_mean)
 
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
-                return left_out.squared_errors(Z, checked_targets(chunk.y).reshape(len(Z), -1), chunk.weight)
+                return left_out.squared_errors(Z, *self._targets(chunk))
 
-            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors", 2)
+            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
             return sums / path.weight
         return np.stack([path.gcv(alpha) for alpha in self.alphas_.tolist()])
 
@@ -310,7 +224,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         -------
         y : array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
         """
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self)
         y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y

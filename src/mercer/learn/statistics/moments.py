@@ -34,6 +34,10 @@ class Centred(NamedTuple):
     feature_mean: Matrix
     target_mean: Matrix
 
+    def offset(self, coef: Matrix) -> Matrix:
+        """The intercepts that belong to coefficients, a column of them a target."""
+        return self.target_mean - self.feature_mean @ coef
+
 
 class Moments(NamedTuple):
     """Weighted sums over rows of features z and targets y: z z', z y', y y', z, y, 1, and the number of rows."""
@@ -53,7 +57,7 @@ class Moments(NamedTuple):
         w = np.ones(len(Z)) if weight is None else weight
         features, targets = _weighted_sum(Z, w), w @ Y
         # A large mean of the targets would leave a float32 product no digits: products are about the chunk's mean.
-        mean = targets / total
+        mean = targets / (total or 1.0)  # classes may count nothing
         deviations = Y - mean
         root = np.sqrt(w)
         scaled = Z if weight is None else Z * root[:, None].astype(Z.dtype)

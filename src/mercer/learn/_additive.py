@@ -1,0 +1,172 @@
+"""Machines whose rows enter by sums alone: rows can be added, merged and taken back."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._memory import check_memory
+from ..data import Table
+from ._machine import KernelMachine
+from ._progress import Watch
+from ._rows import Chunk, PreparedRows
+from .statistics import Moments
+
+Matrix = NDArray[np.float64]
+
+
+def can_add_rows(model: Any) -> bool:
+    """Whether sums are all that a machine needs of rows."""
+    return bool(model._sums_suffice)
+
+
+class AdditiveMachine(KernelMachine, ABC):
+    """A machine that is solved from the moments of features and targets."""
+
+    keep_statistics: bool
+    statistics_: Moments | None
+
+    @property
+    @abstractmethod
+    def _sums_suffice(self) -> bool:
+        """Whether sums are all that it needs of rows, as its arguments are."""
+
+    @abstractmethod
+    def _check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+
+    @abstractmethod
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        """The rows to learn from, with their targets."""
+
+    @abstractmethod
+    def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
+        """The targets of rows as numbers, a column each, and what every row counts; None where that is 1."""
+
+    @abstractmethod
+    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
+        """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
+
+    def _check_additive(self) -> None:
+        """Refuse arguments with which sums cannot be changed."""
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    @available_if(can_add_rows)
+    def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
+
+        What ``partial_fit`` would else learn from its first batch.
+
+        Parameters
+        ----------
+        X, sample_weight : as for ``fit``
+        y : ignored
+        """
+        self._check_arguments()
+        # Few rows now say nothing about how many will come: the map is the one for many.
+        self._start(self._table(X, None, sample_weight, reset=True), exact=False)
+        self.statistics_ = None
+        return self
+
+    def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn from more rows, with the preparation and the map that are there."""
+        if self.statistics_ is None and hasattr(self, "coef_"):
+            warnings.warn(
+                "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
+                UserWarning,
+                stacklevel=3,
+            )
+        more, precision = self._more(X, y, sample_weight)
+        if self.statistics_ is not None:
+            more, precision = summed(self.statistics_, more), max(self._precision, precision)
+        self._renew(more, precision)
+        return self
+
+    @available_if(can_add_rows)
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take back rows that were learned from, as if they had never been seen.
+
+        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given
+        """
+        held = self._held()
+        less, precision = self._more(X, y, sample_weight)
+        if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
+            raise ValueError(
+                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
+                f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
+            )
+        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision))
+        return self
+
+    @available_if(can_add_rows)
+    def merge(self, other: Self) -> Self:
+        """Learn what another machine with the same map and preparation has learned from its own rows.
+
+        Parameters
+        ----------
+        other : a learner of the same kind
+            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+        """
+        if not isinstance(other, type(self)):
+            raise TypeError(f"expected another {type(self).__name__} to merge with, found {type(other).__name__}")
+        ours, theirs = self._held(), other._held()
+        difference = self._difference(other)
+        if difference is not None:
+            raise ValueError(f"learners with different features or classes cannot be merged: {difference}")
+        self._renew(summed(ours, theirs), max(self._precision, other._precision))
+        return self
+
+    # -- sums ----------------------------------------------------------------------------------------------------------
+
+    def _held(self) -> Moments:
+        check_is_fitted(self)
+        self._check_additive()
+        if self.statistics_ is None:
+            raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
+        return self.statistics_
+
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float]:
+        """The moments of more rows, and their precision."""
+        self._check_arguments()
+        table = self._labelled(X, y, sample_weight, reset=False)
+        rows = PreparedRows(table, self.preparation_, self._rng, Watch(self.callback, table))
+        return self._moments(rows), float(np.finfo(rows.dtype).eps)
+
+    def _moments(self, rows: PreparedRows) -> Moments:
+        width = self.map_.n_components_
+        check_memory((width, width), 8, "the sums")
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            return Moments.of(Z, *self._targets(chunk))
+
+        return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+
+    def _renew(self, moments: Moments, precision: float) -> None:
+        """Coefficients from other sums, which are then kept."""
+        self._precision = precision
+        self._solve(moments, None)
+        self.statistics_ = moments
+
+    def _fit_sums(self, rows: PreparedRows) -> None:
+        """Coefficients from one pass, and perhaps another."""
+        moments, self._precision = self._moments(rows), float(np.finfo(rows.dtype).eps)
+        self._solve(moments, rows)
+        self.statistics_ = moments if self.keep_statistics else None
+
+
+def summed(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
+    """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
+    if ours.cross.shape != theirs.cross.shape:
+        raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
+    return ours.plus(theirs, sign)
