@@ -150,6 +150,25 @@ typedef struct {
     size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
                         const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 
+    /* A matrix of n rows as the products below read it, in an order that is the instruction set's own; `panels` has room
+     * for n times its columns, these rounded up to a multiple of 32. */
+    void (*pack_f32)(const double *matrix, size_t n, size_t columns, float *panels);
+    void (*pack_f64)(const double *matrix, size_t n, size_t columns, double *panels);
+
+    /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 512 KiB. */
+    size_t (*product_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t columns, float *out,
+                          float *scratch);
+    size_t (*product_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t columns, double *out,
+                          double *scratch);
+
+    /* The features waves() of the products with such a matrix of `count` columns, the phases.  `scratch` as above. */
+    void (*matrix_waves_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t count,
+                             const float *offset, size_t period, size_t width, float scale, float *out, float *longest,
+                             float *scratch);
+    void (*matrix_waves_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t count,
+                             const double *offset, size_t period, size_t width, double scale, double *out,
+                             double *longest, double *scratch);
+
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
      * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become

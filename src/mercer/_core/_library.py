@@ -30,6 +30,9 @@ _SIGNATURES = {
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp",
     "craft": "pnnpnpnxpp>n",
+    "pack": "pnnp",
+    "product": "pnnpnpp>n",
+    "matrix_waves": "pnnpnpnnxppp",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {
