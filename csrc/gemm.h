@@ -94,16 +94,19 @@ struct Gemm {
         }
     }
 
-    // Panels of a matrix of n rows, the last one filled up with columns of zeros.
-    static void pack(const double *matrix, size_t n, size_t columns, T *panels) {
-        constexpr size_t step = 8;  // rows that are read beside one another, so that a panel gets more than a line or two
-        for (size_t top = 0; top < n; top += step) {
-            const size_t bottom = n - top < step ? n : top + step;
+    // Panels of a matrix of n rows less the origin, the last one filled up with columns of zeros.
+    static void pack(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, T *panels) {
+        constexpr size_t some = 8;  // rows that are read beside one another, so that a panel gets more than a line or two
+        for (size_t top = 0; top < n; top += some) {
+            const size_t bottom = n - top < some ? n : top + some;
             for (size_t first = 0; first < columns; first += panel) {
                 const size_t width = columns - first < panel ? columns - first : panel;
                 for (size_t k = top; k < bottom; ++k) {
+                    const double *from = matrix + k * row_step + first * column_step;
                     T *to = panels + first * n + k * panel;
-                    for (size_t c = 0; c < panel; ++c) to[c] = c < width ? T(matrix[k * columns + first + c]) : T(0);
+                    for (size_t c = 0; c < width; ++c) to[c] = T(from[c * column_step] - origin[k]);
+                    for (size_t c = width; c < panel; ++c) to[c] = T(0);
                 }
             }
         }

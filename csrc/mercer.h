@@ -150,10 +150,13 @@ typedef struct {
     size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
                         const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 
-    /* A matrix of n rows as the products below read it, in an order that is the instruction set's own; `panels` has room
-     * for n times its columns, these rounded up to a multiple of 32. */
-    void (*pack_f32)(const double *matrix, size_t n, size_t columns, float *panels);
-    void (*pack_f64)(const double *matrix, size_t n, size_t columns, double *panels);
+    /* A matrix of n rows less an origin, which is taken from each of its columns, as the products below read it: in an
+     * order that is the instruction set's own.  Neighbours in a column are row_step numbers apart, those in a row
+     * column_step.  `panels` has room for n times the columns, these rounded up to a multiple of 32. */
+    void (*pack_f32)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, float *panels);
+    void (*pack_f64)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, double *panels);
 
     /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 512 KiB. */
     size_t (*product_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t columns, float *out,

@@ -39,8 +39,9 @@ void matrix_waves(const T *X, size_t rows, size_t n, const T *panels, size_t cou
 namespace mercer::MERCER_ISA {
 
 #define MERCER_PRODUCT(suffix, T)                                                                                     \
-    void pack_##suffix(const double *matrix, size_t n, size_t columns, T *panels) {                                  \
-        Gemm<T>::pack(matrix, n, columns, panels);                                                                    \
+    void pack_##suffix(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,          \
+                       const double *origin, T *panels) {                                                             \
+        Gemm<T>::pack(matrix, n, columns, row_step, column_step, origin, panels);                                     \
     }                                                                                                                 \
     size_t product_##suffix(const T *X, size_t rows, size_t n, const T *panels, size_t columns, T *out, T *scratch) { \
         return product(X, rows, n, panels, columns, out, scratch);                                                    \

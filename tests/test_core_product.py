@@ -34,6 +34,16 @@ def test_products(isa, rows, n, columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_a_matrix_by_columns_less_an_origin(isa, dtype):
+    X, matrix = rows_and_matrix(9, 21, 70, dtype)
+    origin, out, expected = matrix[:, 3].copy(), *np.empty((2, 9, 70), dtype=dtype)
+    _core.product(X, _core.panels(np.asfortranarray(matrix), dtype, origin), out)
+    _core.product(X, _core.panels(matrix - origin[:, None], dtype), expected)
+    np.testing.assert_array_equal(out, expected)
+    assert not out[:, 3].any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_row_of_a_product_does_not_hang_on_cuts(isa, dtype):
     X, matrix = rows_and_matrix(250, 300, 290, dtype)
     panels, whole = _core.panels(matrix, dtype), np.empty((250, 290), dtype=dtype)
@@ -100,8 +110,10 @@ def test_panels_are_kept_as_long_as_their_matrix(isa):
     out = np.empty((2, 40))
     _core.product(X, panels, out)
     np.testing.assert_allclose(out, X @ matrix.T, atol=1e-12)
-    with pytest.raises(ValueError, match="read-only"):
-        matrix[0, 0] = 1.0
+    for place in (slice(None), (0,), (3,), (slice(None), 7)):
+        matrix[place] *= 2.0
+        _core.product(X, _core.kept_panels(matrix, np.float64, transposed=True), out)
+        np.testing.assert_allclose(out, X @ matrix.T, atol=1e-12)
     del matrix
     gc.collect()
     assert len(_product._kept) == before
@@ -115,8 +127,8 @@ def test_what_products_refuse(isa):
         _core.product(np.ones((3, 4)), panels, np.empty((3, 5)))
     with pytest.raises(ValueError, match=r"out must have shape \(3, 5\)"):
         _core.product(np.ones((3, 4), dtype=np.float32), panels, np.empty((3, 6), dtype=np.float32))
+    offset, out = np.zeros(1, dtype=np.float32), np.empty((3, 11), dtype=np.float32)
     with pytest.raises(ValueError, match="5 phases make from 5 to 10 features, got 11"):
-        offset, out = np.zeros(1, dtype=np.float32), np.empty((3, 11), dtype=np.float32)
         _core.matrix_waves(np.ones((3, 4), dtype=np.float32), panels, offset, 1.0, out)
     with pytest.raises(ValueError, match="a row at least"):
         _core.panels(np.ones((0, 5)), np.float32)

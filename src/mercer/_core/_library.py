@@ -30,7 +30,7 @@ _SIGNATURES = {
     "sparse_sign_products": "ppnpnnpppnpnpnnp>n",
     "additive": "pnpnpp",
     "craft": "pnnpnpnxpp>n",
-    "pack": "pnnp",
+    "pack": "pnnnnpp",
     "product": "pnnpnpp>n",
     "matrix_waves": "pnnpnpnnxppp",
 }

@@ -24,32 +24,44 @@ class Panels(NamedTuple):
     columns: int
 
 
-_kept: dict[tuple[int, Any, bool], tuple[Any, Any, Panels]] = {}
+class _Kept(NamedTuple):
+    matrix: Any  # a weak reference
+    trace: NDArray[np.float64]
+    pack: Any
+    panels: Panels
 
 
-def panels(matrix: NDArray[np.float64], dtype: Any) -> Panels:
-    """A matrix packed for rows of this type."""
+_kept: dict[tuple[int, Any, bool], _Kept] = {}
+
+
+def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] | None = None) -> Panels:
+    """A matrix, by rows or by columns, packed for rows of this type, the origin taken from each of its columns."""
     (rows, columns), dtype = two_dimensional("the matrix", matrix), np.dtype(dtype)
     if rows == 0:
         raise ValueError("the matrix must have a row at least, got none")
+    by_rows = matrix.flags.c_contiguous
+    address = checked("the matrix", matrix if by_rows else matrix.T, np.float64)
+    origin = np.zeros(rows) if origin is None else origin
     numbers = scratch(rows * -(-columns // COLUMNS_TOGETHER) * COLUMNS_TOGETHER, dtype)
-    kernel("pack", dtype)(checked("the matrix", matrix, np.float64), rows, columns, numbers.ctypes.data)
+    steps = (columns, 1) if by_rows else (1, rows)
+    shift = checked("the origin", origin, np.float64, (rows,))
+    kernel("pack", dtype)(address, rows, columns, *steps, shift, numbers.ctypes.data)
     return Panels(numbers, rows, columns)
 
 
 def kept_panels(matrix: NDArray[np.float64], dtype: Any, transposed: bool = False) -> Panels:
-    """The panels of a matrix, or of its transpose, that stays as it is: kept as long as that lives, and made once.
+    """The panels of a matrix, or of its transpose, made once and kept as long as the matrix lives.
 
-    Packing costs as much as the product of a few dozen rows. The matrix becomes read-only, since its panels would not
-    follow a change.
+    Packing costs as much as the product of a few dozen rows. It is done again where the matrix has been written to,
+    which an entry of every row and of every column tells: a change of a single entry may go unnoticed.
     """
     pack, key = kernel("pack", np.dtype(dtype)), (id(matrix), np.dtype(dtype), transposed)
-    found = _kept.get(key)
-    if found is None or found[0]() is not matrix or found[1] is not pack:
-        matrix.flags.writeable = False
-        made = panels(np.ascontiguousarray(matrix.T if transposed else matrix), dtype)
-        found = _kept[key] = weakref.ref(matrix, lambda _: _kept.pop(key, None)), pack, made
-    return found[2]
+    places, found = np.arange(max(matrix.shape)), _kept.get(key)
+    trace = matrix[places % matrix.shape[0], places % matrix.shape[1]]
+    if found is None or found.matrix() is not matrix or found.pack is not pack or (found.trace != trace).any():
+        made = panels(matrix.T if transposed else matrix, dtype)
+        found = _kept[key] = _Kept(weakref.ref(matrix, lambda _: _kept.pop(key, None)), trace, pack, made)
+    return found.panels
 
 
 def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_di
 from .. import _core
 from .._array import canonical_csr, dense, squares
 from .._random import Stream
+from .._tiles import TILE, tiles
 from ._base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
@@ -91,7 +92,12 @@ class Radial(ShiftInvariant):
         return self._against(Y)(X)
 
     def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
-        distances = Distances(Y)
+        return self._of(Distances(Y))
+
+    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        return self._of(Distances(Y, packed=True))
+
+    def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
         shape = self._shape
 
         def block(X: Any) -> NDArray[np.float64]:
@@ -202,16 +208,18 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 
 class Distances:
-    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once."""
+    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once.
 
-    def __init__(self, Y: Any):
+    Where Y is packed, the distances of a row are the same whatever rows stand beside it.
+    """
+
+    def __init__(self, Y: Any, packed: bool = False):
         self._others = Y
         self._dense = _core.AVAILABLE and not sp.issparse(Y)
         if self._dense:
             self._others = np.ascontiguousarray(Y)
             self._origin = Y.mean(axis=0)
-            self._shifted = self._others - self._origin
-            self._norms = row_squares(self._shifted)
+            self._products, self._norms = (_packed if packed else _plain)(self._others, self._origin)
 
     def are_compiled(self, X: Any) -> bool:
         """Whether the compiled core makes them, and functions of them."""
@@ -223,9 +231,31 @@ class Distances:
             return squared_distances(X, self._others)
         X = np.ascontiguousarray(X)
         shifted = X - self._origin
-        values = shifted @ self._shifted.T
+        values = self._products(shifted)
         _core.radial(values, X, self._others, (row_squares(shifted), self._norms), shape, scale)
         return values
+
+
+Products = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _plain(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> tuple[Products, NDArray[np.float64]]:
+    """Inner products with the rows of Y less an origin, and the squared norms of these."""
+    shifted = Y - origin
+    return lambda X: X @ shifted.T, row_squares(shifted)
+
+
+def _packed(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> tuple[Products, NDArray[np.float64]]:
+    """The same by the compiled core; all shifted rows at once would take as much memory again."""
+    panels = _core.panels(Y.T, np.float64, origin)
+    norms = [row_squares(Y[tile] - origin) for tile in tiles(len(Y), TILE)]
+
+    def products(X: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty((len(X), len(Y)))
+        _core.product(X, panels, values)
+        return values
+
+    return products, np.concatenate(norms)
 
 
 def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
