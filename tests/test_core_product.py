@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from mercer import _core
-from mercer._core import _product
+from mercer._core import _library, _product
 
-from .test_core import DTYPES
+from .conftest import ISAS, LIBRARY
+from .test_core import DTYPES, compiled
 from .test_core_fourier import expected_waves
 
 # Rows in groups of 14 and of 6, tiles of about 112; numbers of a row in parts of 256; columns in blocks of 256.
@@ -117,6 +118,15 @@ def test_panels_are_kept_as_long_as_their_matrix(isa):
     del matrix
     gc.collect()
     assert len(_product._kept) == before
+
+
+@compiled
+def test_panels_are_made_again_for_another_instruction_set(monkeypatch):
+    matrix, X, out = np.random.default_rng(0).normal(size=(9, 40)), np.ones((2, 9)), np.empty((2, 40))
+    for name in (*ISAS, *ISAS):
+        monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, name))
+        _core.product(X, _core.kept_panels(matrix, np.float64), out)
+        np.testing.assert_allclose(out, X @ matrix, atol=1e-12)
 
 
 def test_what_products_refuse(isa):

@@ -45,6 +45,16 @@ class DotProduct(Kernel):
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self._overwritten(inner_products(X, Y))
 
+    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        if not _core.AVAILABLE or sp.issparse(Y):
+            return self._against(Y)
+        products = packed_products(Y)
+
+        def block(X: Any) -> NDArray[np.float64]:
+            return self._block(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
+
+        return block
+
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.value(squares(X))
 
@@ -219,7 +229,9 @@ class Distances:
         if self._dense:
             self._others = np.ascontiguousarray(Y)
             self._origin = Y.mean(axis=0)
-            self._products, self._norms = (_packed if packed else _plain)(self._others, self._origin)
+            self._products = (packed_products if packed else plain_products)(self._others, self._origin)
+            parts = (self._others[tile] - self._origin for tile in tiles(self._others.shape[0], TILE))
+            self._norms = np.concatenate([row_squares(part) for part in parts])
 
     def are_compiled(self, X: Any) -> bool:
         """Whether the compiled core makes them, and functions of them."""
@@ -239,23 +251,22 @@ class Distances:
 Products = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
-def _plain(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> tuple[Products, NDArray[np.float64]]:
-    """Inner products with the rows of Y less an origin, and the squared norms of these."""
+def plain_products(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> Products:
+    """Inner products with the rows of Y less an origin."""
     shifted = Y - origin
-    return lambda X: X @ shifted.T, row_squares(shifted)
+    return lambda X: X @ shifted.T
 
 
-def _packed(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> tuple[Products, NDArray[np.float64]]:
-    """The same by the compiled core; all shifted rows at once would take as much memory again."""
-    panels = _core.panels(Y.T, np.float64, origin)
-    norms = [row_squares(Y[tile] - origin) for tile in tiles(len(Y), TILE)]
+def packed_products(Y: NDArray[np.float64], origin: NDArray[np.float64] | None = None) -> Products:
+    """The same by the compiled core, from rows that are contiguous."""
+    panels = _core.panels(np.ascontiguousarray(Y).T, np.float64, origin)
 
     def products(X: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = np.empty((len(X), len(Y)))
+        values = np.empty((X.shape[0], panels.columns))
         _core.product(X, panels, values)
         return values
 
-    return products, np.concatenate(norms)
+    return products
 
 
 def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
