@@ -48,12 +48,6 @@ inline T write_block(const T *y, const T *radii, size_t features, T offset, cons
     return longest.get() * T(pi);
 }
 
-// The longest phase of a row so far; what is no number stays.
-template <class T>
-inline T longer(T before, T now) {
-    return now <= before || before != before ? before : now;
-}
-
 // Phases of every block, in half turns: radii * H D3 H D2 H D1 x.
 template <class T, size_t count>
 struct Structured {

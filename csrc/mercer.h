@@ -156,6 +156,28 @@ typedef struct {
     void (*spread_f32)(const uint32_t *columns, size_t count, size_t width, uint32_t *out);
     void (*spread_f64)(const uint64_t *columns, size_t count, size_t width, uint64_t *out);
 
+    /* A matrix of n rows less an origin, which is taken from each of its columns, as the products below read it: in an
+     * order that is the instruction set's own.  Neighbours in a column are row_step numbers apart, those in a row
+     * column_step.  `panels` has room for n times the columns, these rounded up to a multiple of 32. */
+    void (*pack_f32)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, float *panels);
+    void (*pack_f64)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, double *panels);
+
+    /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 512 KiB. */
+    size_t (*product_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t columns, float *out,
+                          float *scratch);
+    size_t (*product_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t columns, double *out,
+                          double *scratch);
+
+    /* The features waves() of the products with such a matrix of `count` columns, the phases.  `scratch` as above. */
+    void (*matrix_waves_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t count,
+                             const float *offset, size_t period, size_t width, float scale, float *out, float *longest,
+                             float *scratch);
+    void (*matrix_waves_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t count,
+                             const double *offset, size_t period, size_t width, double scale, double *out,
+                             double *longest, double *scratch);
+
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
      * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become

@@ -123,6 +123,12 @@ class Longest {
     }
 };
 
+// The longest phase of a row so far; what is no number stays.
+template <class T>
+inline T longer(T before, T now) {
+    return now <= before || before != before ? before : now;
+}
+
 // Features scale * (cos p_0, sin p_0, cos p_1, ...) of `count` phases.
 template <class T>
 inline void write_pairs(const T *phases, size_t count, const Waves<T> &waves, T *out, Longest<T> &longest) {

@@ -32,9 +32,9 @@ HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
 
-def tile_rows(scratch: int) -> int:
+def tile_rows(scratch: int, most: int = TILE) -> int:
     """Rows a tile: 256, fewer (always a power of two) where one row needs so many floats that a tile would be large."""
-    rows = TILE
+    rows = most
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
     return rows

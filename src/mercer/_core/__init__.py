@@ -10,6 +10,7 @@ from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
 from ._pairs import ColumnRows, pairs, radial
+from ._product import Panels, kept_panels, matrix_waves, panels, product
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
@@ -19,6 +20,7 @@ __all__ = [
     "ISA",
     "ColumnRows",
     "FastfoodTables",
+    "Panels",
     "RowParts",
     "SignProducts",
     "SrhtTables",
@@ -31,7 +33,11 @@ __all__ = [
     "hadamard",
     "hadamard_sketch",
     "in_chunks",
+    "kept_panels",
+    "matrix_waves",
     "pairs",
+    "panels",
+    "product",
     "radial",
     "sign_products",
     "sparse_signs",

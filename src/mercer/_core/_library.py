@@ -31,6 +31,9 @@ _SIGNATURES = {
     "additive": "pnpnpp>n",
     "craft": "pnnpnpnxpp>n",
     "spread": "pnnp",
+    "pack": "pnnnnpp",
+    "product": "pnnpnpp>n",
+    "matrix_waves": "pnnpnpnnxppp",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {

@@ -36,7 +36,7 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
+from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import as_rows
 from ..kernels import Kernel
 from ..kernels._base import located
@@ -80,6 +80,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
+
+    _largest_tile: ClassVar[int] = TILE
+    """The most rows a tile has, a power of two."""
 
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
@@ -313,7 +316,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         if alone:
             run_pieces(fill, X.shape[0], n_jobs)
         else:
-            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
+            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1), self._largest_tile)
             run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 
