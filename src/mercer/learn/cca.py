@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
+from ..data import Table
+from ..data.tables import Block, joined
 from ._machine import KernelMachine, Progress
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
@@ -109,15 +111,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : the other view: a matrix of numbers, a column where it is one-dimensional
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
-        Y = self._second(y)
-        check_consistent_length(X, Y)
-        table = self._table(X, Y, sample_weight, reset=True)
+        if isinstance(X, Table):
+            table = self._table(X, y, sample_weight, reset=True)
+            Y, sample_weight = self._second_of(table)
+        else:
+            Y = self._second(y)
+            check_consistent_length(X, Y)
+            table = self._table(X, Y, sample_weight, reset=True)
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
@@ -134,6 +140,11 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._solve(self._moments(rows))
         return self
 
+    def _second_of(self, table: Table) -> tuple[Matrix, NDArray[np.float64] | None]:
+        """The other view of a table, which is its targets, and the weights: these alone are held."""
+        whole = joined([Block(np.empty((block.X.shape[0], 0)), *block[1:]) for block in table.targets()])
+        return self._second(whole.y), whole.weight
+
     @staticmethod
     def _second(y: Any) -> Matrix:
         if y is None:
@@ -146,7 +157,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_memory((sum(widths), sum(widths)), 8, "the sums")
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, self.view_y_.features(chunk.y).astype(np.float64), chunk.weight)
+            return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
 
         return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums", 1))
 
@@ -168,7 +179,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         y : the other view, or None
 
         Returns

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -135,8 +136,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : array of shape (n_rows,); None where X is Blocks, which bring it
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : array of shape (n_rows,); None where X is a table, which brings it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
@@ -172,7 +173,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _labels(self, table: Table) -> Labels:
         """Classes and codes, by a pass over labels and weights alone."""
-        parts = [(block.y, block.weight) for block in table.blocks()]
+        parts = [(block.y, block.weight) for block in table.targets()]
         if any(y is None for y, _ in parts):
             raise ValueError("the blocks must bring y, found X alone")
         y = np.concatenate([np.asarray(y) for y, _ in parts])
@@ -230,7 +231,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
         values = self._products(X, self.coef_, self.intercept_)
@@ -241,10 +242,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted right.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        """
+        if isinstance(X, Table):
+            observed, predicted, weight = self._observed(X, self.predict)
+            return float(accuracy_score(observed, predicted, sample_weight=weight))
+        return float(super().score(X, y, sample_weight))
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> NDArray[Any]:
@@ -252,7 +265,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         values = self.decision_function(X)
         values = np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values
@@ -264,7 +277,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

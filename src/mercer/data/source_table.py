@@ -1,0 +1,257 @@
+"""One table of any number of files or objects: what no format has to know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Layout, Roles
+from .faults import bytes_of, first_fault, negative_weight, sound_rows
+from .fingerprints import digest, sketched
+from .rows import BLOCK_ROWS
+from .sources import Source, SourceError
+from .tables import Block, Table, recut, rows_of
+
+
+class Start(NamedTuple):
+    """Where a block begins: the number of a source, and of a row in it."""
+
+    source: int
+    row: int
+
+
+class Piece(NamedTuple):
+    """Rows that are kept of a batch, with their numbers in their source."""
+
+    source: int
+    rows: NDArray[np.int64]
+    block: Block
+
+
+class Given(NamedTuple):
+    """Targets and weights that are not in the files, for all rows in order."""
+
+    y: Any = None
+    weight: Any = None
+
+
+class Group(NamedTuple):
+    """The rows that have one of some values in the column of that role, or the others."""
+
+    values: tuple[Any, ...]
+    held_out: bool
+
+
+class SourceTable(Table):
+    """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
+
+    Attributes
+    ----------
+    names : the names of the features, None where they have none
+    n_rows : how many rows there are
+    notes : what was ignored, in words
+    dropped : rows that the last pass left out for a gap or an infinity
+    """
+
+    def __init__(
+        self,
+        sources: list[Source],
+        layout: Layout,
+        given: Given,
+        drop: bool = False,
+        memory: int = 0,
+        notes: tuple[str, ...] = (),
+    ):
+        self._sources, self._layout, self._given, self._drop, self._memory = sources, layout, given, drop, memory
+        self._first_rows = np.concatenate([[0], np.cumsum([source.n_rows for source in sources], dtype=np.int64)])
+        self._group: Group | None = None
+        self.notes = (*notes, *layout.notes)
+        self.dropped = 0
+        self._forget()
+        for name, part in (("target", given.y), ("weight", given.weight)):
+            if part is not None and len(part) != self._first_rows[-1]:
+                raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
+
+    def _forget(self) -> None:
+        """Know nothing of passes."""
+        self._starts = [Start(0, 0)]
+        self._n_rows: int | None = None
+        self._kept: list[Block] | None = None
+
+    def _with(self, layout: Layout, given: Given | None = None) -> Self:
+        """The same rows in another layout."""
+        other = copy(self)
+        other._layout, other._given = layout, self._given if given is None else given
+        other._forget()
+        return other
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        return self._layout.names
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return self._layout.width
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The features that are text or truth values."""
+        return self._layout.levels
+
+    @property
+    def _all_kept(self) -> bool:
+        """Whether every row is kept, which tells the number of rows without a pass."""
+        weighted = self._layout.roles.weight is not None or self._given.weight is not None
+        return not (self._drop or weighted or self._group)
+
+    @property
+    def n_rows(self) -> int:
+        if self._all_kept:
+            return int(self._first_rows[-1])
+        if self._n_rows is None:
+            self._n_rows = sum(len(piece.rows) for piece in self._pieces(0))
+        return self._n_rows
+
+    def fingerprint(self) -> str:
+        """A text that hangs on the names, sizes and times of files, or on some rows of what is in memory."""
+        parts = [source.fingerprint() for source in self._sources]
+        return digest(*parts, self.names, self._layout.roles, self._drop, self._group, *map(sketched, self._given))
+
+    def where(self, row: int) -> str | None:
+        number, rest = divmod(row, BLOCK_ROWS)
+        for piece in self._pieces(number):
+            if rest < len(piece.rows):
+                return f"row {piece.rows[rest]} of {self._sources[piece.source].name}"
+            rest -= len(piece.rows)
+        return None
+
+    # -- other tables of the same rows ---------------------------------------------------------------------------------
+
+    def matched(self, names: Sequence[str] | None, width: int) -> Self:
+        """The table with the columns of these names in this order, as a model asks for them; others are ignored."""
+        if self.names is None or names is None:
+            if self.width != width:
+                raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
+            return self
+        if tuple(names) == self.names:
+            return self
+        extra = [name for name in self.names if name not in names]
+        if extra:
+            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
+        return self._with(self._layout.only(names, self._layout.roles))
+
+    def features(self) -> Self:
+        """The table without targets and weights: every row counts, and no more is read than features."""
+        given = self._layout.roles
+        if given.target is None and given.weight is None and self._given == Given():
+            return self
+        return self._with(self._layout.only(None, Roles(group=given.group)), Given())
+
+    def targets(self) -> Iterator[Block]:
+        if self._drop or self._kept is not None or self.names is None:
+            return self.blocks()
+        alone = self._with(self._layout.only((), self._layout.roles))
+        alone._memory = 0
+        return alone.blocks()
+
+    def _note(self, note: str) -> None:
+        self.notes = (*self.notes, note)
+        warnings.warn(note, UserWarning, stacklevel=5)
+
+    # -- passes --------------------------------------------------------------------------------------------------------
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        for source in self._sources:
+            source.check()
+        if self._kept is not None:
+            yield from self._kept[start:]
+            return
+        held: list[Block] | None = [] if start == 0 and self._memory else None
+        size = 0
+        for block in recut(piece.block for piece in self._pieces(start)):
+            if held is not None:
+                held.append(block)
+                size += bytes_of(block)
+                held = held if size <= self._memory else None
+            yield block
+        self._kept = held
+
+    def _pieces(self, start: int) -> Iterator[Piece]:
+        """Rows that are kept, from the beginning of block number ``start`` on."""
+        begin, skipped = self._start_of(start)
+        for piece in self._pieces_from(begin, start - skipped // BLOCK_ROWS):
+            fewer = min(skipped, len(piece.rows))
+            skipped -= fewer
+            if fewer:
+                rest = slice(fewer, None)
+                piece = Piece(piece.source, piece.rows[rest], rows_of(piece.block, rest))
+            if len(piece.rows):
+                yield piece
+
+    def _start_of(self, number: int) -> tuple[Start, int]:
+        """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
+        if not self._all_kept:
+            known = min(number, len(self._starts) - 1)
+            return self._starts[known], (number - known) * BLOCK_ROWS
+        row = number * BLOCK_ROWS
+        source = int(np.searchsorted(self._first_rows, row, side="right")) - 1
+        return Start(source, row - int(self._first_rows[source])), 0
+
+    def _pieces_from(self, begin: Start, number: int) -> Iterator[Piece]:
+        """Rows that are kept from where block ``number`` begins; where the next ones begin is noted on the way."""
+        count, dropped = number * BLOCK_ROWS, 0
+        for source in range(begin.source, len(self._sources)):
+            row = begin.row if source == begin.source else 0
+            for batch in self._sources[source].batches(row, self._layout.needed):
+                block = self._block(batch, source, row)
+                rows = np.arange(row, row + block.X.shape[0])
+                row += len(rows)
+                fine = self._fine(block, source, row - len(rows))
+                dropped += 0 if fine is None else int(np.count_nonzero(~fine))
+                kept = self._counted(batch, block, fine)
+                if kept is not None:
+                    rows, block = rows[kept], rows_of(block, kept)
+                    self._note_starts(source, rows, count)
+                count += len(rows)
+                yield Piece(source, rows, block)
+        if number == 0:
+            self.dropped, self._n_rows = dropped, count
+
+    def _note_starts(self, source: int, rows: NDArray[np.int64], count: int) -> None:
+        for place in range(-count % BLOCK_ROWS, len(rows), BLOCK_ROWS):
+            if (count + place) // BLOCK_ROWS == len(self._starts):
+                self._starts.append(Start(source, int(rows[place])))
+
+    def _block(self, batch: Any, source: int, row: int) -> Block:
+        """A batch as it was read, with what was given beside the files."""
+        block = self._layout.block(batch)
+        first = int(self._first_rows[source]) + row
+        y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
+        return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
+
+    def _fine(self, block: Block, source: int, row: int) -> NDArray[np.bool_] | None:
+        """Which rows have neither gaps nor infinities, where others are to be left out; else they are errors."""
+        fine = sound_rows(block) if self._drop else None
+        fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
+        if fault is not None:
+            raise SourceError(f"{self._sources[source].name}, row {row + fault.row}: {fault.what}")
+        return fine
+
+    def _counted(self, batch: Any, block: Block, fine: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+        """Which rows are in the table; None where that is known of all without a look."""
+        if self._all_kept:
+            return None
+        kept = np.ones(block.X.shape[0], dtype=bool) if fine is None else fine
+        if block.weight is not None:
+            kept = kept & (block.weight != 0.0)
+        if self._group is not None:
+            kept = kept & (np.isin(self._layout.groups(batch), self._group.values) == self._group.held_out)
+        return kept
