@@ -14,8 +14,11 @@ import scipy.sparse as sp
 
 from .._checks import check_choice
 from .._memory import as_bytes
+from .arrow_ipc import ArrowFile
 from .columns import Layout, MatrixLayout, NamedLayout, Roles
+from .csv import CsvFile
 from .frames import is_frame
+from .numpy_files import NpyFile, NpzFile
 from .parquet import ParquetFile
 from .source_table import Given, SourceTable
 from .sources import FrameSource, MatrixSource, Source
@@ -23,6 +26,9 @@ from .tables import Table
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "csv": (".csv", ".tsv"),
+    "numpy": (".npy", ".npz"),
 }
 """How the names of files end, by format; those of text may be followed by .gz."""
 
@@ -37,6 +43,7 @@ def open(
     memory: Any = None,
     dtype: Any = None,
     drop: bool = False,
+    delimiter: str | None = None,
 ) -> SourceTable:
     """Rows from files or from memory, for any map or learner, block by block.
 
@@ -48,14 +55,16 @@ def open(
     Parameters
     ----------
     source : path, folder, pattern like "train/*.parquet", sequence of paths; or a matrix or frame
-        Parquet files (read by pyarrow, ``pip install 'mercer[io]'``). Of a folder all files of one format are taken, by
-        name, and not those that begin with a dot or an underscore. Files without rows are skipped; ``notes`` has their
-        number. In memory: NumPy and SciPy matrices, pandas and polars frames, Arrow tables.
+        Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), ``.npy`` and ``.npz``. Of a folder
+        all files of one format are taken, by name, and not those that begin with a dot or an underscore. Files without
+        rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars frames,
+        Arrow tables.
     target : name of a column, sequence of names, number of a column that has no name, array, or None
+        An ``.npz`` file has matrix X and, of this name, an array beside it.
     weight : name or number of a column, array, or None
         A row of weight 2 counts as two rows, one of weight 0 as none.
     columns : names (or numbers) of the features, in this order; None is all that are neither target nor weight
-    format : "parquet", or None
+    format : "parquet", "arrow", "csv", "numpy", or None
         None goes by the ends of the names.
     memory : int, text like "2GB", or None
         Rows are kept between passes where they take no more than this. None keeps none.
@@ -64,6 +73,7 @@ def open(
     drop : bool
         Whether to leave out rows with a gap or an infinity, a target among them; ``dropped`` tells how many. Else
         infinities and missing targets are errors, and gaps are left to learners.
+    delimiter : what stands between the fields of CSV; None is a tab for ``.tsv`` and a comma for others
 
     Returns
     -------
@@ -82,7 +92,8 @@ def open(
     >>> model.predict(table).shape
     (1000,)
     """
-    sources, notes = with_rows(sources_of(source, format))
+    sources, notes = with_rows(sources_of(source, format, delimiter))
+    target, weight = (beside(sources, part) for part in (target, weight))
     given = Given(*(part if is_given(part) else None for part in (target, weight)))
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
     kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
@@ -90,6 +101,12 @@ def open(
     for note in layout.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     return SourceTable(sources, layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes)
+
+
+def beside(sources: list[Source], part: Any) -> Any:
+    """Targets or weights, read where they are arrays in the files of the rows."""
+    files = [source for source in sources if isinstance(source, NpzFile)]
+    return np.concatenate([file.array(part) for file in files]) if files and isinstance(part, str) else part
 
 
 def is_given(part: Any) -> bool:
@@ -110,10 +127,10 @@ def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:
     return full, (f"{empty} of {len(sources)} files have no rows and were skipped",) if empty else ()
 
 
-def sources_of(source: Any, format: str | None) -> list[Source]:
+def sources_of(source: Any, format: str | None, delimiter: str | None) -> list[Source]:
     """One source for each file or object."""
     if isinstance(source, str | os.PathLike):
-        return from_files(paths_of(Path(source), format), format)
+        return from_files(paths_of(Path(source), format), format, delimiter)
     if isinstance(source, Table):
         raise TypeError(f"a {type(source).__name__} is a table already: give it to a learner as it is")
     if is_frame(source):
@@ -127,7 +144,7 @@ def sources_of(source: Any, format: str | None) -> list[Source]:
     if isinstance(source, Iterable):
         paths = list(source)
         if paths and all(isinstance(path, str | os.PathLike) for path in paths):
-            return from_files([Path(path) for path in paths], format)
+            return from_files([Path(path) for path in paths], format, delimiter)
     raise TypeError(f"rows come from paths, matrices and frames, found {type(source).__name__}")
 
 
@@ -149,7 +166,7 @@ def format_of(path: Path) -> str | None:
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
 
-def from_files(paths: list[Path], format: str | None) -> list[Source]:
+def from_files(paths: list[Path], format: str | None, delimiter: str | None) -> list[Source]:
     """Files of one format."""
     if format is not None:
         check_choice("format", format, tuple(ENDINGS))
@@ -159,4 +176,13 @@ def from_files(paths: list[Path], format: str | None) -> list[Source]:
             raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(ENDINGS)}")
         if found != formats[paths[0]]:
             raise ValueError(f"files of one table have one format, found {paths[0]} and {path}")
-    return [ParquetFile(path) for path in paths]
+    return [source_of(path, str(formats[path]), delimiter) for path in paths]
+
+
+def source_of(path: Path, format: str, delimiter: str | None) -> Source:
+    """One file."""
+    if format == "csv":
+        return CsvFile(path, delimiter)
+    if format == "numpy":
+        return NpzFile(path) if path.name.lower().endswith(".npz") else NpyFile(path)
+    return ParquetFile(path) if format == "parquet" else ArrowFile(path)

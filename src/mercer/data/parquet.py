@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from .frames import arrow_kind
-from .sources import FileSource, after, arrow, batch_rows
+from .sources import FileSource, arrow, batch_rows, portions
 
 
 class ParquetFile(FileSource):
@@ -38,4 +38,4 @@ class ParquetFile(FileSource):
             batches = file.iter_batches(
                 batch_rows(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
             )
-            yield from after(batches, start)
+            yield from portions(batches, start, len(names))

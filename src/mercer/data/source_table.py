@@ -149,11 +149,13 @@ class SourceTable(Table):
         return self._with(self._layout.only(names, self._layout.roles))
 
     def features(self) -> Self:
-        """The table without targets and weights: every row counts, and no more is read than features."""
-        given = self._layout.roles
-        if given.target is None and given.weight is None and self._given == Given():
+        """The table without targets and weights: rows of weight 0 count too, and no more is read than features.
+
+        Where rows are dropped it is the table itself, so that these are the same.
+        """
+        if self._drop or (self._all_kept and self._kept is not None):
             return self
-        return self._with(self._layout.only(None, Roles(group=given.group)), Given())
+        return self._with(self._layout.only(None, Roles(group=self._layout.roles.group)), Given())
 
     def targets(self) -> Iterator[Block]:
         if self._drop or self._kept is not None or self.names is None:

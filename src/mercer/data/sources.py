@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from .fingerprints import digest, sketched
 from .frames import columns, frame_rows, kind_of
 from .rows import BLOCK_ROWS
-from .tables import Block, part_of, rows_of
+from .tables import Block, rows_of
 
 BATCH_NUMBERS = 1 << 21
 """About how many numbers are read at once."""
@@ -97,9 +97,9 @@ class FileSource(Source):
         self.check()
         try:
             yield
-        except SourceError:
+        except (SourceError, ImportError, MemoryError):
             raise
-        except (OSError, EOFError, ValueError, KeyError) as error:
+        except Exception as error:  # whatever a reader raises: it is about this file
             self.check()
             raise SourceError(f"{self.name} cannot be read as {self.format}: {error}") from error
         self.check()
@@ -156,13 +156,14 @@ def batch_rows(width: int) -> int:
     return BLOCK_ROWS * max(1, BATCH_NUMBERS // BLOCK_ROWS // max(1, width))
 
 
-def after(frames: Iterator[Any], count: int) -> Iterator[Any]:
-    """Frames without their first ``count`` rows."""
+def portions(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]:
+    """Frames without their first ``start`` rows, and in parts where they are large."""
+    step = batch_rows(width)
     for frame in frames:
         rows = frame.shape[0]
-        if count < rows:
-            yield part_of(frame, slice(count, rows)) if count else frame
-        count = max(0, count - rows)
+        for first in range(start, rows, step):
+            yield frame_rows(frame, slice(first, first + step))
+        start = max(0, start - rows)
 
 
 def arrow(part: str = "") -> ModuleType:
