@@ -1,6 +1,7 @@
 # `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is fetched into .venv.
 PYTHON ?= python3
 JOBS ?= 2
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -16,7 +17,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants bench bench-quick clean
+.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench bench-quick clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +29,7 @@ help:
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
+	@echo 'make fuzz         broken input for readers, a minute each; SECONDS=600 takes longer'
 	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
 	@echo 'make clean        remove what these targets made'
 
@@ -94,6 +96,9 @@ test-lowest: $(LOWEST_INSTALLED)
 
 mutants: $(INSTALLED)
 	$(BIN)/python tests/mutants.py
+
+fuzz: $(INSTALLED)
+	$(BIN)/python tests/fuzz_libsvm.py --seconds $(SECONDS)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py

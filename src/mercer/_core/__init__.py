@@ -9,6 +9,7 @@ NumPy code.
 from ._additive import additive
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
+from ._libsvm import LibsvmError, LibsvmRows, libsvm
 from ._pairs import ColumnRows, pairs, radial
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
@@ -19,6 +20,8 @@ __all__ = [
     "ISA",
     "ColumnRows",
     "FastfoodTables",
+    "LibsvmError",
+    "LibsvmRows",
     "RowParts",
     "SignProducts",
     "SrhtTables",
@@ -31,6 +34,7 @@ __all__ = [
     "hadamard",
     "hadamard_sketch",
     "in_chunks",
+    "libsvm",
     "pairs",
     "radial",
     "sign_products",

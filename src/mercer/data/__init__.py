@@ -1,6 +1,7 @@
 """Where rows come from."""
 
 from .arrays import ArrayRows, as_rows, is_rows
+from .libsvm import write_libsvm
 from .opening import open
 from .rows import Rows
 from .source_table import SourceTable
@@ -18,4 +19,5 @@ __all__ = [
     "as_rows",
     "is_rows",
     "open",
+    "write_libsvm",
 ]

@@ -42,7 +42,12 @@ class Layout(ABC):
     dtype: Any
     levels: tuple[str, ...] = ()
     """The features that are text or truth values."""
+    sources: list[Source]
     notes: tuple[str, ...] = ()
+
+    def widened(self, width: int) -> Layout | None:
+        """The layout with so many features, where those that are not there are zeros; None where they are not."""
+        return None
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -66,7 +71,7 @@ class NamedLayout(Layout):
     """Columns with names, of numbers or of levels."""
 
     def __init__(self, sources: list[Source], names: Sequence[str] | None, roles: Roles, dtype: Any):
-        self._sources, self._dtype = sources, dtype
+        self.sources, self._dtype = sources, dtype
         schemas = [source.schema for source in sources]
         first = schemas[0]
         assert isinstance(first, dict)
@@ -101,11 +106,11 @@ class NamedLayout(Layout):
                 raise SourceError(f"column {name!r} of {source.name} is of type {here}: neither numbers nor text")
             self.kinds[name] = wider(kind, here)
             if not self.kinds[name]:
-                before = self._sources[0].name
+                before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
-        return NamedLayout(self._sources, self.names if names is None else names, roles, self._dtype)
+        return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype)
 
     def block(self, batch: Any) -> Block:
         given = columns(batch)
@@ -152,7 +157,7 @@ class MatrixLayout(Layout):
         if len(widths) != 1:
             first, other = next((a, b) for a, b in pairwise(sources) if a.schema != b.schema)
             raise SourceError(f"{other.name} has {other.schema} columns, but {first.name} has {first.schema}")
-        self._sources, (self._all,), self._dtype = sources, widths, dtype
+        self.sources, (self._all,), self._dtype = sources, widths, dtype
         self.roles = Roles(*(None if place is None else self._place(place) for place in roles))
         taken = set(self.roles.all())
         if columns is None:
@@ -164,15 +169,16 @@ class MatrixLayout(Layout):
 
     def _place(self, column: Any) -> int:
         if not isinstance(column, int | np.integer) or not -self._all <= column < self._all:
-            raise ValueError(
-                f"{self._sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}"
-            )
+            raise ValueError(f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}")
         return int(column) % self._all
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
-        # what had a role before is no feature now
-        kept = self._columns if self._columns is not None else range(self._all)
-        return MatrixLayout(self._sources, list(kept), roles, self._dtype)
+        return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+
+    def widened(self, width: int) -> MatrixLayout | None:
+        wider = [source.widened(width) for source in self.sources] if self._columns is None else [None]
+        sources = [source for source in wider if source is not None]
+        return MatrixLayout(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
 
     def block(self, batch: Block) -> Block:
         X = batch.X if self._columns is None else batch.X[:, self._columns]

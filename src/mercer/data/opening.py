@@ -18,6 +18,7 @@ from .arrow_ipc import ArrowFile
 from .columns import Layout, MatrixLayout, NamedLayout, Roles
 from .csv import CsvFile
 from .frames import is_frame
+from .libsvm import LibsvmFile, agree
 from .numpy_files import NpyFile, NpzFile
 from .parquet import ParquetFile
 from .source_table import Given, SourceTable
@@ -29,6 +30,7 @@ ENDINGS = {
     "arrow": (".arrow", ".feather", ".ipc"),
     "csv": (".csv", ".tsv"),
     "numpy": (".npy", ".npz"),
+    "libsvm": (".libsvm", ".svmlight", ".svm"),
 }
 """How the names of files end, by format; those of text may be followed by .gz."""
 
@@ -44,6 +46,8 @@ def open(
     dtype: Any = None,
     drop: bool = False,
     delimiter: str | None = None,
+    zero_based: Any = "auto",
+    n_features: int | None = None,
 ) -> SourceTable:
     """Rows from files or from memory, for any map or learner, block by block.
 
@@ -55,16 +59,16 @@ def open(
     Parameters
     ----------
     source : path, folder, pattern like "train/*.parquet", sequence of paths; or a matrix or frame
-        Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), ``.npy`` and ``.npz``. Of a folder
-        all files of one format are taken, by name, and not those that begin with a dot or an underscore. Files without
-        rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars frames,
-        Arrow tables.
+        Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. Of a
+        folder all files of one format are taken, by name, and not those that begin with a dot or an underscore. Files
+        without rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars
+        frames, Arrow tables.
     target : name of a column, sequence of names, number of a column that has no name, array, or None
-        An ``.npz`` file has matrix X and, of this name, an array beside it.
+        An ``.npz`` file has a matrix X and, of this name, an array beside it. LIBSVM files bring their labels.
     weight : name or number of a column, array, or None
         A row of weight 2 counts as two rows, one of weight 0 as none.
     columns : names (or numbers) of the features, in this order; None is all that are neither target nor weight
-    format : "parquet", "arrow", "csv", "numpy", or None
+    format : "parquet", "arrow", "csv", "numpy", "libsvm", or None
         None goes by the ends of the names.
     memory : int, text like "2GB", or None
         Rows are kept between passes where they take no more than this. None keeps none.
@@ -74,6 +78,9 @@ def open(
         Whether to leave out rows with a gap or an infinity, a target among them; ``dropped`` tells how many. Else
         infinities and missing targets are errors, and gaps are left to learners.
     delimiter : what stands between the fields of CSV; None is a tab for ``.tsv`` and a comma for others
+    zero_based : "auto", True or False
+        Whether the columns of LIBSVM files are counted from 0; "auto" does where any file has an index 0.
+    n_features : how many columns LIBSVM files have; None goes by the largest index
 
     Returns
     -------
@@ -92,15 +99,23 @@ def open(
     >>> model.predict(table).shape
     (1000,)
     """
-    sources, notes = with_rows(sources_of(source, format, delimiter))
+    sources = sources_of(source, format, delimiter)
+    notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
+    sources, skipped = with_rows(sources)
     target, weight = (beside(sources, part) for part in (target, weight))
     given = Given(*(part if is_given(part) else None for part in (target, weight)))
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
     kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
     layout = kind(sources, columns, roles, dtype)
-    for note in layout.notes:
-        warnings.warn(note, UserWarning, stacklevel=2)
-    return SourceTable(sources, layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes)
+    notes += (*skipped, *warned(layout.notes))
+    return SourceTable(layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes)
+
+
+def warned(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes, of which whoever opens a table is warned."""
+    for note in notes:
+        warnings.warn(note, UserWarning, stacklevel=3)
+    return notes
 
 
 def beside(sources: list[Source], part: Any) -> Any:
@@ -183,6 +198,8 @@ def source_of(path: Path, format: str, delimiter: str | None) -> Source:
     """One file."""
     if format == "csv":
         return CsvFile(path, delimiter)
+    if format == "libsvm":
+        return LibsvmFile(path)
     if format == "numpy":
         return NpzFile(path) if path.name.lower().endswith(".npz") else NpyFile(path)
     return ParquetFile(path) if format == "parquet" else ArrowFile(path)

@@ -60,15 +60,14 @@ class SourceTable(Table):
 
     def __init__(
         self,
-        sources: list[Source],
         layout: Layout,
         given: Given,
         drop: bool = False,
         memory: int = 0,
         notes: tuple[str, ...] = (),
     ):
-        self._sources, self._layout, self._given, self._drop, self._memory = sources, layout, given, drop, memory
-        self._first_rows = np.concatenate([[0], np.cumsum([source.n_rows for source in sources], dtype=np.int64)])
+        self._layout, self._given, self._drop, self._memory = layout, given, drop, memory
+        self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
         self._group: Group | None = None
         self.notes = (*notes, *layout.notes)
         self.dropped = 0
@@ -89,6 +88,10 @@ class SourceTable(Table):
         other._layout, other._given = layout, self._given if given is None else given
         other._forget()
         return other
+
+    @property
+    def _sources(self) -> list[Source]:
+        return self._layout.sources
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -138,9 +141,10 @@ class SourceTable(Table):
     def matched(self, names: Sequence[str] | None, width: int) -> Self:
         """The table with the columns of these names in this order, as a model asks for them; others are ignored."""
         if self.names is None or names is None:
-            if self.width != width:
+            layout = self._layout if self.width == width else self._layout.widened(width)
+            if layout is None:
                 raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
-            return self
+            return self if layout is self._layout else self._with(layout)
         if tuple(names) == self.names:
             return self
         extra = [name for name in self.names if name not in names]

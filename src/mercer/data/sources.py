@@ -49,6 +49,10 @@ class Source(ABC):
     @abstractmethod
     def fingerprint(self) -> str: ...
 
+    def widened(self, width: int) -> Source | None:
+        """The same rows with columns of zeros added, where such columns leave no trace; None elsewhere."""
+        return None
+
     def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
         """Raise where the rows are no longer those that were opened."""
 
