@@ -70,10 +70,10 @@ def test_lines(reader):
     assert rows.starts.tolist() == [0, 2, 3, 4, 4, 4]
     assert rows.indices.tolist() == [0, 2, 1, 3]
     assert rows.values.tolist() == [2, 4, 5, 1]
-    assert (rows.least, rows.most) == (1, 4)
-    assert libsvm(text, count=True)[:4] == rows[:4]
+    assert (rows.n_lines, rows.least, rows.most) == (8, 1, 4)
+    assert libsvm(text, count=True)[:5] == rows[:5]
     assert libsvm(text, index=np.int32).indices.dtype == np.int32
-    assert libsvm(b"\n")[:4] == (0, 0, -1, -1)
+    assert libsvm(b"\n")[:5] == (1, 0, 0, -1, -1)
 
 
 FAULTS = [

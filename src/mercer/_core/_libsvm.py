@@ -33,6 +33,7 @@ BLANKS = b" \t\r"
 class LibsvmRows(NamedTuple):
     """Rows as CSR, or what was counted of them; the indices that were found are those of the text."""
 
+    n_lines: int
     n_rows: int
     n_entries: int
     least: int
@@ -78,7 +79,7 @@ def libsvm(text: bytes, base: int = 0, index: Any = np.int64, count: bool = Fals
     if not _library.AVAILABLE:
         return _in_python(text, base, index, count)
     found = _Found()
-    lines, colons = (0, 0) if count else (text.count(b"\n"), text.count(b":"))
+    lines, colons = (0, 0) if count else (occurrences(text, b"\n"), occurrences(text, b":"))
     labels, values = np.empty(lines), np.empty(colons)
     starts, indices = np.empty(lines + 1, dtype=index), np.empty(colons, dtype=index)
     arrays = [None if count else array.ctypes.data for array in (labels, starts, indices, values)]
@@ -86,13 +87,18 @@ def libsvm(text: bytes, base: int = 0, index: Any = np.int64, count: bool = Fals
     what = _library.plain("libsvm")(address, len(text), base, starts.itemsize, *arrays, ctypes.addressof(found))
     if what:
         raise LibsvmError(what, found.line, _token(text, found.offset))
-    counted = LibsvmRows(found.rows, found.entries, found.least if found.entries else -1, found.most)
+    counted = LibsvmRows(found.line, found.rows, found.entries, found.least if found.entries else -1, found.most)
     if count:
         return counted
     rows, entries = found.rows, found.entries
     return counted._replace(
         labels=labels[:rows], starts=starts[: rows + 1], indices=indices[:entries], values=values[:entries]
     )
+
+
+def occurrences(text: bytes, letter: bytes) -> int:
+    """How often a letter comes, several times as fast as ``bytes.count`` tells where it comes often."""
+    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == letter[0]))
 
 
 def _token(text: bytes, offset: int) -> bytes:
@@ -120,7 +126,7 @@ def _in_python(text: bytes, base: int, index: Any, count: bool) -> LibsvmRows:
         starts.append(len(indices))
     places = np.array(indices, dtype=np.int64)
     least, most = (int(places.min()), int(places.max())) if len(places) else (-1, -1)
-    counted = LibsvmRows(len(labels), len(indices), least, most)
+    counted = LibsvmRows(text.count(b"\n"), len(labels), len(indices), least, most)
     if count:
         return counted
     return counted._replace(

@@ -63,6 +63,10 @@ class Layout(ABC):
         """What a batch has in the column that rows are told apart by."""
 
     @abstractmethod
+    def apart(self, column: Any) -> Self:
+        """The layout in which rows are told apart by this column, which is no feature then."""
+
+    @abstractmethod
     def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
         """The layout with these features, in this order, and these roles."""
 
@@ -111,6 +115,9 @@ class NamedLayout(Layout):
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
         return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype)
+
+    def apart(self, column: Any) -> NamedLayout:
+        return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
 
     def block(self, batch: Any) -> Block:
         given = columns(batch)
@@ -174,6 +181,11 @@ class MatrixLayout(Layout):
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
         return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+
+    def apart(self, column: Any) -> MatrixLayout:
+        place = self._place(column)
+        kept = [one for one in (range(self._all) if self._columns is None else self._columns) if one != place]
+        return MatrixLayout(self.sources, kept, self.roles._replace(group=place), self._dtype)
 
     def widened(self, width: int) -> MatrixLayout | None:
         wider = [source.widened(width) for source in self.sources] if self._columns is None else [None]

@@ -62,23 +62,15 @@ class LibsvmFile(FileSource):
 
     def _texts(self, file: Any) -> Iterator[tuple[int, bytes]]:
         """Whole lines from where the file stands, with where they begin; the last one is ended where it is not."""
-        offset, rest = file.tell(), b""
         while True:
-            more = file.read(max(READ_BYTES, len(rest)))  # twice as much for a line that is longer than all this
-            end = more.rfind(b"\n") + 1
-            if end or not more:
-                text = rest + more[:end]
-                if not more and rest:
-                    self.is_cut = True
-                    text += b"\n"
-                if text:
-                    yield offset, text
-                offset += len(text)
-                rest = more[end:]
-            else:
-                rest += more
-            if not more:
+            offset = file.tell()
+            text = file.read(READ_BYTES) + file.readline()
+            if not text:
                 return
+            if not text.endswith(b"\n"):
+                self.is_cut = True
+                text += b"\n"
+            yield offset, text
 
     def _parsed(self, text: bytes, line: int, **options: Any) -> LibsvmRows:
         try:
@@ -94,7 +86,7 @@ class LibsvmFile(FileSource):
             for offset, text in self._texts(file):
                 parts.append(Part(offset, line, row))
                 found = self._parsed(text, line, count=True)
-                line, row = line + text.count(b"\n"), row + found.n_rows
+                line, row = line + found.n_lines, row + found.n_rows
                 most = max(most, found.most)
                 least = found.least if least < 0 else min(least, found.least) if found.n_entries else least
         return Survey(tuple(parts), row, least, most)
@@ -120,7 +112,7 @@ class LibsvmFile(FileSource):
             file.seek(begin.offset)
             for _, text in self._texts(file):
                 rows = self._parsed(text, line, base=self.base, index=index)
-                line += text.count(b"\n")
+                line += rows.n_lines
                 X = sp.csr_array((rows.values, rows.indices, rows.starts), shape=(rows.n_rows, self.width))
                 assert rows.labels is not None
                 if skipped < rows.n_rows:

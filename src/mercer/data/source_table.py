@@ -10,12 +10,18 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks import check_probability
+from .._random import as_seed
 from .columns import Layout, Roles
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, sketched
+from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .sources import Source, SourceError
 from .tables import Block, Table, recut, rows_of
+
+SURVEYED = 1 << 16
+"""Rows whose lots are drawn at once."""
 
 
 class Start(NamedTuple):
@@ -40,13 +46,6 @@ class Given(NamedTuple):
     weight: Any = None
 
 
-class Group(NamedTuple):
-    """The rows that have one of some values in the column of that role, or the others."""
-
-    values: tuple[Any, ...]
-    held_out: bool
-
-
 class SourceTable(Table):
     """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
 
@@ -69,6 +68,7 @@ class SourceTable(Table):
         self._layout, self._given, self._drop, self._memory = layout, given, drop, memory
         self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
         self._group: Group | None = None
+        self._shares: tuple[Share, ...] = ()
         self.notes = (*notes, *layout.notes)
         self.dropped = 0
         self._forget()
@@ -110,23 +110,46 @@ class SourceTable(Table):
         return self._layout.levels
 
     @property
-    def _all_kept(self) -> bool:
-        """Whether every row is kept, which tells the number of rows without a pass."""
+    def _by_number(self) -> bool:
+        """Whether the numbers of rows alone tell which are in the table, and so their number without a pass."""
         weighted = self._layout.roles.weight is not None or self._given.weight is not None
         return not (self._drop or weighted or self._group)
+
+    @property
+    def _all_kept(self) -> bool:
+        return self._by_number and not self._shares
 
     @property
     def n_rows(self) -> int:
         if self._all_kept:
             return int(self._first_rows[-1])
         if self._n_rows is None:
-            self._n_rows = sum(len(piece.rows) for piece in self._pieces(0))
+            self._n_rows = self._survey() if self._by_number else sum(len(piece.rows) for piece in self._pieces(0))
         return self._n_rows
+
+    def _survey(self) -> int:
+        """How many rows are in the table by their numbers; where its blocks begin is noted on the way."""
+        count = 0
+        for source, first in enumerate(self._first_rows[:-1].tolist()):
+            n_rows = int(self._first_rows[source + 1]) - first
+            for row in range(0, n_rows, SURVEYED):
+                rows = row + np.flatnonzero(self._shared(first + row, min(SURVEYED, n_rows - row)))
+                self._note_starts(source, rows, count)
+                count += len(rows)
+        return count
+
+    def _shared(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Which of these rows, by their numbers among all, fall to this table."""
+        mask = np.ones(count, dtype=bool)
+        for share in self._shares:
+            mask &= share.mask(first, count)
+        return mask
 
     def fingerprint(self) -> str:
         """A text that hangs on the names, sizes and times of files, or on some rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
-        return digest(*parts, self.names, self._layout.roles, self._drop, self._group, *map(sketched, self._given))
+        chosen = (self.names, self._layout.roles, self._drop, self._group, self._shares)
+        return digest(*parts, *chosen, *map(sketched, self._given))
 
     def where(self, row: int) -> str | None:
         number, rest = divmod(row, BLOCK_ROWS)
@@ -136,7 +159,7 @@ class SourceTable(Table):
             rest -= len(piece.rows)
         return None
 
-    # -- other tables of the same rows ---------------------------------------------------------------------------------
+    # -- other tables of the same files --------------------------------------------------------------------------------
 
     def matched(self, names: Sequence[str] | None, width: int) -> Self:
         """The table with the columns of these names in this order, as a model asks for them; others are ignored."""
@@ -151,6 +174,43 @@ class SourceTable(Table):
         if extra:
             self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
         return self._with(self._layout.only(names, self._layout.roles))
+
+    def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
+        """Two tables: rows to learn from, and rows that are held out.
+
+        Parameters
+        ----------
+        test : number between 0 and 1, or with ``column`` a value or several
+            The share of rows that are held out, about, or what they have in the column.
+        seed : int
+            Draws the lot of every row, which hangs on nothing but its number.
+        column : name or number of a column, or None
+            It is no feature of either table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mercer
+        >>> table = mercer.data.open(np.arange(20.0).reshape(10, 2), target=1)
+        >>> train, test = table.split(test=0.3, seed=0)
+        >>> train.n_rows + test.n_rows
+        10
+        """
+        if column is None:
+            check_probability("test", test)
+            share = Share(float(test), as_seed(seed), len(self._shares), held_out=False)
+            parts = self._with(self._layout), self._with(self._layout)
+            for part, held_out in zip(parts, (False, True), strict=True):
+                part._shares = (*self._shares, share._replace(held_out=held_out))
+            return parts
+        if self._group is not None:
+            raise ValueError(f"the table was split by column {self._layout.roles.group!r} already")
+        values = tuple(test) if isinstance(test, list | tuple | set | np.ndarray) else (test,)
+        layout = self._layout.apart(column)
+        parts = self._with(layout), self._with(layout)
+        for part, held_out in zip(parts, (False, True), strict=True):
+            part._group = Group(values, held_out)
+        return parts
 
     def features(self) -> Self:
         """The table without targets and weights: rows of weight 0 count too, and no more is read than features.
@@ -205,6 +265,8 @@ class SourceTable(Table):
     def _start_of(self, number: int) -> tuple[Start, int]:
         """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
         if not self._all_kept:
+            if self._by_number and number >= len(self._starts):
+                self._survey()
             known = min(number, len(self._starts) - 1)
             return self._starts[known], (number - known) * BLOCK_ROWS
         row = number * BLOCK_ROWS
@@ -222,7 +284,7 @@ class SourceTable(Table):
                 row += len(rows)
                 fine = self._fine(block, source, row - len(rows))
                 dropped += 0 if fine is None else int(np.count_nonzero(~fine))
-                kept = self._counted(batch, block, fine)
+                kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
                 if kept is not None:
                     rows, block = rows[kept], rows_of(block, kept)
                     self._note_starts(source, rows, count)
@@ -251,13 +313,17 @@ class SourceTable(Table):
             raise SourceError(f"{self._sources[source].name}, row {row + fault.row}: {fault.what}")
         return fine
 
-    def _counted(self, batch: Any, block: Block, fine: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-        """Which rows are in the table; None where that is known of all without a look."""
+    def _counted(
+        self, batch: Any, block: Block, fine: NDArray[np.bool_] | None, first: int
+    ) -> NDArray[np.bool_] | None:
+        """Which rows, from number ``first`` on, are in the table; None where that is known of all without a look."""
         if self._all_kept:
             return None
-        kept = np.ones(block.X.shape[0], dtype=bool) if fine is None else fine
+        kept = self._shared(first, block.X.shape[0])
+        if fine is not None:
+            kept &= fine
         if block.weight is not None:
-            kept = kept & (block.weight != 0.0)
+            kept &= block.weight != 0.0
         if self._group is not None:
-            kept = kept & (np.isin(self._layout.groups(batch), self._group.values) == self._group.held_out)
+            kept &= self._group.mask(self._layout.groups(batch))
         return kept
