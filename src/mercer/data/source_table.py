@@ -69,7 +69,7 @@ class SourceTable(Table):
         self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
         self._group: Group | None = None
         self._shares: tuple[Share, ...] = ()
-        self.notes = (*notes, *layout.notes)
+        self.notes = notes
         self.dropped = 0
         self._forget()
         for name, part in (("target", given.y), ("weight", given.weight)):

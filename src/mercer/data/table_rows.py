@@ -58,6 +58,9 @@ class TableRows(Rows):
     def dtype(self) -> Any:
         return self._first.dtype
 
+    def where(self, row: int) -> str | None:
+        return self._table.where(row)
+
     def take(self, numbers: NDArray[np.int64]) -> Any:
         order = np.argsort(numbers, kind="stable")
         parts: list[Any] = []

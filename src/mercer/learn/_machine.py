@@ -269,7 +269,7 @@ class KernelMachine(KernelParameters):
         def part(rows: slice) -> NDArray[Any]:
             numbers = range(first + rows.start, first + rows.stop)
             prepared = placed(table, self.preparation_, part_of(X, rows), numbers)
-            check_rows(self.map_.kernel_, prepared, numbers.start)
+            check_rows(self.map_.kernel_, prepared, numbers.start, table.where)
             return function(prepared, numbers.start)
 
         head = part(slice(0, 1))

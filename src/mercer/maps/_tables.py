@@ -87,7 +87,7 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
         X = placed(table, numeric, block.X, rows)
         if X.shape[1] != map.n_features_in_:
             raise ValueError(f"a block has {X.shape[1]} columns, but {map.n_features_in_} are expected")
-        check_rows(map.kernel_, X, first)
+        check_rows(map.kernel_, X, first, table.where)
         if sp.issparse(X) and map._keeps_sparse:
             yield sparse_features(map, send(map.parameters_, X), X)
         else:
