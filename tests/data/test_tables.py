@@ -92,12 +92,44 @@ def test_a_split_by_column(tmp_path):
         assert (part.n_rows, part.width) == (10, 3)
 
 
+@pytest.mark.parametrize("drop", [False, True])
+def test_a_shuffled_table_has_the_same_rows(tmp_path, monkeypatch, drop):
+    monkeypatch.setattr("mercer.data.shuffling.MIXED", 3)
+    X, y = numbers(30_000)
+    number = np.arange(30_000)
+    table = data.open(write(as_frame(X, y=y, n=number), tmp_path, [7000]), target="y", drop=drop)
+    mixed = table.shuffled(seed=4)
+    found = whole(mixed)
+    order = found.X[:, 4].astype(int)
+    assert sorted(order.tolist()) == number.tolist()
+    np.testing.assert_array_equal(found.X[:, :4], X[order])
+    np.testing.assert_array_equal(found.y, y[order])
+    np.testing.assert_array_equal(np.concatenate([block.y for block in mixed.targets()]), y[order])
+    assert np.abs(np.corrcoef(order, number)[0, 1]) < 0.6  # as few blocks as there are may be in order by chance
+    assert np.count_nonzero(np.diff(order) == 1) < 30
+    np.testing.assert_array_equal(whole(table.shuffled(seed=4)).X, found.X)
+    assert (whole(table.shuffled(seed=5)).X != found.X).any()
+    np.testing.assert_array_equal(joined(list(mixed.blocks(3))).X, found.X[3 * 4096 :])
+    for place in (0, 5000, 29_999):
+        assert mixed.where(place) == table.where(int(order[place]))
+    assert {block.X.shape[0] for block in list(mixed.blocks())[:-1]} == {4096}
+    np.testing.assert_array_equal(whole(table).X[:, 4], number)
+    model = KernelRegressor(n_components=8, random_state=0).fit(mixed)
+    assert len(model.predict(mixed)) == 30_000
+
+
 def test_fingerprints(tmp_path):
     X, y = numbers(5000)
     pattern = write(as_frame(X, y=y), tmp_path, [2000])
     table = data.open(pattern, target="y")
     assert table.fingerprint() == data.open(pattern, target="y").fingerprint()
-    others = [data.open(pattern), data.open(pattern, target="y", drop=True), *table.split(), *table.split(seed=1)]
+    others = [
+        data.open(pattern),
+        data.open(pattern, target="y", drop=True),
+        *table.split(),
+        *table.split(seed=1),
+        table.shuffled(),
+    ]
     write(as_frame(X, y=y), tmp_path, [2001])
     others.append(data.open(pattern, target="y"))
     X2 = X.copy()

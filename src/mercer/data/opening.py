@@ -103,7 +103,7 @@ def open(
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
     sources, skipped = with_rows(sources)
     target, weight = (beside(sources, part) for part in (target, weight))
-    given = Given(*(part if is_given(part) else None for part in (target, weight)))
+    given = Given(*(np.asarray(part) if is_given(part) else None for part in (target, weight)))
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
     kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
     layout = kind(sources, columns, roles, dtype)
