@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -159,6 +161,26 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
             np.testing.assert_array_equal(whole(table).X, X)
         assert len(read) == 2 * passes
         np.testing.assert_array_equal(joined(list(table.blocks(1))).X, X[4096:])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "libsvm", "npy"])
+def test_a_pass_holds_few_rows(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("mercer.data.libsvm.READ_BYTES", 1 << 18)
+    monkeypatch.setattr("mercer.data.sources.BATCH_NUMBERS", 1 << 15)
+    X = np.random.default_rng(0).normal(size=(60_000, 10)).round(3)
+    path = tmp_path / f"a.{kind}"
+    if kind == "npy":
+        np.save(path, X)
+    elif kind == "libsvm":
+        data.write_libsvm(path, X)
+    else:
+        path = write(as_frame(X), tmp_path, [])
+    table = data.open(path)
+    tracemalloc.start()
+    assert sum(block.X.shape[0] for block in table.blocks()) == 60_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
 
 
 def test_blocks_begin_anywhere_in_any_table():

@@ -14,8 +14,8 @@ from .frames import columns, frame_rows, kind_of
 from .rows import BLOCK_ROWS
 from .tables import Block, rows_of
 
-BATCH_NUMBERS = 1 << 21
-"""About how many numbers are read at once."""
+BATCH_NUMBERS = 1 << 18
+"""About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
 
 
 class SourceError(ValueError):

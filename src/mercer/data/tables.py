@@ -85,9 +85,9 @@ class Table(ABC):
     @abstractmethod
     def n_rows(self) -> int: ...
 
-    @abstractmethod
     def fingerprint(self) -> str:
-        """A short text that other rows hardly share, without a pass over them."""
+        """A short text that other rows hardly share: here of their number and the first block."""
+        return digest(self.n_rows, *map(sketched, next(self.blocks())))
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -180,10 +180,6 @@ class Blocks(Table):
     def blocks(self, start: int = 0) -> Iterator[Block]:
         source = self._source() if callable(self._source) else self._source
         return islice(recut(without_weightless(as_block(item)) for item in source), start, None)
-
-    def fingerprint(self) -> str:
-        """Of the first block and the number of rows: a function cannot be asked for more without a pass."""
-        return digest(self.n_rows, *map(sketched, next(self.blocks())))
 
 
 def as_block(item: Any) -> Block:

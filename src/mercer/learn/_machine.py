@@ -290,6 +290,7 @@ class KernelMachine(KernelParameters):
         table : Table
         method : the method whose results are wanted, such as "decision_function"
         """
+        check_is_fitted(self)
         table = self._adopted(table.features(), reset=False)
         for first, block in numbered(table):
             yield getattr(self, method)(Matched(table, block.X, first))
