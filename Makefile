@@ -1,6 +1,7 @@
 # `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is fetched into .venv.
 PYTHON ?= python3
 JOBS ?= 2
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -100,6 +101,7 @@ mutants: $(INSTALLED)
 FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/fuzz_models.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/fuzz_libsvm.py --seconds $(FUZZ_SECONDS)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py

@@ -202,6 +202,33 @@ MERCER_EXPORT int mercer_isa_supported(const char *name);
 /* The kernels of an instruction set, or NULL where it is not supported. */
 MERCER_EXPORT const mercer_kernels *mercer_isa_kernels(const char *name);
 
+/* What is wrong with text in the format of LIBSVM; src/mercer/_core/_libsvm.py has the words. */
+enum {
+    MERCER_LIBSVM_FINE,
+    MERCER_LIBSVM_LABEL,    /* no number where the label should be */
+    MERCER_LIBSVM_LABELS,   /* several labels */
+    MERCER_LIBSVM_ENTRY,    /* not of the form index:value */
+    MERCER_LIBSVM_NEGATIVE, /* a negative index */
+    MERCER_LIBSVM_INDEX,    /* an index of more than 18 digits */
+    MERCER_LIBSVM_BASE,     /* an index below the first one */
+    MERCER_LIBSVM_ORDER,    /* an index below the one before */
+    MERCER_LIBSVM_TWICE,    /* an index twice */
+    MERCER_LIBSVM_VALUE     /* no number where the value should be */
+};
+
+/* Rows and entries so far, the least and the largest index, the line, counted from 0, and where the text that is wrong
+ * begins. */
+typedef struct {
+    int64_t rows, entries, least, most, line, offset;
+} mercer_libsvm_found;
+
+/* Reads rows of "label index:value ...", one a line; the last of the `size` bytes is a line break.  `base` is taken off
+ * indices, which are written in `index_bytes` (4 or 8), as are the starts of rows among entries.  There must be room for
+ * as many labels as line breaks, a start more, and as many entries as colons.  Without labels, rows and entries are
+ * counted, and values are not looked at. */
+MERCER_EXPORT int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels,
+                                void *starts, void *indices, double *values, mercer_libsvm_found *found);
+
 #ifdef __cplusplus
 }
 #endif

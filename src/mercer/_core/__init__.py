@@ -9,6 +9,7 @@ NumPy code.
 from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
+from ._libsvm import LibsvmError, LibsvmRows, libsvm
 from ._pairs import ColumnRows, pairs, radial
 from ._product import Panels, kept_panels, matrix_waves, panels, product
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
@@ -20,6 +21,8 @@ __all__ = [
     "ISA",
     "ColumnRows",
     "FastfoodTables",
+    "LibsvmError",
+    "LibsvmRows",
     "Panels",
     "RowParts",
     "SignProducts",
@@ -34,6 +37,7 @@ __all__ = [
     "hadamard_sketch",
     "in_chunks",
     "kept_panels",
+    "libsvm",
     "matrix_waves",
     "pairs",
     "panels",

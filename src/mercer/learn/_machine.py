@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .. import maps
@@ -15,14 +16,16 @@ from .._checks import check_choice, check_whole
 from .._random import Stream, as_seed
 from .._tiles import run_tiles, sum_in_order
 from ..choose import feature_map
-from ..data import ArrayTable, Table
+from ..data import ArrayTable, SourceTable, Table
 from ..data.frames import columns, is_frame, is_numeric
-from ..data.tables import part_of
+from ..data.table_rows import placed
+from ..data.tables import Block, part_of
 from ..kernels import Gaussian, Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
+from ..maps._tables import adopt_columns, matched_columns
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
@@ -31,6 +34,17 @@ from .statistics import chunk_rows
 DEFAULT_COMPONENTS = 1024
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
+
+
+class Matched(ArrayTable):
+    """Rows of a table, from number ``first`` on, whose columns are those of the model already."""
+
+    def __init__(self, table: Table, X: Any, first: int):
+        super().__init__(X)
+        self._table, self._first = table, first
+
+    def where(self, row: int) -> str | None:
+        return self._table.where(self._first + row)
 
 
 class KernelMachine(KernelParameters):
@@ -113,8 +127,7 @@ class KernelMachine(KernelParameters):
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
-            validate_data(self, next(X.blocks()).X, skip_check_array=True, reset=reset)
-            return X
+            return self._adopted(X, reset)
         X = self._checked(X, reset)
         weight = None
         if sample_weight is not None:
@@ -122,6 +135,26 @@ class KernelMachine(KernelParameters):
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+
+    def _adopted(self, table: Table, reset: bool) -> Table:
+        """A table as this machine takes it: the columns of files are matched by name."""
+        if isinstance(table, Matched):
+            return table
+        if not isinstance(table, SourceTable):
+            validate_data(self, next(table.blocks()).X, skip_check_array=True, reset=reset)
+            return table
+        if reset:
+            adopt_columns(self, table)
+            return table
+        matched = matched_columns(self, table)
+        known = self.preparation_.columns or ()
+        wanted = {column.name for column in known if column.levels is not None}
+        wrong = wanted.symmetric_difference(matched.levels)
+        if wrong:
+            name = min(wrong)
+            kinds = ("levels", "numbers") if name in wanted else ("numbers", "levels")
+            raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
+        return matched
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
@@ -254,20 +287,54 @@ class KernelMachine(KernelParameters):
     def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
         """What a function gives for prepared rows, some of them at a time."""
         check_is_fitted(self)
+        if isinstance(X, Table):
+            table = self._adopted(X.features(), reset=False)
+            return np.concatenate([self._of_rows(table, block.X, n, function) for n, block in numbered(table)])
         X = self._checked(X, reset=False)
-        first = function(self._prepared(X, slice(0, 1)), 0)
-        out = np.empty((X.shape[0], *first.shape[1:]), dtype=first.dtype)
+        return self._of_rows(ArrayTable(X), X, 0, function)
+
+    def _of_rows(self, table: Table, X: Any, first: int, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+        """What a function gives for rows of a table, the first of which has this number."""
+
+        def part(rows: slice) -> NDArray[Any]:
+            numbers = range(first + rows.start, first + rows.stop)
+            prepared = placed(table, self.preparation_, part_of(X, rows), numbers)
+            check_rows(self.map_.kernel_, prepared, numbers.start, table.where)
+            return function(prepared, numbers.start)
+
+        head = part(slice(0, 1))
+        out = np.empty((X.shape[0], *head.shape[1:]), dtype=head.dtype)
 
         def fill(rows: slice) -> None:
-            out[rows] = function(self._prepared(X, rows), rows.start)
+            out[rows] = part(rows)
 
         run_tiles(fill, X.shape[0], PREDICTED_ROWS, self.n_jobs)
         return out
 
-    def _prepared(self, X: Any, rows: slice) -> Any:
-        prepared = self.preparation_(part_of(X, rows), rows.start)
-        check_rows(self.map_.kernel_, prepared, rows.start)
-        return prepared
+    @available_if(lambda self: hasattr(self, "predict"))
+    def predict_blocks(self, table: Table, method: str = "predict") -> Iterator[NDArray[Any]]:
+        """Predictions block by block, for more rows than their predictions have room for.
+
+        Parameters
+        ----------
+        table : Table
+        method : the method whose results are wanted, such as "decision_function"
+        """
+        check_is_fitted(self)
+        table = self._adopted(table.features(), reset=False)
+        for first, block in numbered(table):
+            yield getattr(self, method)(Matched(table, block.X, first))
+
+    def _observed(
+        self, table: Table, predict: Callable[[Any], Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
+        """The targets of a table, what is predicted for the same rows, and their weights."""
+        table = self._adopted(table, reset=False)
+        parts = [(block.y, predict(Matched(table, block.X, first)), block.weight) for first, block in numbered(table)]
+        if any(y is None for y, _, _ in parts):
+            raise ValueError("the blocks must bring y, found X alone")
+        y, predicted, weight = zip(*parts, strict=True)
+        return np.concatenate(y), np.concatenate(predicted), None if weight[0] is None else np.concatenate(weight)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -295,6 +362,14 @@ class KernelMachine(KernelParameters):
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
         )
         return tags
+
+
+def numbered(table: Table) -> Iterator[tuple[int, Block]]:
+    """The blocks of a table, with the numbers of their first rows."""
+    first = 0
+    for block in table.blocks():
+        yield first, block
+        first += block.X.shape[0]
 
 
 def parsed(kernel: Any) -> Any:
