@@ -141,7 +141,7 @@ class Nystrom(FeatureMap):
     """
 
     _bias = "its landmarks are chosen from the rows"
-    _largest_tile = 64  # that many kernel values stay in cache until they are multiplied
+    _largest_tile = 128  # that many kernel values stay in cache until they are multiplied
 
     def __init__(
         self,
