@@ -51,8 +51,8 @@ struct Gemm {
         }
     }
 
-    // The sums of a tile and of a panel over a part of the rows' numbers.  A number of the next panel's columns is as many
-    // lines as a register is halves of one, and so many groups fetch it together.
+    // The sums of a tile and of a panel over a part of the rows' numbers.  The next panel has as many lines a number as
+    // a register has halves of one, and so many groups fetch it.
     static void part(const T *copy, size_t rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
         constexpr size_t lines = panel > line ? panel / line : 1;
         size_t row = 0;

@@ -311,13 +311,16 @@ class Nystrom(FeatureMap):
     def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
         if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
-        values = self.kernel_._against_alone(params.landmarks)
+        values, whitening = (
+            self.kernel_._against_alone(params.landmarks),
+            _core.kept_panels(params.whitening, np.float64),
+        )
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
             wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
             with np.errstate(over="ignore", invalid="ignore"):
                 at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
-                row = _core.product(at_landmarks, _core.kept_panels(params.whitening, np.float64), wide)
+                row = _core.product(at_landmarks, whitening, wide)
                 if wide is out:
                     return row
                 out[...] = wide
