@@ -311,10 +311,8 @@ class Nystrom(FeatureMap):
     def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
         if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
-        values, whitening = (
-            self.kernel_._against_alone(params.landmarks),
-            _core.kept_panels(params.whitening, np.float64),
-        )
+        values = self.kernel_._against_alone(params.landmarks)
+        whitening = _core.kept_panels(params.whitening, np.float64)
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
             wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
