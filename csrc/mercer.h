@@ -164,7 +164,7 @@ typedef struct {
     void (*pack_f64)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
                      const double *origin, double *panels);
 
-    /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 512 KiB. */
+    /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 640 KiB. */
     size_t (*product_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t columns, float *out,
                           float *scratch);
     size_t (*product_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t columns, double *out,
