@@ -196,20 +196,25 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
 
 
 def sum_in_order(
-    work: Callable[[Any], tuple[NDArray[np.float64], ...]], items: Iterable[Any], n_jobs: int | None, held: int
-) -> tuple[NDArray[np.float64], ...]:
+    work: Callable[[Any], tuple[NDArray[Any], ...]],
+    items: Iterable[Any],
+    n_jobs: int | None,
+    held: int,
+    dtype: Any = None,
+) -> tuple[NDArray[Any], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
     ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
+    Sums have this ``dtype``, or that of the first result.
     """
     threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
-    totals: tuple[NDArray[np.float64], ...] = ()
+    totals: tuple[NDArray[Any], ...] = ()
 
-    def add(parts: tuple[NDArray[np.float64], ...]) -> None:
+    def add(parts: tuple[NDArray[Any], ...]) -> None:
         nonlocal totals
         for total, part in zip(totals, parts, strict=bool(totals)):
             total += part
-        totals = totals or parts
+        totals = totals or tuple(part.astype(dtype or part.dtype, copy=False) for part in parts)
 
     with single_threaded_blas():
         if threads == 1:

@@ -7,12 +7,15 @@ function is a sum over classes, each of which can then be minimised for itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[Any]
+Bend = Callable[[slice, Values], Values]
+"""The second derivative at some rows, applied to changes of their decision values."""
 
 
 class Loss(ABC):
@@ -50,9 +53,10 @@ class Loss(ABC):
     def curvature(self, F: Values) -> Values:
         """Its second derivative in every decision value."""
 
-    def along(self, F: Values, V: Values) -> Values:
-        """The second derivative applied to V, row by row."""
-        return self.curvature(F) * V
+    def bend(self, F: Values) -> Bend:
+        """The second derivative at F."""
+        h = self.curvature(F)
+        return lambda rows, V: h[rows] * V
 
 
 class SquaredHinge(Loss):
@@ -121,9 +125,10 @@ class Softmax(Loss):
         p = self.probabilities(F)
         return p * (1 - p) * self.weight[:, None].astype(F.dtype)
 
-    def along(self, F: Values, V: Values) -> Values:
+    def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
-        return (p * V - p * (p * V).sum(axis=1, keepdims=True)) * self.weight[:, None].astype(F.dtype)
+        scaled = p * self.weight[:, None].astype(F.dtype)
+        return lambda rows, V: scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None])
 
 
 def loss_named(name: str, n_classes: int) -> type[Loss]:

@@ -183,7 +183,7 @@ class KernelMachine(KernelParameters):
         def work(chunk: Chunk) -> tuple[Any, ...]:
             return part(self._features(chunk.X, chunk.first), chunk)
 
-        return sum_in_order(work, told(), self.n_jobs, held)
+        return sum_in_order(work, told(), self.n_jobs, held, np.float64)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""
