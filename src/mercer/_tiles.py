@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import joblib
-import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
