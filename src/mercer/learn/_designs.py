@@ -23,8 +23,8 @@ Matrix = NDArray[np.float64]
 Part = tuple[slice, Callable[[], NDArray[Any]]]
 """Consecutive rows, with a function that gives their features."""
 
-CACHED_BYTES = 2**20
-"""Features that stay in a core's cache between two products."""
+CACHED_BYTES = 4 * 2**20
+"""Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
 
