@@ -1,6 +1,6 @@
 """What the learners do beside scikit-learn's, one figure a subcommand: ``mnist``, ``svc``, ``sets`` and ``rows``.
 
-``python benchmarks/learners.py mnist --csv learners.csv [parts of names ...]`` with ``MERCER_DATA`` set to the folder
+``python benchmarks/learners.py mnist --csv learners.csv [--only PARTS]`` with ``MERCER_DATA`` set to the folder
 of the sets. Every cell is measured in a process of its own on two threads and appended to the CSV when it is done; a
 second run measures what is missing, and prints the tables of what is there. ``--tiny`` runs all of it on a few made-up
 rows.
@@ -29,7 +29,7 @@ def here(figure: Figure, _: str, name: str, seed: int, record: Record) -> Number
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("figure", choices=FIGURES)
-    parser.add_argument("parts", nargs="*", default=[""], help="parts of the names of cells")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="parts of the names of cells")
     parser.add_argument("--csv", type=Path, default=Path("learners.csv"), help="finished cells")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no cell after so long")
     parser.add_argument("--tiny", action="store_true", help="a few made-up rows, all in this process")
@@ -43,7 +43,7 @@ def main(given: list[str] | None = None) -> None:
     fill(
         figure,
         record,
-        arguments.parts,
+        arguments.only,
         arguments.seconds,
         partial(here, figure) if arguments.tiny else partial(apart, __file__),
     )
