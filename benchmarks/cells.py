@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from machine import seconds_of
 from threadpoolctl import threadpool_limits
 
 THREADS = 2
@@ -93,6 +94,13 @@ def fill(figure: Figure, record: Record, parts: Iterable[str], seconds: float, r
                 continue
             record.add(figure.name, cell.name, seed, run(figure.name, cell.name, seed, record))
             print(f"{figure.name}: {cell.name}, seed {seed}", file=sys.stderr, flush=True)
+
+
+def timed(work: Callable[[], Any]) -> Numbers:
+    """Seconds by the clock, and those that the processors spent: the latter tell where the clock was disturbed."""
+    start = time.process_time()
+    seconds = seconds_of(work)
+    return {"seconds": seconds, "processor": time.process_time() - start}
 
 
 def column(found: Found, name: str, quantity: str) -> list[float]:

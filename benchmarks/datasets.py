@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-CLASSES = ("adult", "covertype", "cod_rna", "ijcnn1", "spambase")
+CLASSES = ("spambase", "cod_rna", "ijcnn1", "adult", "covertype")
 NUMBERS = ("cpu", "blog_feedback")
 MOST_TRAIN, MOST_TEST = 100_000, 10_000
 TINY = 300

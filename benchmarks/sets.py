@@ -23,7 +23,7 @@ WIDTH = 2048
 RULES = ("scale", "median")
 CS = (1.0, 10.0, 100.0)
 TUNED_ROWS, TUNED_WIDTH = 8000, 512
-EXACT_SECONDS = 30.0
+EXACT_SECONDS = 10.0
 BINARY = ("adult",)
 """Sets of zeros and ones, which are taken as they are."""
 
@@ -100,14 +100,16 @@ def contest(name: str, who: str, tiny: bool, seed: int, found: Found) -> Numbers
     n = affordable(make, split) if who.startswith("exact") else len(split.X)
     few = slice(min(n, 3000))
     model = make().fit(split.X[few], split.y[few])  # what is loaded on first use
+    start = time.process_time()
     model, seconds, peak = watched(lambda: make().fit(split.X[:n], split.y[:n]))
+    spent = time.process_time() - start
     score = model.score(split.X_test, split.y_test)
-    return {"rows": n, "seconds": seconds, "peak": peak / 1e6, "score": score}
+    return {"rows": n, "seconds": seconds, "processor": spent, "peak": peak / 1e6, "score": score}
 
 
 def sets(tiny: bool) -> Figure:
     cells = []
-    for name in (CLASSES[0], NUMBERS[0]) if tiny else (*CLASSES, *NUMBERS):
+    for name in (CLASSES[0], NUMBERS[0]) if tiny else (*CLASSES[:1], *NUMBERS[:1], *CLASSES[1:], *NUMBERS[1:]):
         cells.append(Cell(f"{name}, tuned", partial(tuned, name, tiny)))
         for who in contestants(name, 1.0, 1.0, tiny):
             cells.append(Cell(f"{name}, {who}", partial(contest, name, who, tiny)))
@@ -119,8 +121,10 @@ def table(found: Found) -> str:
     for (cell, _), numbers in found.items():
         name, who = cell.split(", ")
         if who == "tuned":
-            lines.append((f"**{name}**, gamma {numbers['gamma']:.3g}, C {numbers['C']:g}", "", "", "", ""))
+            lines.append((f"**{name}**, gamma {numbers['gamma']:.3g}, C {numbers['C']:g}", "", "", "", "", ""))
         else:
             score, n = f"{numbers['score']:.4f}", f"{int(numbers['rows']):,}"
-            lines.append((who, n, score, f"{numbers['seconds']:.3g}", f"{numbers['peak']:.0f}"))
-    return markdown(("learner", "rows", "accuracy or R2", "fit, s", "peak, MB"), lines)
+            lines.append(
+                (who, n, score, f"{numbers['seconds']:.3g}", f"{numbers['processor']:.3g}", f"{numbers['peak']:.0f}")
+            )
+    return markdown(("learner", "rows", "accuracy or R2", "fit, s", "processor, s", "peak, MB"), lines)
