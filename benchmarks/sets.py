@@ -23,7 +23,7 @@ WIDTH = 2048
 RULES = ("scale", "median")
 CS = (1.0, 10.0, 100.0)
 TUNED_ROWS, TUNED_WIDTH = 8000, 512
-EXACT_SECONDS = 10.0
+EXACT_SECONDS = 30.0
 BINARY = ("adult",)
 """Sets of zeros and ones, which are taken as they are."""
 
