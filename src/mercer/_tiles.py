@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import joblib
-import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
@@ -196,25 +195,27 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
 
 
 def sum_in_order(
-    work: Callable[[Any], tuple[NDArray[np.float64], ...]],
+    work: Callable[[Any], tuple[NDArray[Any], ...]],
     items: Iterable[Any],
     n_jobs: int | None,
     held: int,
     after: Callable[[Any], None] | None = None,
-) -> tuple[NDArray[np.float64], ...]:
+    dtype: Any = None,
+) -> tuple[NDArray[Any], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
     ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
-    ``after`` is called, on this thread, with every item whose result has been added.
+    ``after`` is called, on this thread, with every item whose result has been added. Sums have this ``dtype``, or that
+    of the first result.
     """
     threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
-    totals: tuple[NDArray[np.float64], ...] = ()
+    totals: tuple[NDArray[Any], ...] = ()
 
-    def add(item: Any, parts: tuple[NDArray[np.float64], ...]) -> None:
+    def add(item: Any, parts: tuple[NDArray[Any], ...]) -> None:
         nonlocal totals
         for total, part in zip(totals, parts, strict=bool(totals)):
             total += part
-        totals = totals or parts
+        totals = totals or tuple(part.astype(dtype or part.dtype, copy=False) for part in parts)
         if after is not None:
             after(item)
 

@@ -246,7 +246,7 @@ class KernelMachine(KernelParameters):
             if tell is not None:
                 tell(chunk.last)
 
-        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after)
+        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after, np.float64)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""

@@ -114,10 +114,9 @@ class Newton:
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
-        taken = 0
+        bend, taken = self.loss.bend(F), 0
         while taken < 2 * worth:
-            V = self.design.products(direction, "conjugate gradients")
-            curved = self.ridge * direction + self.design.transposed(self.loss.along(F, V), "conjugate gradients")
+            curved = self.ridge * direction + self.design.curved(direction, bend, "conjugate gradients")
             taken += 1
             length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
             step, residual = step + length * direction, residual - length * curved
