@@ -178,6 +178,12 @@ typedef struct {
                              const double *offset, size_t period, size_t width, double scale, double *out,
                              double *longest, double *scratch);
 
+    /* out = (x - offset) factor for the n columns of every row.  The first row with a number that is not finite, or
+     * `rows`. */
+    size_t (*scaled_f32)(const float *X, size_t rows, size_t n, const float *offset, const float *factor, float *out);
+    size_t (*scaled_f64)(const double *X, size_t rows, size_t n, const double *offset, const double *factor,
+                         double *out);
+
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
      * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become
