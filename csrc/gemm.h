@@ -52,12 +52,12 @@ struct Gemm {
     }
 
     // The sums of a tile and of a panel over a part of the rows' numbers.  The next panel has as many lines a number as
-    // a register has halves of one, and so many groups fetch it.
+    // a register has halves of one, and so many groups fetch it; the others ask for what is in L1.
     static void part(const T *copy, size_t rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
         constexpr size_t lines = panel > line ? panel / line : 1;
         size_t row = 0;
         for (; rows - row > group / 2; row += group) {
-            const T *fetched = next + row / group % lines * count * line;
+            const T *fetched = row < lines * group ? next + row / group * count * line : columns;
             multiply<group>(copy + row * apart, columns, count, sums + row * block, more, fetched);
             if (rows - row <= group) return;
         }
