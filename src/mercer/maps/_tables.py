@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import send
 from .._memory import check_memory
@@ -59,6 +59,8 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
                 "a learner of mercer.learn turns levels into such columns"
             )
         adopt_columns(map, X)
+    else:
+        validate_data(map, next(X.blocks()).X, skip_check_array=True, reset=True)
     return TableRows(X, numeric, rng.child("rows"))
 
 
