@@ -202,6 +202,18 @@ def test_predictions_for_blocks_of_frames():
     np.testing.assert_array_equal(np.concatenate(list(model.predict_blocks(blocks))), model.predict(X))
 
 
+def test_a_part_without_rows_is_refused():
+    X, y = numbers(20)
+    none = data.open(X, target=y).split(test=1e-9)[1]
+    assert none.n_rows == 0
+    assert not list(none.blocks())
+    model = KernelRegressor(n_components=8).fit(X, y)
+    map = RandomFourier(n_components=8).fit(X)
+    for use in (KernelRegressor().fit, model.predict, model.score, RandomFourier().fit, map.transform):
+        with pytest.raises(ValueError, match="the table has no rows"):
+            use(none)
+
+
 def test_blocks_of_what_a_table_gives():
     frame = people(5000)
     table = data.open(frame, target="y")

@@ -52,6 +52,7 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
     """The rows of a matrix or a table for a map, which then knows its columns."""
     if not isinstance(X, Table):
         return as_rows(map._validated(X, reset=True), rng)
+    head = X.head().X
     if isinstance(X, SourceTable):
         if X.levels:
             raise ValueError(
@@ -60,7 +61,7 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
             )
         adopt_columns(map, X)
     else:
-        validate_data(map, next(X.blocks()).X, skip_check_array=True, reset=True)
+        validate_data(map, head, skip_check_array=True, reset=True)
     return TableRows(X, numeric, rng.child("rows"))
 
 
@@ -101,7 +102,7 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
 def table_features(map: FeatureMap, table: Table) -> Any:
     """The features of all rows of a table."""
     table = table.features()
-    head = next(table.blocks()).X
+    head = table.head().X
     if sp.issparse(head) and map._keeps_sparse:
         return sp.vstack(list(feature_blocks(map, table)), format="csr")
     shape = (table.n_rows, map.n_components_)
