@@ -52,8 +52,7 @@ class TableRows(Rows):
     @cached_property
     def _first(self) -> Any:
         """A few rows, for what all have in common."""
-        block = next(self._table.blocks())
-        return self._prepared(part_of(block.X, slice(0, 1)), range(1))
+        return self._prepared(part_of(self._table.head().X, slice(0, 1)), range(1))
 
     @property
     def n_features(self) -> int:

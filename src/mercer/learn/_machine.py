@@ -140,8 +140,9 @@ class KernelMachine(KernelParameters):
         """A table as this machine takes it: the columns of files are matched by name."""
         if isinstance(table, Matched):
             return table
+        X = table.head().X
         if not isinstance(table, SourceTable):
-            validate_data(self, next(table.blocks()).X, skip_check_array=True, reset=reset)
+            validate_data(self, X, skip_check_array=True, reset=reset)
             return table
         if reset:
             adopt_columns(self, table)
