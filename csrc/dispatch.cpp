@@ -1,7 +1,7 @@
 // Which instruction sets are in this library, and which of them the machine runs.
 //
-// The library only answers; the choice is made in src/mercer/_core/_library.py, so there is no global state to lock here
-// and a test can compare all tables in one process.
+// The library only answers; the choice is made in src/mercer/_core/_library.py, so there is no global state to lock
+// here and a test can compare all tables in one process.
 #include "mercer.h"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // Text in the format of LIBSVM: rows of "label index:value index:value ...", one a line.
 //
-// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of the
-// text.  Decimals are correctly rounded.
+// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of
+// the text.  Decimals are correctly rounded.
 #include "mercer.h"
 
 #include <charconv>
@@ -180,6 +180,7 @@ int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_byte
         return Rows<int32_t>{text, end, base, labels, static_cast<int32_t *>(starts), static_cast<int32_t *>(indices),
                              values, found}.all();
     }
-    return Rows<int64_t>{text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values,
-                         found}.all();
+    return Rows<int64_t>{
+        text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values, found}
+        .all();
 }
