@@ -130,15 +130,16 @@ def mnist_table(found: Found) -> str:
 # -- svc ---------------------------------------------------------------------------------------------------------------
 
 MODELS: tuple[tuple[str, int, str, float], ...] = (
-    ("Nystrom", 2048, "squared_hinge", 1.0),
-    ("Nystrom kmeans", 2048, "squared_hinge", 10.0),
+    ("StructuredFourier", 2048, "squared_hinge", 1.0),
     ("StructuredFourier", 4096, "squared_hinge", 1.0),
-    ("Nystrom kmeans", 4096, "squared", 100.0),
-    ("Nystrom kmeans", 4096, "squared_hinge", 1.0),
     ("StructuredFourier", 8192, "squared", 10.0),
+    ("StructuredFourier", 8192, "squared_hinge", 1.0),
+    ("StructuredFourier", 16384, "squared", 10.0),
     ("TaylorSketch", 4096, "squared_hinge", 1.0),
-    ("Nystrom rpcholesky", 2048, "squared_hinge", 10.0),
-    ("Nystrom kmeans", 2048, "logistic", 10.0),
+    ("TaylorSketch", 8192, "squared", 10.0),
+    ("Nystrom", 2048, "squared_hinge", 1.0),
+    ("Nystrom", 4096, "squared", 100.0),
+    ("Nystrom", 4096, "squared_hinge", 1.0),
 )
 """Maps, widths, losses and C."""
 
