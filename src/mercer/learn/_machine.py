@@ -171,6 +171,11 @@ class KernelMachine(KernelParameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._set_last)
 
+    @property
+    def _is_prepared(self) -> bool:
+        """Whether there is a model to save: one that is fitted, or could add rows."""
+        return hasattr(self, self._set_last)
+
     def _chosen_map(self, n_rows: int | None) -> FeatureMap:
         given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}
         if isinstance(self.map, FeatureMap):

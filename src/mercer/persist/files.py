@@ -111,8 +111,12 @@ def _maps_of(model: Any) -> list[FeatureMap]:
 def _record(model: Any, target: Target) -> dict[str, Any]:
     if not isinstance(model, FeatureMap | KernelMachine):
         raise TypeError(f"save takes a map or a learner of mercer, found {type(model).__name__}")
-    check_is_fitted(model)
-    return write_map(model, target) if isinstance(model, FeatureMap) else write_machine(model, target)
+    if isinstance(model, FeatureMap):
+        check_is_fitted(model)
+        return write_map(model, target)
+    if not model._is_prepared:
+        check_is_fitted(model)
+    return write_machine(model, target)
 
 
 def _is_fortran(array: Any) -> bool:
