@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from .fingerprints import digest, sketched
 from .frames import frame_rows, is_frame, stacked_frames
 from .rows import BLOCK_ROWS
 
@@ -51,19 +53,41 @@ def without_weightless(block: Block) -> Block:
     return rows_of(block, np.flatnonzero(block.weight))
 
 
+def recut(parts: Iterable[Block]) -> Iterator[Block]:
+    """Blocks of ``BLOCK_ROWS`` rows, but for the last, of blocks of any size."""
+    waiting: list[Block] = []
+    count = 0
+    for block in parts:
+        start = 0
+        while start < block.X.shape[0]:
+            waiting.append(rows_of(block, slice(start, start + BLOCK_ROWS - count)))
+            taken = waiting[-1].X.shape[0]
+            start, count = start + taken, count + taken
+            if count == BLOCK_ROWS:
+                yield joined(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield joined(waiting)
+
+
 class Table(ABC):
     """Blocks of rows in a fixed order, as often as they are asked for."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """One pass over all rows in order, in blocks of ``BLOCK_ROWS`` rows but for the last.
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """One pass over all rows in order, from block number ``start`` on.
 
-        Cuts do not hang on how rows arrive, so that sums over them have the same bits.
+        Blocks have ``BLOCK_ROWS`` rows, but for the last. Cuts do not hang on how rows arrive, so that sums over them
+        have the same bits.
         """
 
     @property
     @abstractmethod
     def n_rows(self) -> int: ...
+
+    def fingerprint(self) -> str:
+        """A short text that other rows hardly share: here of their number and the first block."""
+        return digest(self.n_rows, *map(sketched, next(self.blocks())))
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         """The rows of these numbers, which rise, in parts."""
@@ -93,9 +117,12 @@ class ArrayTable(Table):
     def n_rows(self) -> int:
         return int(self._all.X.shape[0])
 
-    def blocks(self) -> Iterator[Block]:
-        for start in range(0, self.n_rows, BLOCK_ROWS):
-            yield rows_of(self._all, slice(start, start + BLOCK_ROWS))
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        for first in range(start * BLOCK_ROWS, self.n_rows, BLOCK_ROWS):
+            yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
+
+    def fingerprint(self) -> str:
+        return digest(*map(sketched, self._all))
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         return [part_of(self._all.X, numbers)]
@@ -138,20 +165,9 @@ class Blocks(Table):
             self._n_rows = sum(block.X.shape[0] for block in self.blocks())
         return self._n_rows
 
-    def blocks(self) -> Iterator[Block]:
-        waiting: list[Block] = []
-        count = 0
-        for item in self._source() if callable(self._source) else self._source:
-            block, start = without_weightless(as_block(item)), 0
-            while start < block.X.shape[0]:
-                waiting.append(rows_of(block, slice(start, start + BLOCK_ROWS - count)))
-                taken = waiting[-1].X.shape[0]
-                start, count = start + taken, count + taken
-                if count == BLOCK_ROWS:
-                    yield joined(waiting)
-                    waiting, count = [], 0
-        if waiting:
-            yield joined(waiting)
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        source = self._source() if callable(self._source) else self._source
+        return islice(recut(without_weightless(as_block(item)) for item in source), start, None)
 
 
 def as_block(item: Any) -> Block:

@@ -54,6 +54,9 @@ class AdditiveMachine(KernelMachine, ABC):
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
 
+    def _least_memory(self, width: int) -> int:
+        return 3 * 8 * width**2  # sums, the same about the mean, and a factor
+
     def _check_additive(self) -> None:
         """Refuse arguments with which sums cannot be changed."""
 

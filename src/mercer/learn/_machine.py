@@ -12,7 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from .. import maps
 from .._checks import check_choice, check_whole
-from .._random import Stream, as_seed
+from .._memory import check_room
+from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..choose import feature_map
 from ..data import ArrayTable, Table
@@ -23,6 +24,7 @@ from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
+from ._keeping import Keeper
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
@@ -93,6 +95,9 @@ class KernelMachine(KernelParameters):
         self.n_jobs = n_jobs
         self.callback = callback
 
+    _keeper: Keeper | None = None
+    """Where what passes find is kept, while there is a run that can be gone on with."""
+
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
@@ -114,6 +119,7 @@ class KernelMachine(KernelParameters):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
             validate_data(self, next(X.blocks()).X, skip_check_array=True, reset=reset)
+            self._check_room(X)
             return X
         X = self._checked(X, reset)
         weight = None
@@ -121,13 +127,34 @@ class KernelMachine(KernelParameters):
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
-        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+        table = ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+        self._check_room(table)
+        return table
+
+    def _least_memory(self, width: int) -> int:
+        """Bytes that a fit with so many features takes at least, beside those of the map and of rows."""
+        return 0
+
+    def _check_room(self, table: Table) -> None:
+        """Refuse, before any pass, what cannot be held."""
+        asked = self.map.n_components if isinstance(self.map, FeatureMap) else self.n_components
+        width = DEFAULT_COMPONENTS if asked is None else asked
+        if not isinstance(width, int | np.integer) or self._least_memory(int(width)) == 0:
+            return
+        few = self.map == "auto" if isinstance(self.map, str) else isinstance(self.map, Nystrom)
+        memory = None if self._keeper is None else self._keeper.memory
+        try:
+            check_room(self._least_memory(int(width)), f"the sums over {width} features and their solution", memory)
+        except MemoryError:
+            if not few or table.n_rows > width:  # of few rows there are no more landmarks
+                raise
+            check_room(self._least_memory(table.n_rows), f"the sums over {table.n_rows} landmarks", memory)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
-        watch = watch or Watch(self.callback, table)
+        watch = watch or Watch(self.callback, table, self._keeper)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
             check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
@@ -139,7 +166,7 @@ class KernelMachine(KernelParameters):
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = self._chosen_map(table.n_rows if exact else None)
-        seed = as_seed(chosen.random_state)
+        seed = watch.seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
         rows = PreparedRows(table, self.preparation_, self._rng, watch)
         chosen._fit_rows(rows, seed)
@@ -209,16 +236,17 @@ class KernelMachine(KernelParameters):
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
-        tell = rows.watch.begin(what)
-
         def work(chunk: Chunk) -> tuple[Any, ...]:
             return part(self._features(chunk.X, chunk.first), chunk)
 
-        def after(chunk: Chunk) -> None:
-            if tell is not None:
-                tell(chunk.last)
+        def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
+            def after(chunk: Chunk) -> None:
+                if tell is not None:
+                    tell(chunk.last)
 
-        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after)
+            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, totals)
+
+        return rows.watch.summed(what, add)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""

@@ -67,12 +67,17 @@ class PreparedRows(Rows):
         for chunk in self._prepared(self.watch.over("map", self._table.blocks()), BLOCK_ROWS):
             yield chunk.X, chunk.weight
 
-    def chunks(self, rows: int) -> Iterator[Chunk]:
-        """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks."""
-        return self._prepared(self._table.blocks(), rows)
+    def chunks(self, rows: int, first: int = 0) -> Iterator[Chunk]:
+        """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks.
 
-    def _prepared(self, blocks: Iterable[Block], rows: int) -> Iterator[Chunk]:
-        first = 0
+        Or those from number ``first`` on, where one of these cuts is.
+        """
+        skipped = first // BLOCK_ROWS
+        for chunk in self._prepared(self._table.blocks(skipped), rows, skipped * BLOCK_ROWS):
+            if chunk.first >= first:
+                yield chunk
+
+    def _prepared(self, blocks: Iterable[Block], rows: int, first: int = 0) -> Iterator[Chunk]:
         for block in blocks:
             X = self._preparation(block.X, first)
             for start in range(0, X.shape[0], rows):

@@ -160,7 +160,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=True)
-        watch = Watch(self.callback, table)
+        watch = Watch(self.callback, table, self._keeper)
         y, weight = all_labels(table, watch)
         classes = classes_of(y[weight > 0.0])
         class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
@@ -212,6 +212,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_whole("max_iter", self.max_iter)
         if self.keep_statistics and not self._sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
+
+    def _least_memory(self, width: int) -> int:
+        if self.loss == "squared":
+            return super()._least_memory(width)
+        return 0 if self.solver == "liblinear" else 2 * 4 * width**2  # the curvature and a factor, in float32
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):

@@ -138,11 +138,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 raise ValueError("requires y to be passed, but the target y is None")
             y = checked_targets(y)
             check_consistent_length(X, y)
-        return self._table(X, y, sample_weight, reset)
+        table = self._table(X, y, sample_weight, reset)
+        self._single = np.ndim(next(table.blocks()).y) <= 1
+        return table
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         Y = checked_targets(chunk.y)
-        self._single = Y.ndim == 1
         return Y.reshape(len(Y), -1), chunk.weight
 
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:

@@ -30,13 +30,18 @@ MOST_TEXT = 2**24
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_machine(model: Any, target: Target) -> dict[str, Any]:
-    """The record of a fitted machine."""
+def check_machine(model: Any) -> None:
+    """Refuse what is none of our learners."""
     name = type(model).__name__
     if name not in MACHINES or getattr(learn, name) is not type(model):
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
+
+
+def write_machine(model: Any, target: Target) -> dict[str, Any]:
+    """The record of a fitted machine."""
+    check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
-    record = {"class": name, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
+    record = {"class": type(model).__name__, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
     record["learned"] = {
         name: learned_value(value)
         for name in model._learned
