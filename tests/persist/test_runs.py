@@ -163,7 +163,7 @@ def test_seeds_that_were_drawn_are_drawn_no_more(tmp_path):
 
 @pytest.mark.parametrize("kind", ["blocks", "frame", "weights"])
 def test_rows_of_every_kind(kind, tmp_path):
-    X, y = problem()
+    X = problem()[0]
     weight = np.where(X[:, 1] > 1.0, 0.0, 1.0 + X[:, 1] ** 2) if kind == "weights" else None
     if kind == "frame":
         X = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "high", "low"), "c": X[:, 2]})
