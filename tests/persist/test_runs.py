@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -302,6 +304,17 @@ def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):
 
     train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model", every=3.0, progress=later)
     assert written == [CHUNK, 4 * CHUNK, ROWS]  # 3 seconds have passed before the first chunk
+
+
+def test_the_bar_is_shown_in_a_terminal(tmp_path, monkeypatch):
+    X, y = problem()
+    stream = StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", stream)
+    train(clone(MODELS["hinge"]), X, y, output=tmp_path / "model", progress="bar")
+    assert re.search(
+        r"\r\d+ [a-z ]+ \[#{24}\] 200 of 200 rows, [\d,]+/s, 0:00 left, objective [\d.]+ *\n$", stream.getvalue()
+    )
 
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
