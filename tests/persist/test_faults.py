@@ -20,7 +20,7 @@ from sklearn.base import clone
 import mercer
 from mercer import RandomFourier
 from mercer.kernels import Gaussian
-from mercer.learn import KernelRegressor
+from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.persist import OutputInUseError, train
 from mercer.persist.checkpoints import read_checkpoint
 
@@ -43,7 +43,8 @@ def learner():
 
 
 def started(name, output, before=""):
-    command = [sys.executable, "-W", "ignore", killed.__file__, name, str(output), before]
+    alike = ["-S"] if sys.flags.no_site else []  # the same package is then found as here
+    command = [sys.executable, *alike, "-W", "ignore", killed.__file__, name, str(output), before]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -150,6 +151,26 @@ def test_a_signal_after_the_last_block_ends_a_run_when_it_has_saved(tmp_path, mo
     assert os.listdir(tmp_path) == ["model"]
 
 
+def test_a_signal_ends_passes_that_run_side_by_side(tmp_path):
+    X = problem()[0]
+    y = np.digitize(np.linalg.norm(X, axis=1), [1.2, 1.9])
+    features = RandomFourier(Gaussian(0.3), n_components=16, random_state=0)
+    model = KernelClassifier(map=features, C=100.0, n_jobs=2, memory=1000)
+    mercer.save(clone(model).fit(X, y), tmp_path / "whole")
+    asked = []
+
+    def ask(progress):  # classes are no longer alike after the first step
+        if progress.what == "curvature" and progress.objective is not None and progress.number > 10 and not asked:
+            asked.append(threading.current_thread())
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit, match="143"):
+        train(clone(model), X, y, output=tmp_path / "model", progress=ask)
+    assert "iterate" in read_checkpoint(tmp_path / "model.checkpoint").found
+    train(clone(model), X, y, output=tmp_path / "model", resume=True)
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def test_a_second_signal_ends_a_run_at_once(tmp_path, monkeypatch):
     X, y = problem()
     done = []
@@ -244,7 +265,10 @@ def test_a_second_run_on_the_same_output_is_refused(tmp_path):
                 train(learner(), X, y, output=tmp_path / name)
             refused.append(name)
 
-    train(learner(), X, y, output=tmp_path / "model", progress=second)
+        with pytest.raises(OutputInUseError, match=r"lock '.*/here\.lock'"):
+            train(learner(), X, y, output=tmp_path / "other", checkpoint=tmp_path / "here")
+
+    train(learner(), X, y, output=tmp_path / "model", checkpoint=tmp_path / "here", progress=second)
     assert len(refused) > 4
     assert sorted(os.listdir(tmp_path)) == ["link", "model"]
     train(learner(), X, y, output=tmp_path / "model")  # now it is free

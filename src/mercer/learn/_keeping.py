@@ -58,10 +58,15 @@ class Keeper:
     def kept(self, what: str, make: Callable[[], Arrays]) -> Arrays:
         """What passes find, or have found before."""
         if what not in self.found:
-            self.found[what] = make()
-            self.begun, self.is_fresh = None, True
-            self.tick()
+            found = make()
+            self.begun = None
+            self.put(what, found)
         return self.found[what]
+
+    def put(self, what: str, arrays: Arrays) -> None:
+        """Keep this under its name, whatever was there."""
+        self.found[what], self.is_fresh = arrays, True
+        self.tick()
 
     def anew(self, what: str, arrays: Arrays) -> None:
         """Keep this in the place of everything before."""

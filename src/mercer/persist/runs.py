@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,8 +52,9 @@ def train(
     Use it for fits of minutes and hours. What passes over the rows have found is written to a checkpoint now and then,
     and when the process is asked to end (SIGINT, SIGTERM; a second signal ends it at once). With ``resume=True`` the
     same call goes on from there and ends in the same model file, byte for byte. Sums over rows go on after the last
-    chunk that was added, the Newton method of :class:`~mercer.KernelClassifier` after its last pass; rows are prepared
-    and the map is fitted again. :class:`~mercer.learn.KernelKMeans` and ``solver="liblinear"`` begin again.
+    chunk that was added, the Newton method of :class:`~mercer.KernelClassifier` and
+    :class:`~mercer.learn.KernelKMeans` after their last pass; rows are prepared and the map is fitted again.
+    ``solver="liblinear"`` begins again. (Byte for byte: on the same machine, with the same number of BLAS threads.)
 
     Before anything is learned, the arguments are checked for what a model file cannot hold, the folders are tried and
     ``output`` is locked: a second run on it is refused. A checkpoint that cannot be written, as on a full disk, is a
@@ -64,7 +65,7 @@ def train(
     learner : a learner of :mod:`mercer.learn`; it is fitted in place
     X, y, sample_weight : as for its ``fit``
     output : the name of the model file, see :func:`mercer.save`; while the run goes on, ``output.lock`` is beside it
-    checkpoint : the name of the checkpoint; None is ``output`` with ``.checkpoint`` after it
+    checkpoint : the name of the checkpoint, which is locked too; None is ``output`` with ``.checkpoint`` after it
         The one before has ``.previous`` after that.
     every : seconds between two checkpoints
     resume : bool
@@ -101,7 +102,9 @@ def train(
     if target.is_dir():
         raise IsADirectoryError(f"expected the name of a file as output, found the folder {os.fspath(output)!r}")
     place = Path(f"{target}.checkpoint") if checkpoint is None else Path(os.path.realpath(os.fspath(checkpoint)))
-    with locked(Path(f"{target}.lock")):
+    if place == target:
+        raise ValueError(f"the checkpoint must have another name than the output, found {str(place)!r} twice")
+    with locked(Path(f"{target}.lock")), nullcontext() if checkpoint is None else locked(Path(f"{place}.lock")):
         for path in (target, place):
             _clear(path)
         store = Checkpoints(place)
