@@ -53,6 +53,14 @@ class Design(ABC):
     def chunks(self) -> Iterator[Part]:
         """All rows in order."""
 
+    def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
+        """What ``make`` finds in so many passes, unless it is known already: then they only count."""
+        keeper = self.watch.keeper
+        if keeper is None:
+            return make(*arguments)
+        self.passes += passes if what in keeper.found else 0
+        return keeper.kept(what, lambda: (make(*arguments),))[0]
+
     def products(self, W: Matrix, what: str) -> NDArray[Any]:
         """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
         self.passes += 1
