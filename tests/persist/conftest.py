@@ -1,0 +1,19 @@
+"""What tests of runs share."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer.data import tables
+from mercer.learn import _rows
+from mercer.learn.statistics import moments
+
+from .small_runs import BLOCK, CHUNK
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """A few hundred rows are many blocks and chunks."""
+    for module in (tables, _rows):
+        monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK)
+    monkeypatch.setattr(moments, "CHUNK_ROWS", CHUNK)
