@@ -1,0 +1,17 @@
+"""What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
+
+from .evaluation import evaluate, features, predictions
+from .plan import Plan, plan
+from .scores import Score, bootstrap, classification_metrics, regression_metrics
+
+__all__ = [
+    "Plan",
+    "Score",
+    "bootstrap",
+    "classification_metrics",
+    "evaluate",
+    "features",
+    "plan",
+    "predictions",
+    "regression_metrics",
+]
