@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._checks import check_choice
-from .._memory import as_bytes
 from ..data import Table
 from ..kernels import Gaussian, Kernel, parse
 
@@ -117,4 +116,4 @@ def learner_for(
     }
     if task == "regression":
         return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **common)
-    return KernelClassifier(kernel, loss=loss, C=C, memory=as_bytes(memory), **common)
+    return KernelClassifier(kernel, loss=loss, C=C, memory=memory, **common)

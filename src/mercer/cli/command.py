@@ -55,6 +55,8 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
     text = " ".join(str(error).split()) or type(error).__name__
+    if type(error).__name__ == "ModelFileError":  # by name: its module is heavy, and may not be loaded yet
+        return f"this is no model file of mercer, or a damaged one: {text}"
     if isinstance(error, ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError):
         for found, options in OPTIONS.items():
             text = text.replace(found, options)

@@ -8,14 +8,16 @@ import click
 
 from .command import Command
 from .output import as_dicts, check_writable, for_machines, progress, say, show_json, show_scores, show_table, size
-from .rows import KernelType, MapType, data_argument, reading_options, table_of, with_dashes
+from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 
 @click.command("fit", cls=Command)
 @data_argument
 @click.option("--target", help="The column to predict: its name, or its number where columns have none.")
 @click.option("--weight", help="A column with what each row counts.")
-@click.option("--columns", callback=with_dashes, help="The features, between commas; all other columns if not given.")
+@click.option(
+    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+)
 @click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
 @click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
 @click.option("--features", type=click.IntRange(1), default=4096, show_default=True, help="The width of the map.")
@@ -98,11 +100,11 @@ def trained(learner: Any, table: Any, output: str, told: Any) -> Any:
     return model
 
 
-def features_share(memory: str | None) -> int:
-    """What is left for features when rows have their part."""
+def features_share(memory: str | None) -> int | None:
+    """What is left for features when rows have their part; without a limit the model file names none either."""
     from .._memory import as_bytes
 
-    return max(1, as_bytes(memory) // 2)
+    return None if memory is None else max(1, as_bytes(memory) // 2)
 
 
 def as_number(text: Any) -> float:
@@ -110,13 +112,6 @@ def as_number(text: Any) -> float:
         return float(text)
     except ValueError:
         raise click.BadParameter(f"expected a number, gcv or loo, found {text!r}", param_hint="--alpha") from None
-
-
-def check_target(table: Any, target: str | None) -> None:
-    """Raise where rows have no target; LIBSVM files bring theirs."""
-    if target is None and next(table.targets()).y is None:
-        names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"
-        raise click.UsageError(f"name the column to predict with --target{names}")
 
 
 def check_parts(train: Any, test: Any, holdout: float) -> None:

@@ -73,10 +73,10 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def show_scores(scores: Sequence[Any], title: str) -> None:
+def show_scores(scores: Sequence[Any], title: str, level: float = 0.95) -> None:
     """Scores with their intervals."""
     rows = [(score.name, score.value, interval(score)) for score in scores]
-    show_table(("score", "value", "95 % interval"), rows, title)
+    show_table(("score", "value", f"{100 * level:g} % interval"), rows, title)
 
 
 def interval(score: Any) -> str:

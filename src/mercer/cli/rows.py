@@ -55,7 +55,14 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         yield rows.open(path, format=format or "csv", **options)
 
 
-def with_dashes(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+def check_target(table: Any, target: str | None) -> None:
+    """Raise where rows have no target; LIBSVM files bring theirs."""
+    if target is None and next(table.targets()).y is None:
+        names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"
+        raise click.UsageError(f"name the column to predict with --target{names}")
+
+
+def between_commas(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     """Names between commas as a list."""
     return None if text is None else [name.strip() for name in str(text).split(",") if name.strip()]
 

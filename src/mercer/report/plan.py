@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .._memory import as_bytes
 from ..data import SourceTable
 from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
@@ -50,7 +51,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
     held = 8 * width**2 if sums else n_rows * width * (8 if table.levels else next(table.blocks()).X.dtype.itemsize)
-    streamed = isinstance(learner, KernelClassifier) and not sums and held > learner.memory
+    streamed = isinstance(learner, KernelClassifier) and not sums and held > as_bytes(learner.memory)
     return Plan(
         type(learner).__name__,
         n_rows,
