@@ -8,7 +8,8 @@ import numpy as np
 
 from .._checks import check_choice
 from ..data import Table
-from ..kernels import Gaussian, Kernel, parse
+from ..kernels import Gaussian, parse
+from ..maps import FeatureMap
 
 if TYPE_CHECKING:
     from ..learn import KernelClassifier, KernelRegressor
@@ -91,7 +92,8 @@ def learner_for(
     loss, C : of a classifier; alpha, deviations : of a regressor
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
-    map, n_components, missing, unknown, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
+    n_components, missing, unknown, random_state, n_jobs : see :class:`mercer.KernelClassifier`
 
     Examples
     --------
@@ -102,9 +104,13 @@ def learner_for(
     from ..learn import KernelClassifier, KernelRegressor  # not above: learners choose their maps here
 
     check_choice("task", task, TASKS[1:])
-    kernel = Gaussian("median") if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
+    if isinstance(map, FeatureMap):
+        kernel = n_components = random_state = None
+    elif kernel is None or isinstance(kernel, str):
+        kernel = Gaussian("median") if kernel is None else parse(kernel)
     if isinstance(scale, str) and scale == "auto":
-        scale = None if isinstance(kernel, Kernel) and kernel.domain_is_non_negative else "standard"
+        asked = map if isinstance(map, FeatureMap) else kernel
+        scale = None if asked.domain_is_non_negative else "standard"
     common = {
         "n_components": n_components,
         "map": map,
