@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -214,3 +216,18 @@ def test_the_examples_of_help_work(stored, run, tmp_path, monkeypatch, name):
     for example in examples:
         result = run(*shlex.split(example)[1:], "--quiet")
         assert result.exit_code == 0, result.output
+
+
+def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
+    lines = [line.strip() for line in README.read_text(encoding="utf-8").splitlines()]
+    python = next(line for line in lines if line.startswith("python -c "))
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, *shlex.split(python)[1:]], check=True)
+    commands = [line for line in lines if line.startswith("mercer ")]
+    assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "compare"}
+    smaller = {"fit": ["--features", 64], "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"]}
+    for words in (shlex.split(line)[1:] for line in commands):
+        result = run(*words, *smaller.get(words[0], ()), "--quiet")
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "maps.html").exists()
+    assert list(pd.read_csv(tmp_path / "predicted.csv", nrows=1))[:2] == ["prediction", "probability_0"]

@@ -121,7 +121,8 @@ def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> It
         raise ValueError("standard deviations are those of a regressor, found a classifier")
     if "probabilities" in extras and model.loss != "logistic":
         raise ValueError(f"probabilities need a model with loss='logistic', found loss={model.loss!r}")
-    names = [str(label) for label in np.asarray(model.classes_).tolist()]
+    labels = np.asarray(model.classes_).tolist()  # those of LIBSVM files are whole floats
+    names = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
     for values in model.predict_blocks(table, "decision_function"):
         columns = {"prediction": Tasks(model.classes_).predicted(values.reshape(len(values), -1))}
         if "decisions" in extras:
