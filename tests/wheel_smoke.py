@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
+from importlib.metadata import entry_points, version
 from pathlib import Path
 
 
@@ -28,6 +28,8 @@ def main(folder: str, kind: str) -> None:
         Z = mercer.TensorSketch(n_components=64, random_state=0).fit_transform(X)
         assert Z.shape == (20, 64)
         assert np.isfinite(Z).all()
+    (command,) = entry_points(group="console_scripts", name="mercer")
+    assert command.value == "mercer.cli:main", command
     print(f"mercer {version('mercer')}: the {kind} wheel works, instruction set {_core.ISA}")
 
 

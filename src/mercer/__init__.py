@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, choose, data, kernels, learn, maps, persist
+    from . import bounds, choose, data, kernels, learn, maps, persist, report
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
     from .choose import feature_map
@@ -68,11 +68,12 @@ __all__ = [
     "load",
     "maps",
     "persist",
+    "report",
     "save",
     "show_versions",
 ]
 
-_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist")
+_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
 _HOMES = {
     "KernelClassifier": ".learn",
     "KernelError": "._error",

@@ -7,6 +7,7 @@ from .rows import Rows
 from .source_table import SourceTable
 from .sources import SourceError
 from .tables import ArrayTable, Blocks, Table
+from .writing import write
 
 __all__ = [
     "ArrayRows",
@@ -19,5 +20,6 @@ __all__ = [
     "as_rows",
     "is_rows",
     "open",
+    "write",
     "write_libsvm",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,6 +18,8 @@ from .tables import Block
 
 NUMBERS = ("int", "float32", "float64", "empty")
 LEVELS = ("text", "bool")
+MOST_LISTED = 20
+"""Columns that a message lists."""
 
 
 class Roles(NamedTuple):
@@ -104,7 +107,7 @@ class NamedLayout(Layout):
         assert isinstance(schema, dict)
         for name, kind in self.kinds.items():
             if name not in schema:
-                raise SourceError(f"{source.name} has no column {name!r}; it has {', '.join(map(repr, schema))}")
+                raise SourceError(f"{source.name} has no column {name!r}; {nearest(name, list(schema))}")
             here = schema[name]
             if here not in (*NUMBERS, *LEVELS):
                 raise SourceError(f"column {name!r} of {source.name} is of type {here}: neither numbers nor text")
@@ -175,6 +178,8 @@ class MatrixLayout(Layout):
         self.dtype = None if dtype is None else np.dtype(dtype)
 
     def _place(self, column: Any) -> int:
+        if isinstance(column, str) and column.removeprefix("-").isdecimal():  # as from a command line
+            column = int(column)
         if not isinstance(column, int | np.integer) or not -self._all <= column < self._all:
             raise ValueError(f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}")
         return int(column) % self._all
@@ -206,6 +211,14 @@ class MatrixLayout(Layout):
 
     def groups(self, batch: Block) -> NDArray[Any]:
         return self._column(batch.X, self.roles.group)
+
+
+def nearest(name: Any, known: list[str]) -> str:
+    """A hint at what was meant: the nearest name, or some of those that there are."""
+    near = difflib.get_close_matches(str(name).lower(), [one.lower() for one in known], n=1)
+    if near:
+        return f"did you mean {next(one for one in known if one.lower() == near[0])!r}?"
+    return f"it has {', '.join(map(repr, known[:MOST_LISTED]))}{', ...' if len(known) > MOST_LISTED else ''}"
 
 
 def wider(one: str, other: str) -> str:

@@ -126,7 +126,9 @@ def beside(sources: list[Source], part: Any) -> Any:
 
 def is_given(part: Any) -> bool:
     """Whether targets or weights are an array, and not named as columns are."""
-    return hasattr(part, "__len__") and not isinstance(part, str) and any(not isinstance(one, str) for one in part)
+    if not hasattr(part, "__len__") or isinstance(part, str):
+        return False
+    return hasattr(part, "dtype") or any(not isinstance(one, str) for one in part)  # an array of text is labels
 
 
 def as_role(part: Any) -> Any:

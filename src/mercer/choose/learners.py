@@ -1,0 +1,125 @@
+"""The learner for a target: classes or numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._checks import check_choice
+from ..data import Table
+from ..kernels import Gaussian, parse
+from ..maps import FeatureMap
+
+if TYPE_CHECKING:
+    from ..learn import KernelClassifier, KernelRegressor
+
+MOST_CLASSES = 20
+"""Whole numbers of more different values than this are numbers to be told, not the names of classes."""
+
+TASKS = ("auto", "classification", "regression")
+
+
+class Task(NamedTuple):
+    """What is to be told of a row, "classification" or "regression", and why, in words."""
+
+    name: str
+    why: str
+
+
+def task_of(table: Table) -> Task:
+    """Whether the targets of a table are classes or numbers.
+
+    Text and truth values are classes, and so are whole numbers (floats without fractions too) of at most 20 different
+    values; everything else is numbers. One pass over the targets at most.
+
+    Parameters
+    ----------
+    table : Table
+        Such as :func:`mercer.data.open` gives.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> mercer.choose.task_of(mercer.data.open(X, target=2))
+    Task(name='regression', why='the target has fractions')
+    >>> mercer.choose.task_of(mercer.data.open(X, target=np.arange(100) % 3)).name
+    'classification'
+    """
+    seen: set[Any] = set()
+    for block in table.targets():
+        if block.y is None:
+            raise ValueError("the rows have no target: name one")
+        y = np.asarray(block.y)
+        if y.dtype.kind not in "iuf":
+            return Task("classification", "the target is " + ("truth values" if y.dtype.kind == "b" else "text"))
+        if y.dtype.kind == "f" and (y != np.floor(y)).any():
+            return Task("regression", "the target has fractions")
+        seen.update(np.unique(y).tolist())
+        if len(seen) > MOST_CLASSES:
+            return Task("regression", f"the target is whole numbers of more than {MOST_CLASSES} different values")
+    return Task("classification", f"the target is whole numbers of {len(seen)} different values")
+
+
+def learner_for(
+    task: str,
+    *,
+    kernel: Any = None,
+    map: Any = "auto",
+    n_components: int | None = 4096,
+    scale: str | None = "auto",
+    missing: str = "error",
+    unknown: str = "error",
+    loss: Any = "squared_hinge",
+    C: float = 1.0,
+    alpha: Any = "gcv",
+    deviations: bool = False,
+    memory: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> KernelClassifier | KernelRegressor:
+    """The learner of a task, not fitted.
+
+    Parameters
+    ----------
+    task : "classification" or "regression"
+    kernel : a kernel, text that describes one, or None
+        None is ``Gaussian("median")``.
+    scale : "auto", "standard", "unit", "minmax" or None
+        "auto" is "standard", and None for kernels that take no negative values.
+    loss, C : of a classifier; alpha, deviations : of a regressor
+        ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
+    memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
+    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
+    n_components, missing, unknown, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.choose.learner_for("regression", kernel="additive_chi2()", n_components=64).scale is None
+    True
+    """
+    from ..learn import KernelClassifier, KernelRegressor  # not above: learners choose their maps here
+
+    check_choice("task", task, TASKS[1:])
+    if isinstance(map, FeatureMap):
+        kernel = n_components = random_state = None
+    elif kernel is None or isinstance(kernel, str):
+        kernel = Gaussian("median") if kernel is None else parse(kernel)
+    if isinstance(scale, str) and scale == "auto":
+        asked = map if isinstance(map, FeatureMap) else kernel
+        scale = None if asked.domain_is_non_negative else "standard"
+    common = {
+        "n_components": n_components,
+        "map": map,
+        "scale": scale,
+        "missing": missing,
+        "unknown": unknown,
+        "random_state": random_state,
+        "n_jobs": n_jobs,
+    }
+    if task == "regression":
+        return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **common)
+    return KernelClassifier(kernel, loss=loss, C=C, memory=memory, **common)

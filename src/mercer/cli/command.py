@@ -1,0 +1,145 @@
+"""What every command shares: common options, errors in one sentence, notes on the standard error."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from .output import quiet
+
+WRONG_INPUT = 1
+
+
+class Command(click.Command):
+    """A command with --config, --json, --quiet, --threads and --debug."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.params += [
+            click.Option(["--config"], type=click.Path(dir_okay=False), is_eager=True, expose_value=False,
+                         callback=configure, help="TOML file of options; the command line goes first."),
+            click.Option(["--threads"], type=click.IntRange(1), help="Threads; all cores if not given."),
+            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object."),
+            click.Option(["--quiet", "-q"], is_flag=True, help="No progress and no notes."),
+            click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."),
+        ]  # fmt: skip
+
+    def invoke(self, ctx: click.Context) -> Any:
+        debug, threads = ctx.params.pop("debug"), ctx.params.pop("threads")
+        ctx.meta["quiet"], ctx.meta["json"] = ctx.params.pop("quiet"), ctx.params.pop("as_json")
+        try:
+            with noted(), at_most(threads):
+                return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as error:
+            if debug or (isinstance(error, OSError) and error.errno == errno.EPIPE):
+                raise
+            raise Failure(sentence(error)) from error
+
+
+class Failure(click.ClickException):
+    """Something is wrong with the input."""
+
+    exit_code = WRONG_INPUT
+
+
+def sentence(error: Exception) -> str:
+    """An error in one line that says what to do."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
+    text = " ".join(str(error).split()) or type(error).__name__
+    if type(error).__name__ == "ModelFileError":  # by name: its module is heavy, and may not be loaded yet
+        return f"this is no model file of mercer, or a damaged one: {text}"
+    if isinstance(error, ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError):
+        for found, options in OPTIONS.items():
+            text = text.replace(found, options)
+        return text
+    return f"{type(error).__name__}: {text}; this should not happen, --debug shows where it did"
+
+
+HINTS = {
+    errno.ENOENT: "; is the name right?",
+    errno.EACCES: "; give another place with -o, or ask for the right to it",
+    errno.EROFS: "; give another place with -o",
+    errno.ENOSPC: "; make room, or give another place with -o",
+}
+OPTIONS = {
+    "missing='mean'": "--missing mean",
+    "unknown='ignore'": "--unknown ignore",
+    "give format": "give --format",
+    "loss='logistic'": "--loss logistic",
+    "keep_statistics=True": "--deviations",
+}
+"""What messages of the library call arguments, as options."""
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Warnings as lines on the standard error, each once."""
+    seen: set[str] = set()
+
+    def show(message: Any, *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in seen and not quiet():
+            click.echo(f"note: {text}", err=True)
+        seen.add(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """Limit the threads of BLAS, which ours follow."""
+    if threads is None:
+        yield
+        return
+    import numpy  # noqa: F401  whose BLAS is to be there when it is limited
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=threads):
+        yield
+
+
+def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> None:
+    """Take options from a TOML file: those at its top, and those under the name of the command."""
+    if path is None:
+        return
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            held = tomllib.load(file)
+    except OSError as error:
+        raise click.BadParameter(f"{path}: {(error.strerror or 'cannot be read').lower()}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.BadParameter(f"{path} is not TOML: {error}") from error
+    mine = held.get(str(ctx.info_name), {})
+    if not isinstance(mine, dict):
+        raise click.BadParameter(f"{path}: {ctx.info_name} must be a table, found {mine!r}")
+    top = {name: value for name, value in held.items() if not isinstance(value, dict)}
+    known = {named(param): param.name for param in ctx.command.params if param is not option}
+    found = {}
+    for name, value in {**top, **mine}.items():
+        if name.replace("_", "-") not in known:
+            near = difflib.get_close_matches(name, list(known), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
+            raise click.BadParameter(f"{path} has the unknown option {name!r}; {hint}")
+        found[str(known[name.replace("_", "-")])] = value
+    ctx.default_map = found
+
+
+def named(param: click.Parameter) -> str:
+    """The name of an option in a file: the long one, without its dashes."""
+    return max(param.opts, key=len).lstrip("-").replace("_", "-").lower()

@@ -1,0 +1,99 @@
+"""``mercer compare``: maps side by side, with the exact kernel machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .output import check_writable, for_machines, interval, say, show_json, show_table, size
+from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+
+HEADERS = ("map", "features", "rows", "kernel error", "fit s", "predict s", "model")
+
+
+@click.command("compare", cls=Command)
+@data_argument
+@click.option("--target", help="The column to predict.")
+@click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
+@click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
+@click.option("--features", default="256,1024,4096", show_default=True, callback=between_commas, help="Widths to try.")
+@click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
+@click.option("--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto")
+@click.option("--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge")
+@click.option("--C", "C", type=float, default=1.0, show_default=True)
+@click.option("--rows", type=click.IntRange(1), default=5000, show_default=True, help="Rows to learn from, about.")
+@click.option("--test-rows", type=click.IntRange(1), default=1000, show_default=True, help="Rows held out, about.")
+@click.option("--exact-rows", type=click.IntRange(1), default=2000, show_default=True, help="Rows of the exact kernel.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@reading_options
+@click.option("--plot", type=click.Path(dir_okay=False), help="A picture to write: .png, .svg or .pdf.")
+@click.option("--html", type=click.Path(dir_okay=False), help="A page to write, with table and picture.")
+def command(data, target, kernel, maps, features, task, scale, memory, seed, plot, html, **options):
+    """Compare every map that serves a kernel, at several widths, on rows drawn from DATA.
+
+    For each: the relative error of the kernel on rows that were held out, seconds to fit and to predict those rows,
+    the size of the model, and the score. The exact kernel machine, on fewer rows, shows what there is to be had.
+
+    \b
+    Example:
+      mercer compare houses.csv --target price --maps orthogonal_fourier,nystrom --features 16,32
+    """
+    from ..choose import task_of
+    from ..report import compare
+
+    for path in (plot, html):
+        if path is not None:
+            check_writable(path)
+    widths = [as_width(text) for text in features]
+    names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    drawn = {name: options.pop(name) for name in ("rows", "test_rows", "exact_rows")}
+    options["scale"] = None if scale == "none" else scale
+    with table_of(data, memory, target=target, **reading) as table:
+        check_target(table, target)
+        chosen = task_of(table).name if task == "auto" else task
+        found = compare(
+            table,
+            chosen,
+            kernel=kernel,
+            maps=names,
+            features=widths,
+            random_state=seed,
+            progress=say,
+            **drawn,
+            **options,
+        )
+    write_pictures(found, plot, html)
+    if for_machines():
+        show_json({**found._asdict(), "entries": [entry._asdict() for entry in found.entries]})
+    else:
+        show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], found.kernel)
+
+
+def as_width(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise click.BadParameter(f"expected whole numbers between commas, found {text!r}", param_hint="--features")
+    return int(text)
+
+
+def row_of(entry: Any) -> tuple[Any, ...]:
+    """An entry for people."""
+    seconds = entry.fit_seconds, entry.predict_seconds
+    figures = entry.map, entry.features, entry.rows, entry.error, *seconds, size(entry.bytes), entry.score
+    return (*figures, interval(entry))
+
+
+def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
+    """The picture and the page, where they are asked for."""
+    from ..persist import atomic_write
+    from ..report import comparison_page
+    from ..report.pictures import comparison_figure
+
+    if plot is not None:
+        with atomic_write(plot) as file:
+            comparison_figure(found).savefig(file, format=plot.rpartition(".")[2].lower(), dpi=150)
+    if html is not None:
+        with atomic_write(html) as file:
+            file.write(comparison_page(found).encode())

@@ -1,0 +1,165 @@
+"""``mercer fit``: from rows with a target to a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .output import as_dicts, check_writable, for_machines, progress, say, show_json, show_scores, show_table, size
+from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+
+
+@click.command("fit", cls=Command)
+@data_argument
+@click.option("--target", help="The column to predict: its name, or its number where columns have none.")
+@click.option("--weight", help="A column with what each row counts.")
+@click.option(
+    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+)
+@click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
+@click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
+@click.option("--features", type=click.IntRange(1), default=4096, show_default=True, help="The width of the map.")
+@click.option(
+    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
+    help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
+)  # fmt: skip
+@click.option(
+    "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+    help="The share of rows that are kept apart and scored; 0 for none.",
+)  # fmt: skip
+@click.option(
+    "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
+    help="auto: standard, and none for kernels that take no negative values.",
+)  # fmt: skip
+@click.option("--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps.")
+@click.option(
+    "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+    help="Levels that come up in predictions only.",
+)  # fmt: skip
+@click.option(
+    "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge", show_default=True,
+    help="Of a classifier; logistic gives probabilities, squared is the fastest.",
+)  # fmt: skip
+@click.option("--C", "C", type=float, default=1.0, show_default=True, help="What a row counts, of a classifier.")
+@click.option("--alpha", default="gcv", show_default=True, help="Of a regressor: a number, gcv or loo.")
+@click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
+@reading_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
+def command(data, target, weight, columns, task, holdout, scale, alpha, memory, seed, dry_run, output, **options):
+    """Learn a model from the rows of DATA, score it on rows that are held out, and write it to a file.
+
+    The model is the one that was scored: the rows that were held out are not learned from.
+
+    \b
+    Examples:
+      mercer fit houses.csv --target price -o houses.mercer
+      mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
+    """
+    from ..choose import Task, learner_for, task_of
+    from ..report import evaluate, plan
+
+    if output is None and not dry_run:
+        raise click.UsageError("give the name of the model file with -o, or --dry-run")
+    if not dry_run:
+        check_writable(output)
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
+        check_target(table, target)
+        chosen = task_of(table) if task == "auto" else Task(task, "as asked")
+        train, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
+        check_parts(train, test, holdout)
+        learner = learner_for(
+            chosen.name,
+            n_components=options.pop("features"),
+            scale=None if scale == "none" else scale,
+            alpha=alpha if alpha in ("gcv", "loo") else as_number(alpha),
+            memory=features_share(memory),
+            random_state=seed,
+            **options,
+        )
+        found = plan(learner, train)
+        if dry_run:
+            return show_plan(found, chosen)
+        say(f"{chosen.name}, as {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
+        with progress() as told:
+            model = trained(learner, train, output, told)
+        scores = [] if test is None else evaluate(model, test, random_state=seed)
+        show(model, chosen, found, scores, output, 0 if test is None else test.n_rows)
+
+
+def trained(learner: Any, table: Any, output: str, told: Any) -> Any:
+    """Fit a learner and save it."""
+    from .. import save
+
+    model = learner.set_params(callback=told).fit(table).set_params(callback=None)
+    save(model, output)
+    return model
+
+
+def features_share(memory: str | None) -> int | None:
+    """What is left for features when rows have their part; without a limit the model file names none either."""
+    from .._memory import as_bytes
+
+    return None if memory is None else max(1, as_bytes(memory) // 2)
+
+
+def as_number(text: Any) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"expected a number, gcv or loo, found {text!r}", param_hint="--alpha") from None
+
+
+def check_parts(train: Any, test: Any, holdout: float) -> None:
+    if train.n_rows == 0 or (test is not None and test.n_rows == 0):
+        raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
+
+
+def show_plan(found: Any, chosen: Any) -> None:
+    """What would be done."""
+    held = f"{size(found.held)} beside a few blocks of rows"
+    what = {
+        "task": f"{chosen.name}, as {chosen.why}",
+        "learner": found.learner,
+        "rows to learn from": found.rows,
+        "columns": found.columns,
+        "of them levels": ", ".join(found.levels) or "none",
+        "kernel": repr(found.kernel),
+        "map": f"{found.map}, {found.width:,} features",
+        "memory": "features do not fit and are made anew in every pass: raise --memory" if found.streamed else held,
+    }
+    if for_machines():
+        return show_json({**found._asdict(), "task": chosen.name, "why": chosen.why})
+    show_table(
+        ("what", "found"), [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in what.items()]
+    )
+
+
+def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, held_out: int) -> None:
+    """What was done."""
+    from pathlib import Path
+
+    written = Path(output).stat().st_size
+    if for_machines():
+        return show_json(
+            {
+                "model": output,
+                "bytes": written,
+                "task": chosen.name,
+                "rows": found.rows,
+                "held_out": held_out,
+                "columns": found.columns,
+                "map": type(model.map_).__name__,
+                "kernel": repr(model.map_.kernel_),
+                "features": model.map_.n_components_,
+                "alpha": getattr(model, "alpha_", None),
+                "scores": as_dicts(scores),
+            }
+        )
+    if scores:
+        show_scores(scores, f"{held_out:,} rows held out")
+    click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")

@@ -1,0 +1,64 @@
+"""All commands, each loaded when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .. import __version__
+
+COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform")
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Commands by the names of their modules."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return import_module(f".{cmd_name}", __package__).command if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        if name not in COMMANDS and near:
+            ctx.fail(f"no such command {name!r}; did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
+    def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
+        """As click does it, but that Ctrl-C ends with 130, as shells expect."""
+        run: Any = super().main
+        if not standalone_mode:
+            return run(*args, standalone_mode=False, **options)
+        try:
+            code = run(*args, standalone_mode=False, **options)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            click.echo("interrupted", err=True)
+            sys.exit(INTERRUPTED)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def mercer() -> None:
+    """Kernel machines at linear cost, from files to predictions.
+
+    \b
+    mercer fit houses.csv --target price -o houses.mercer
+    mercer predict houses.mercer houses.csv -o predicted.csv
+
+    Rows come from CSV, Parquet, Arrow, LIBSVM and NumPy files, folders and patterns of them, or as CSV from the
+    standard input (-). Results go to the standard output, everything else to the standard error. Every command takes
+    --json for machines, --config FILE.toml for its options, and --debug for the traceback of an error.
+
+    Exit codes: 0 done, 1 something is wrong with the input, 2 something is wrong with the command line, 130 Ctrl-C.
+    """

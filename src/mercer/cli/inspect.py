@@ -1,0 +1,54 @@
+"""``mercer inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from .command import Command
+from .models import model_argument
+from .output import for_machines, show_json, show_table, size
+
+
+@click.command("inspect", cls=Command)
+@model_argument
+def command(model):
+    """Say what is in a model file, and which columns it needs to predict.
+
+    The file is read in full and checked.
+
+    \b
+    Example:
+      mercer inspect houses.mercer
+    """
+    from ..report import contents
+
+    found = contents(model)
+    if for_machines():
+        columns = None if found.named is None else [column._asdict() for column in found.named]
+        return show_json({**found._asdict(), "named": columns})
+    rows = {
+        "file": f"{found.name}, {size(found.bytes)}",
+        "sha256": found.sha256,
+        "model": found.kind,
+        "map": f"{found.map}, {found.features:,} features, seed {found.seed}",
+        "kernel": found.kernel,
+        "classes": None if found.classes is None else listed(found.classes),
+        "scale": found.scale or "none",
+        "parameters": "in the file" if found.parameters == "full" else "drawn again from the seed",
+        "written by": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
+    }
+    show_table(("what", "found"), [(name, value) for name, value in rows.items() if value is not None])
+    if found.named is None:
+        click.echo(f"needs {found.columns:,} columns of numbers without names")
+    else:
+        needed = [
+            (one.name, "numbers" if one.levels is None else f"levels: {listed(one.levels)}") for one in found.named
+        ]
+        show_table(("column needed", "holds"), needed)
+
+
+def listed(values: list[Any]) -> str:
+    """The first values, for people."""
+    return ", ".join(map(str, values[:10])) + (f", ... ({len(values)} in all)" if len(values) > 10 else "")

@@ -1,0 +1,137 @@
+"""Results for people and for machines on the standard output, progress on the standard error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+PLAIN_WIDTH = 120
+"""Characters a line where the output is no terminal, which has a width of its own."""
+
+
+def quiet() -> bool:
+    """Whether only results are to be printed."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get("quiet"))
+
+
+def for_machines() -> bool:
+    """Whether --json was given."""
+    return bool(click.get_current_context().meta.get("json"))
+
+
+def show_json(held: Any) -> None:
+    """One JSON object; what is not finite is null."""
+    click.echo(json.dumps(plain(held), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> None:
+    """A table; columns of numbers are to the right."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for place, header in enumerate(headers):
+        numeric = all(isinstance(row[place], int | float | None) for row in rows)
+        table.add_column(header, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell(value)) for value in row))
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
+    console.print(table)
+
+
+def cell(value: Any) -> str:
+    """A value in a table."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def show_scores(scores: Sequence[Any], title: str, level: float = 0.95) -> None:
+    """Scores with their intervals."""
+    rows = [(score.name, score.value, interval(score)) for score in scores]
+    show_table(("score", "value", f"{100 * level:g} % interval"), rows, title)
+
+
+def interval(score: Any) -> str:
+    return "-" if math.isnan(score.low) else f"{score.low:.4g} to {score.high:.4g}"
+
+
+def as_dicts(scores: Sequence[Any]) -> dict[str, dict[str, float]]:
+    """Scores as JSON has them."""
+    return {score.name: {"value": score.value, "low": score.low, "high": score.high} for score in scores}
+
+
+def say(text: str) -> None:
+    """A line for people, on the standard error where that is a terminal."""
+    if sys.stderr.isatty() and not quiet():
+        click.echo(text, err=True)
+
+
+def size(count: float) -> str:
+    """A number of bytes, for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
+        count /= 1000
+    raise AssertionError("the last unit takes all")
+
+
+def check_writable(path: str) -> None:
+    """Raise where a file cannot be written, before hours of work are lost to that."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place with -o")
+
+
+@contextmanager
+def progress() -> Iterator[Any]:
+    """A callback of learners that draws a bar on the standard error; None where that is no terminal."""
+    if quiet() or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def told(one: Any) -> None:
+            value = "" if one.objective is None else f", objective {one.objective:.6g}"
+            bar.update(task, total=one.n_rows, completed=one.rows, description=f"pass {one.number}, {one.what}{value}")
+
+        yield told

@@ -1,0 +1,56 @@
+"""``mercer predict``: what a model says of rows."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from .command import Command
+from .models import loaded, model_argument
+from .output import check_writable, for_machines, show_json
+from .rows import data_argument, reading_options, table_of
+
+EXTRAS = ("probabilities", "decisions", "deviations")
+
+
+@click.command("predict", cls=Command)
+@model_argument
+@data_argument
+@click.option(
+    "--with", "extras", type=click.Choice(EXTRAS), multiple=True,
+    help="Columns beside the prediction; may be given several times.",
+)  # fmt: skip
+@reading_options
+@click.option(
+    "-o", "--output", default="-", show_default=True,
+    help="The file to write, .csv, .parquet or .arrow; - is CSV on the standard output.",
+)  # fmt: skip
+def command(model, data, extras, memory, output, **reading):
+    """Predict the target of every row of DATA, in its order.
+
+    The column "prediction" has labels or numbers. Probabilities need a classifier with --loss logistic, standard
+    deviations a regressor with --deviations. Columns of DATA are found by name.
+
+    \b
+    Examples:
+      mercer predict houses.mercer houses.csv -o predicted.csv
+      mercer predict flowers.mercer flowers.csv --with probabilities -o predicted.parquet
+    """
+    from ..data import write
+    from ..data.writing import format_to_write
+    from ..report import predictions
+
+    to_stdout = output == "-"
+    if to_stdout and for_machines():
+        raise click.UsageError("--json tells what was written to a file: give one with -o")
+    if not to_stdout:
+        check_writable(output)
+    format = "csv" if to_stdout else format_to_write(output)
+    fitted = loaded(model)
+    with table_of(data, memory, **reading) as table:
+        rows = write(sys.stdout.buffer if to_stdout else output, predictions(fitted, table, extras), format)
+    if for_machines():
+        show_json({"model": model, "output": output, "rows": rows})
+    elif not to_stdout:
+        click.echo(f"{output}: {rows:,} rows")

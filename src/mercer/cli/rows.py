@@ -1,0 +1,99 @@
+"""DATA on the command line: its options, and the table that it becomes."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+FORMATS = ("csv", "parquet", "arrow", "libsvm", "numpy")
+STANDARD_INPUT = "-"
+
+
+def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Files, folders, patterns, or - for the standard input."""
+    return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
+
+
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How DATA is read."""
+    options = (
+        click.option("--format", type=click.Choice(FORMATS), help="Format of DATA; by the ends of names if not given."),
+        click.option("--delimiter", help="What stands between the fields of CSV."),
+        click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
+        click.option("--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's else."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def table_of(data: tuple[str, ...], memory: str | None = None, format: str | None = None, **options: Any) -> Iterator:
+    """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
+    from .. import data as rows
+    from .._memory import as_bytes
+
+    # Rows take a quarter of it, those that are held out another, and features the rest.
+    options["memory"] = max(1, as_bytes(memory) // 4)
+    if STANDARD_INPUT not in data:
+        yield rows.open(data[0] if len(data) == 1 else list(data), format=format, **options)
+        return
+    if len(data) > 1:
+        raise click.UsageError("the standard input (-) cannot be read beside files")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "standard-input")
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield rows.open(path, format=format or "csv", **options)
+
+
+def check_target(table: Any, target: str | None) -> None:
+    """Raise where rows have no target; LIBSVM files bring theirs."""
+    if target is None and next(table.targets()).y is None:
+        names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"
+        raise click.UsageError(f"name the column to predict with --target{names}")
+
+
+def between_commas(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """Names between commas as a list."""
+    return None if text is None else [name.strip() for name in str(text).split(",") if name.strip()]
+
+
+class KernelType(click.ParamType):
+    """A kernel as :func:`mercer.kernels.parse` reads it."""
+
+    name = "kernel"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..kernels.parse import KernelSyntaxError, parse
+
+        try:
+            return parse(value) if isinstance(value, str) else value
+        except KernelSyntaxError as error:
+            self.fail(str(error), param, ctx)
+
+
+class MapType(click.ParamType):
+    """ "auto" or the name of a map that needs no other."""
+
+    name = "map"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..choose import MAPS
+
+        known = {note.name.lower(): note.name for note in MAPS if not note.over}
+        key = str(value).replace("_", "").replace("-", "").lower()
+        if key == "auto":
+            return "auto"
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            self.fail(f"no map {value!r}; " + (f"did you mean {known[near[0]]!r}?" if near else "see 'mercer maps'"))
+        return known[key]

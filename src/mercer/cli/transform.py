@@ -1,0 +1,39 @@
+"""``mercer transform``: the features of rows."""
+
+from __future__ import annotations
+
+import click
+
+from .command import Command
+from .models import loaded, model_argument
+from .output import check_writable, for_machines, show_json
+from .rows import data_argument, reading_options, table_of
+
+
+@click.command("transform", cls=Command)
+@model_argument
+@data_argument
+@reading_options
+@click.option("-o", "--output", required=True, help="The file to write: .npy, .parquet, .arrow or .csv.")
+def command(model, data, memory, output, **reading):
+    """Write the features of every row of DATA: those of a map, or those that a learner sees.
+
+    An .npy file holds one matrix; in other files the columns are f0, f1, ...
+
+    \b
+    Example:
+      mercer transform houses.mercer houses.csv -o features.npy
+    """
+    from ..data import write
+    from ..data.writing import format_to_write
+    from ..report import features
+
+    check_writable(output)
+    format = format_to_write(output)
+    fitted = loaded(model)
+    with table_of(data, memory, **reading) as table:
+        rows = write(output, features(fitted, table), format)
+    if for_machines():
+        show_json({"model": model, "output": output, "rows": rows})
+    else:
+        click.echo(f"{output}: {rows:,} rows")

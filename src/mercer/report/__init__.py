@@ -1,0 +1,31 @@
+"""What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
+
+from .comparison import Comparison, Entry, compare
+from .contents import Column, Contents, contents
+from .evaluation import evaluate, features, predictions
+from .page import page, table
+from .pictures import comparison_figure, comparison_page
+from .plan import Plan, plan
+from .scores import Score, bootstrap, classification_metrics, regression_metrics
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Contents",
+    "Entry",
+    "Plan",
+    "Score",
+    "bootstrap",
+    "classification_metrics",
+    "compare",
+    "comparison_figure",
+    "comparison_page",
+    "contents",
+    "evaluate",
+    "features",
+    "page",
+    "plan",
+    "predictions",
+    "regression_metrics",
+    "table",
+]

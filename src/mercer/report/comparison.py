@@ -1,0 +1,168 @@
+"""Every map that serves a kernel, side by side with the exact kernel machine, on rows of a table."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from .._checks import check_whole
+from .._error import kernel_error
+from .._random import Stream
+from ..choose import learner_for, maps_for
+from ..data import ArrayTable, SourceTable
+from ..data.tables import Block, joined, part_of, rows_of
+from ..kernels import Gaussian, parse
+from ..maps import FeatureMap
+from .evaluation import evaluate
+
+EXACT = "exact kernel"
+ERROR_ROWS = 1000
+"""Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
+
+
+class Entry(NamedTuple):
+    """What a machine did.
+
+    ``error`` is the relative error of its kernel on rows that were held out; ``fit_seconds`` and ``predict_seconds``
+    are those of all rows, ``bytes`` what the fitted model holds; ``score``, ``low`` and ``high`` are the score on rows
+    that were held out and its interval.
+    """
+
+    map: str
+    features: int
+    rows: int
+    error: float
+    fit_seconds: float
+    predict_seconds: float
+    bytes: int
+    score: float
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """Entries in the order in which they ran, the name of the score, and the number of rows that were held out."""
+
+    kernel: str
+    score: str
+    test_rows: int
+    entries: list[Entry]
+
+
+def compare(
+    table: SourceTable,
+    task: str,
+    *,
+    kernel: Any = None,
+    maps: Sequence[str] | None = None,
+    features: Sequence[int] = (256, 1024, 4096),
+    rows: int = 5000,
+    test_rows: int = 1000,
+    exact_rows: int = 2000,
+    random_state: int = 0,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Fit a learner with every map that serves a kernel, and with the exact kernel, on the same rows.
+
+    The exact machine is the same learner on all the features that its rows span; it gets ``exact_rows`` at most, as
+    its time grows with their cube.
+
+    Parameters
+    ----------
+    table : SourceTable with a target
+    task : "classification" or "regression"
+    kernel : a kernel, text that describes one, or None for ``Gaussian("median")``
+    maps : names of maps, or None for all that serve the kernel
+    features : the widths to try
+    rows, test_rows, exact_rows : about how many rows are drawn to learn from, and held out; at most for the exact one
+    random_state : int
+    progress : function that is called with the name of each machine before it runs, or None
+    options : those of :func:`mercer.choose.learner_for`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> table = mercer.data.open(X, target=np.sin(X[:, 0]))
+    >>> found = mercer.report.compare(table, "regression", maps=["OrthogonalFourier"], features=[32])
+    >>> [(entry.map, entry.features) for entry in found.entries]
+    [('exact kernel', ...), ('OrthogonalFourier', 32)]
+    """
+    for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
+        check_whole(name, count)
+    kernel = Gaussian("median") if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
+    chosen = [one for width in features for one in chosen_maps(kernel, maps, int(width), random_state)]
+    train, test = drawn(table, rows, test_rows, random_state)
+    few = rows_of(train, some(train.X.shape[0], exact_rows, random_state))
+    told = progress or (lambda name: None)
+    told(EXACT)
+    exact = learner_for(task, kernel=kernel, n_components=few.X.shape[0], random_state=random_state, **options)
+    found = [measured(EXACT, exact, few, test)]
+    for name, map in chosen:
+        told(f"{name}, {map.n_components} features")
+        found.append(measured(name, learner_for(task, map=map, **options), train, test))
+    score = "accuracy" if task == "classification" else "R2"
+    return Comparison(repr(kernel), score, test.X.shape[0], found)
+
+
+def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:
+    """The maps to compare, of one width."""
+    serving = maps_for(kernel, n_components=width, random_state=seed)
+    if names is None:
+        return list(serving.items())
+    for name in names:
+        if name not in serving:
+            raise ValueError(f"{name} does not serve {kernel!r}; {', '.join(serving)} do")
+    return [(name, serving[name]) for name in names]
+
+
+def drawn(table: SourceTable, rows: int, test_rows: int, seed: int) -> tuple[Block, Block]:
+    """About so many rows to learn from, and to be held out, in memory."""
+    if table.n_rows > rows + test_rows:
+        table = table.split(test=(rows + test_rows) / table.n_rows, seed=seed)[1]
+    parts = [list(part.blocks()) for part in table.split(test=test_rows / (rows + test_rows), seed=seed + 1)]
+    if not all(parts):
+        raise ValueError(f"{table.n_rows} rows are too few to learn from some and hold others out")
+    return joined(parts[0]), joined(parts[1])
+
+
+def some(n_rows: int, most: int, seed: int) -> Any:
+    """The numbers of some rows, which rise."""
+    return np.sort(Stream(seed, "comparison").permutation(n_rows)[:most])
+
+
+def measured(name: str, learner: Any, train: Block, test: Block) -> Entry:
+    """One machine, fitted and tried; NaN and a warning where it refuses the rows."""
+    started = perf_counter()
+    try:
+        model = clone(learner).fit(ArrayTable(*train))
+    except ValueError as refusal:
+        if name == EXACT:
+            raise  # what the exact kernel cannot do, no map can
+        warnings.warn(f"{name} is left out: {refusal}", UserWarning, stacklevel=3)
+        nan, width = math.nan, int(learner.map.n_components)
+        return Entry(name, width, train.X.shape[0], nan, nan, nan, 0, nan, nan, nan)
+    fitted = perf_counter()
+    model.predict(ArrayTable(test.X))
+    predicted = perf_counter()
+    score = evaluate(model, ArrayTable(*test))[0]
+    held_out = model.preparation_(part_of(test.X, slice(0, ERROR_ROWS)))
+    error = 0.0 if name == EXACT else kernel_error(model.map_, held_out).relative
+    size = bytes_of(model.map_.parameters_) + model.coef_.nbytes
+    seconds = fitted - started, predicted - fitted
+    return Entry(name, model.map_.n_components_, train.X.shape[0], error, *seconds, size, *score[1:])
+
+
+def bytes_of(parameters: Any) -> int:
+    """What a tree of arrays holds."""
+    if isinstance(parameters, tuple):
+        return sum(map(bytes_of, parameters))
+    return int(getattr(parameters, "nbytes", 0))

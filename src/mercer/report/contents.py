@@ -1,0 +1,82 @@
+"""What is in a model file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..persist import describe, load
+
+
+class Column(NamedTuple):
+    """A column that predictions need; ``levels`` is None for numbers."""
+
+    name: str
+    levels: list[Any] | None
+
+
+class Contents(NamedTuple):
+    """What is in a model file; ``sha256`` is that of the whole file."""
+
+    name: str
+    bytes: int
+    sha256: str
+    kind: str
+    map: str
+    kernel: str
+    features: int
+    seed: int
+    scale: str | None
+    classes: list[Any] | None
+    columns: int
+    named: list[Column] | None
+    parameters: str
+    arrays: dict[str, tuple[str, tuple[int, ...]]]
+    versions: dict[str, str]
+
+
+def contents(path: Any) -> Contents:
+    """What is in a model file, which is read in full and checked.
+
+    Parameters
+    ----------
+    path : the name of the file
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> model = mercer.RandomFourier(n_components=8, random_state=0).fit(np.eye(3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mercer.save(model, os.path.join(folder, "map.mercer"))
+    ...     found = mercer.report.contents(os.path.join(folder, "map.mercer"))
+    >>> found.kind, found.features, found.columns, found.named
+    ('RandomFourier', 8, 3, None)
+    """
+    held = describe(path)
+    load(path)  # what is damaged or made up is an error
+    whole = Path(path).read_bytes()
+    model: dict[str, Any] = held["model"]
+    features = model.get("map", model)  # a learner has a map, a map is one
+    prepared = model.get("preparation", {})
+    names = model.get("names")
+    levels = {name: None for name in names or ()} | dict(prepared.get("columns") or ())
+    return Contents(
+        name=str(path),
+        bytes=len(whole),
+        sha256=hashlib.sha256(whole).hexdigest(),
+        kind=held["class"],
+        map=features["class"],
+        kernel=str(features["kernel"]),
+        features=features["width"],
+        seed=features["seed"],
+        scale=prepared.get("scale"),
+        classes=model["classes"]["items"] if isinstance(model.get("classes"), dict) else model.get("classes"),
+        columns=model["columns"],
+        named=[Column(name, levels[name]) for name in levels] or None,
+        parameters=held["parameters"],
+        arrays=held["tensors"],
+        versions=held["versions"],
+    )

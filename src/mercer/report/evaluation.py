@@ -1,0 +1,176 @@
+"""A model on the rows of a table: its scores and its predictions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_choice
+from ..data import Table
+from ..learn import KernelClassifier, KernelRegressor
+from ..learn._labels import Tasks
+from ..learn._machine import KernelMachine, numbered
+from ..learn.classifier import probabilities
+from ..maps import FeatureMap
+from .scores import Score, bootstrap, classification_metrics, regression_metrics
+
+EXTRAS = ("probabilities", "decisions", "deviations")
+
+
+def evaluate(
+    model: Any, table: Table, *, resamples: int = 200, level: float = 0.95, random_state: Any = 0
+) -> list[Score]:
+    """The scores of a fitted learner on rows with targets, each with an interval by resampling rows.
+
+    Of a classifier accuracy, balanced accuracy and the area under the ROC curve, and with ``loss="logistic"`` the log
+    loss; of a regressor R2, RMSE and MAE.
+
+    Parameters
+    ----------
+    model : a fitted KernelClassifier or KernelRegressor with one target
+    table : Table with targets
+    resamples, level, random_state : see :func:`mercer.report.bootstrap`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> train, test = mercer.data.open(X, target=X[:, 0] > 0).split(test=0.5)
+    >>> model = mercer.KernelClassifier(n_components=32, random_state=0).fit(train)
+    >>> [score.name for score in mercer.report.evaluate(model, test)]
+    ['accuracy', 'balanced accuracy', 'AUC']
+    """
+    check_predicts(model)
+    if isinstance(model, KernelClassifier):
+        y, values, weight = model._observed(table, model.decision_function)
+        codes = known_codes(y, model)
+        given = probabilities(values) if model.loss == "logistic" else None
+        metrics = classification_metrics(codes, values, given)
+    else:
+        y, predicted, weight = model._observed(table, model.predict)
+        metrics = regression_metrics(y, predicted)
+    rows = np.ones(len(y)) if weight is None else weight
+    return bootstrap(metrics, rows, resamples, level, random_state)
+
+
+def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
+    """The numbers of the classes; labels that a model has not learned have the number after the last."""
+    known = set(np.asarray(model.classes_).tolist())
+    strange = np.array([label not in known for label in y.tolist()], dtype=bool)
+    tasks = Tasks(model.classes_)
+    if not strange.any() or strange.all():  # of the second case the error tells what labels there are
+        return tasks.codes(y)[:, 0]
+    count, first = int(np.count_nonzero(strange)), y.tolist()[int(np.argmax(strange))]
+    warnings.warn(
+        f"{count} rows have labels that the model has not learned, such as {first!r}: they count as wrong",
+        UserWarning,
+        stacklevel=3,
+    )
+    codes = np.full(len(y), len(known))
+    codes[~strange] = tasks.codes(y[~strange])[:, 0]
+    return codes
+
+
+def check_predicts(model: Any) -> None:
+    """Raise where a model does not predict one target."""
+    if not isinstance(model, KernelClassifier | KernelRegressor):
+        raise TypeError(f"expected a classifier or a regressor, found {type(model).__name__}, which predicts no target")
+    check_is_fitted(model)
+    several = isinstance(model.classes_, list) if isinstance(model, KernelClassifier) else not model._single
+    if several:
+        raise ValueError("expected a model of one target, found one of several")
+
+
+def predictions(model: Any, table: Table, extras: Sequence[str] = ()) -> Iterator[dict[str, NDArray[Any]]]:
+    """Predictions of rows as columns, block by block.
+
+    ``prediction``, and what else is asked for: ``decision``, or ``decision_CLASS`` for several classes;
+    ``probability_CLASS``; ``deviation``, the standard deviation of a new observation.
+
+    Parameters
+    ----------
+    model : a fitted KernelClassifier or KernelRegressor with one target
+    table : Table
+    extras : some of "probabilities", "decisions", "deviations"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> model = mercer.KernelClassifier(n_components=32, random_state=0).fit(X, X[:, 0] > 0)
+    >>> [list(block) for block in mercer.report.predictions(model, mercer.data.open(X), ["decisions"])]
+    [['prediction', 'decision']]
+    """
+    check_predicts(model)
+    for extra in extras:
+        check_choice("extras", extra, EXTRAS)
+    if isinstance(model, KernelClassifier):
+        return _classes(model, table, extras)
+    return _numbers(model, table, extras)
+
+
+def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+    if "deviations" in extras:
+        raise ValueError("standard deviations are those of a regressor, found a classifier")
+    if "probabilities" in extras and model.loss != "logistic":
+        raise ValueError(f"probabilities need a model with loss='logistic', found loss={model.loss!r}")
+    labels = np.asarray(model.classes_).tolist()  # those of LIBSVM files are whole floats
+    names = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
+    for values in model.predict_blocks(table, "decision_function"):
+        columns = {"prediction": Tasks(model.classes_).predicted(values.reshape(len(values), -1))}
+        if "decisions" in extras:
+            parts = {"decision": values} if values.ndim == 1 else zip_columns("decision", names, values)
+            columns |= parts
+        if "probabilities" in extras:
+            columns |= zip_columns("probability", names, probabilities(values))
+        yield columns
+
+
+def zip_columns(prefix: str, names: list[str], values: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}_{name}": column for name, column in zip(names, values.T, strict=True)}
+
+
+def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+    wrong = [extra for extra in extras if extra != "deviations"]
+    if wrong:
+        raise ValueError(f"{wrong[0]} are those of a classifier, found a regressor")
+    if extras:  # of all rows at once: what a deviation hangs on takes longer than many blocks
+        y, deviations = model.predict(table, return_std=True)
+        yield {"prediction": y, "deviation": deviations}
+    else:
+        yield from ({"prediction": y} for y in model.predict_blocks(table))
+
+
+def features(model: Any, table: Table) -> Iterator[Any]:
+    """The features of rows, block by block: those of a map, or those that a learner sees.
+
+    Parameters
+    ----------
+    model : a fitted map or learner
+    table : Table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> model = mercer.KernelRegressor(n_components=32, scale="standard", random_state=0).fit(X, X[:, 0])
+    >>> [Z.shape for Z in mercer.report.features(model, mercer.data.open(X))]
+    [(400, 32)]
+    """
+    if isinstance(model, FeatureMap):
+        yield from model.transform_blocks(table)
+        return
+    if not isinstance(model, KernelMachine):
+        raise TypeError(f"expected a map or a learner of mercer, found {type(model).__name__}")
+    check_is_fitted(model)
+    table = model._adopted(table.features(), reset=False)
+    for first, block in numbered(table):
+        yield model._of_rows(table, block.X, first, model._features)

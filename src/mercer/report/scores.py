@@ -1,0 +1,144 @@
+"""How good predictions are, with intervals by resampling rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_probability, check_whole
+from .._random import Stream, as_seed
+
+Vector = NDArray[np.float64]
+Metric = Callable[[Vector], float]
+"""A score as a function of what every row counts: resampling rows changes nothing else."""
+
+
+class Score(NamedTuple):
+    """A figure, and the ends of its interval; NaN where there is none."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap(
+    metrics: dict[str, Metric], weight: Vector, resamples: int = 200, level: float = 0.95, random_state: Any = 0
+) -> list[Score]:
+    """Scores with percentile intervals: of ``resamples`` draws of as many rows, with replacement.
+
+    Parameters
+    ----------
+    metrics : functions of what every row counts
+    weight : array of shape (n_rows,), what rows count before they are drawn
+    resamples : how many draws there are; 0 leaves the intervals out
+    level : the share of draws that lie inside the interval
+    random_state : int, numpy Generator or RandomState, or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([1.0, 2.0, 4.0])
+    >>> bootstrap({"mean": lambda w: float(w @ y / w.sum())}, np.ones(3), resamples=0)
+    [Score(name='mean', value=2.3333333333333335, low=nan, high=nan)]
+    """
+    check_whole("resamples", resamples, 0)
+    check_probability("level", level)
+    n, rng = len(weight), Stream(as_seed(random_state), "bootstrap")
+    drawn: list[list[float]] = []
+    for number in range(resamples):
+        counts = np.bincount(rng.child(number).buckets(n, (n,)), minlength=n)
+        drawn.append([metric(weight * counts) if (weight * counts).any() else math.nan for metric in metrics.values()])
+    ends = [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+    scores = []
+    for place, (name, metric) in enumerate(metrics.items()):
+        values = np.array([row[place] for row in drawn if not math.isnan(row[place])])
+        low, high = np.quantile(values, ends).tolist() if len(values) else (math.nan, math.nan)
+        scores.append(Score(name, metric(weight), low, high))
+    return scores
+
+
+def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
+    """R2, the root of the mean squared error, and the mean absolute error.
+
+    Parameters
+    ----------
+    y, predicted : arrays of shape (n_rows,)
+    """
+    y = np.asarray(y, dtype=np.float64)
+    errors = y - np.asarray(predicted, dtype=np.float64)
+    squares, sizes = errors**2, np.abs(errors)
+
+    def r2(w: Vector) -> float:
+        spread = float(w @ (y - w @ y / w.sum()) ** 2)
+        return 1.0 - float(w @ squares) / spread if spread > 0.0 else math.nan
+
+    return {
+        "R2": r2,
+        "RMSE": lambda w: math.sqrt(w @ squares / w.sum()),
+        "MAE": lambda w: float(w @ sizes / w.sum()),
+    }
+
+
+def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -> dict[str, Metric]:
+    """Accuracy, balanced accuracy and the area under the ROC curve; with probabilities the log loss too.
+
+    The area of several classes is the mean of those of each against the rest. Classes without rows do not count. Rows
+    of a class beyond those that are known are wrong; area and log loss leave them out.
+
+    Parameters
+    ----------
+    codes : array of shape (n_rows,), the numbers of the classes
+    values : array of shape (n_rows,) or (n_rows, n_classes), decision values
+    probabilities : array of shape (n_rows, n_classes) or None
+    """
+    codes, values = np.asarray(codes), np.asarray(values, dtype=np.float64)
+    found = (values > 0.0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
+    correct = (found == codes).astype(np.float64)
+    n_classes = 2 if values.ndim == 1 else values.shape[1]
+
+    known = codes < n_classes
+
+    def balanced(w: Vector) -> float:
+        rows, hits = np.bincount(codes, w), np.bincount(codes, w * correct)
+        return float((hits[rows > 0.0] / rows[rows > 0.0]).mean())
+
+    if values.ndim == 1:
+        areas = [area(values, codes == 1)]
+    else:
+        areas = [area(values[:, code], codes == code) for code in range(n_classes)]
+    metrics: dict[str, Metric] = {
+        "accuracy": lambda w: float(w @ correct / w.sum()),
+        "balanced accuracy": balanced,
+        "AUC": lambda w: mean_of([one(w * known) for one in areas]),
+    }
+    if probabilities is not None:
+        mine = np.asarray(probabilities, dtype=np.float64)[np.arange(len(codes)), codes * known]
+        losses = -np.log(np.maximum(mine, np.finfo(np.float64).tiny))
+        metrics["log loss"] = lambda w: float((w * known) @ losses / (w @ known)) if (w * known).any() else math.nan
+    return metrics
+
+
+def mean_of(values: list[float]) -> float:
+    """The mean of the values that there are."""
+    there = [value for value in values if not math.isnan(value)]
+    return sum(there) / len(there) if there else math.nan
+
+
+def area(values: Vector, positive: NDArray[np.bool_]) -> Metric:
+    """The area under the ROC curve: how often a positive row has the larger value, ties by half."""
+    _, place = np.unique(values, return_inverse=True)
+    size = int(place.max()) + 1
+
+    def of(w: Vector) -> float:
+        ours = np.bincount(place, w * positive, minlength=size)
+        theirs = np.bincount(place, w * ~positive, minlength=size)
+        pairs = float(ours.sum() * theirs.sum())
+        below = np.cumsum(theirs) - 0.5 * theirs
+        return float(ours @ below) / pairs if pairs > 0.0 else math.nan
+
+    return of

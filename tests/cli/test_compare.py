@@ -1,0 +1,30 @@
+"""``mercer compare``."""
+
+from __future__ import annotations
+
+import json
+
+
+def test_tables_pictures_and_pages(folder, run, tmp_path):
+    common = "compare flowers.csv --target kind --maps nystrom,orthogonal-fourier --features 16,32 --loss squared"
+    result = run(f"{common} --plot {tmp_path}/c.png --html {tmp_path}/c.html --json --exact-rows 100")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    names = [(entry["map"], entry["features"]) for entry in found["entries"]]
+    assert names[1:] == [(name, width) for width in (16, 32) for name in ("Nystrom", "OrthogonalFourier")]
+    assert found["entries"][0]["rows"] == 100
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "c.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    printed = run(common).stdout
+    for text in ("kernel error", "exact kernel", "OrthogonalFourier", "accuracy", "95 % interval"):
+        assert text in printed
+
+
+def test_what_cannot_be_compared(folder, fails, tmp_path):
+    assert "did you mean 'Nystrom'?" in fails("compare flowers.csv --target kind --maps nystorm", code=2)
+    assert "whole numbers between commas, found '1e3'" in fails(
+        "compare flowers.csv --target kind --features 1e3", code=2
+    )
+    assert "does not serve" in fails("compare flowers.csv --target kind --maps tensor_sketch")
+    assert "there is no folder" in fails(f"compare flowers.csv --target kind --html {tmp_path}/no/c.html")
+    assert "--target" in fails("compare flowers.csv", code=2)

@@ -1,0 +1,170 @@
+"""What goes wrong at a terminal: one sentence, and an exit code that tells whose fault it is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer.cli import fit
+from mercer.cli.output import cell, plain, size
+
+
+def write(path, **columns):
+    pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def console(*arguments, **options):
+    """The command line as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "mercer", *map(str, arguments)], capture_output=True, text=True, check=False, **options
+    )
+
+
+# -- wrong input -------------------------------------------------------------------------------------------------------
+
+
+def test_a_target_that_is_not_there(folder, fails):
+    message = fails("fit houses.csv --target prise -o m.mercer")
+    assert message == "Error: houses.csv has no column 'prise'; did you mean 'price'?\n"
+    assert "it has 'size', 'rooms', 'town', 'price'" in fails("fit houses.csv --target weather -o m.mercer")
+
+
+def test_no_target(folder, fails):
+    assert "--target; the columns are 'size', 'rooms'" in fails("fit houses.csv -o m.mercer", code=2)
+
+
+def test_files_that_are_not_there_or_empty(folder, fails, tmp_path):
+    assert "no files of rows are found at none.csv" in fails("fit none.csv --target y -o m.mercer")
+    (tmp_path / "empty.csv").write_text("")
+    assert "there are no rows in" in fails("fit", tmp_path / "empty.csv", "--target", "y", "-o", "m.mercer")
+    (tmp_path / "head.csv").write_text("x,y\n")
+    assert "there are no rows in" in fails("fit", tmp_path / "head.csv", "--target", "y", "-o", "m.mercer")
+    (tmp_path / "rows.txt").write_text("x,y\n1,2\n")
+    assert "give --format" in fails("fit", tmp_path / "rows.txt", "--target", "y", "-o", "m.mercer")
+    assert "there are no rows" in fails("fit", "-", "--target", "y", "-o", "m.mercer", text="")
+
+
+def test_one_class_only(fails, tmp_path):
+    write(tmp_path / "one.csv", x=np.arange(50.0), y=["a"] * 50)
+    message = fails("fit", tmp_path / "one.csv", "--target", "y", "-o", tmp_path / "m.mercer")
+    assert "needs at least 2 classes, found 1 class: 'a'" in message
+    assert not (tmp_path / "m.mercer").exists()
+
+
+def test_too_few_rows_to_hold_some_out(fails, tmp_path):
+    write(tmp_path / "few.csv", x=[1.0, 2.0], y=[1.5, 2.5])
+    message = fails("fit", tmp_path / "few.csv", "--target", "y", "--holdout", 0.01, "-o", tmp_path / "m.mercer")
+    assert "--holdout 0.01 leaves no rows on one side" in message
+
+
+def test_gaps_name_the_option(fails, run, tmp_path):
+    write(tmp_path / "gaps.csv", x=[1.0, np.nan, *range(38)], y=np.arange(40) / 7.0)
+    arguments = ("fit", tmp_path / "gaps.csv", "--target", "y", "--features", 8, "-o", tmp_path / "m.mercer")
+    message = fails(*arguments)
+    assert "row 1" in message
+    assert "--missing mean" in message
+    assert run(*arguments, "--missing", "mean").exit_code == 0
+    assert run(*arguments, "--drop").exit_code == 0
+
+
+def test_negative_values_for_chi2(folder, fails, tmp_path):
+    command = ["fit", "flowers.csv", "--target", "kind", "--kernel", "additive_chi2()", "-o", tmp_path / "m.mercer"]
+    message = fails(*command)
+    assert "Negative values in data passed to AdditiveChi2(), which takes none" in message
+    assert "flowers.csv" in message
+
+
+def test_places_that_cannot_be_written(folder, fails, tmp_path, monkeypatch):
+    assert "there is no folder" in fails(f"fit houses.csv --target price -o {tmp_path}/no/m.mercer")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "no right to write in" in fails(f"fit houses.csv --target price -o {tmp_path}/m.mercer")
+
+
+def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "m.mercer")
+
+    monkeypatch.setattr("mercer.save", full)
+    message = fails(f"fit houses.csv --target price --features 8 -o {tmp_path}/m.mercer")
+    assert message == "Error: m.mercer: no space left on device; make room, or give another place with -o\n"
+
+
+def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
+    def broken(*_):
+        raise AttributeError("no such thing")
+
+    monkeypatch.setattr(fit, "check_target", broken)
+    assert "AttributeError: no such thing; this should not happen" in fails("fit houses.csv --target price --dry-run")
+    assert isinstance(run("fit houses.csv --target price --dry-run --debug").exception, AttributeError)
+
+
+# -- wrong command lines -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("fti houses.csv", "no such command 'fti'; did you mean 'fit'?"),
+        ("fit", "Missing argument 'DATA...'"),
+        ("fit houses.csv --target price", "give the name of the model file with -o"),
+        ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
+        ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
+        ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),
+        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, gcv or loo, found 'x'"),
+        ("fit houses.csv --target price --holdout 1 --dry-run", "1.0 is not in the range"),
+        ("fit - houses.csv --target price --dry-run", "cannot be read beside files"),
+    ],
+)
+def test_usage(folder, fails, arguments, message):
+    assert message in fails(arguments, code=2)
+
+
+# -- notes and the process ---------------------------------------------------------------------------------------------
+
+
+def test_the_real_command(folder, tmp_path):
+    result = console("fit", "houses.csv", "--target", "price", "--features", 16, "-o", tmp_path / "m.mercer")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "R2" in result.stdout
+    result = console("fit", "houses.csv", "--target", "prise", "-o", tmp_path / "m.mercer", "--debug")
+    assert result.returncode == 1
+    assert "Traceback" in result.stderr
+
+
+def test_ctrl_c_ends_with_130(folder, run, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fit, "check_target", interrupted)
+    result = run("fit houses.csv --target price --dry-run")
+    assert (result.exit_code, result.stdout, result.stderr.strip()) == (130, "", "interrupted")
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from mercer.cli.group import COMMANDS, mercer\n"
+        "for words in [['--help'], *([name, '--help'] for name in COMMANDS)]:\n"
+        "    mercer.main(words, prog_name='mercer', standalone_mode=False)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'rich', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_command_line_says_what_it_needs():
+    code = "import sys; sys.modules['click'] = None; from mercer.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "mercer: the command line needs click: pip install 'mercer[cli]'\n"
+
+
+def test_values_for_people_and_machines():
+    assert [cell(one) for one in (None, float("nan"), 0.123456, 12345, True)] == ["-", "-", "0.1235", "12,345", "True"]
+    assert [size(one) for one in (0, 999, 1000, 12_345_678, 5e12)] == ["0 B", "999 B", "1 kB", "12.3 MB", "5,000 GB"]
+    assert plain({"a": (np.float64(1.5), float("inf"), np.int64(2))}) == {"a": [1.5, None, 2]}

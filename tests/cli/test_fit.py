@@ -1,0 +1,141 @@
+"""``mercer fit``: from files to models."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer import KernelClassifier, KernelRegressor, data
+
+
+def fitted(run, *arguments, text=None):
+    result = run("fit", *arguments, "--json", text=text)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_the_model_is_the_librarys(folder, run, tmp_path):
+    name = tmp_path / "houses.mercer"
+    found = fitted(run, "houses.csv", "--target", "price", "--features", 64, "--seed", 3, "-o", name)
+    train, test = data.open("houses.csv", target="price").split(test=0.2, seed=3)
+    alone = KernelRegressor("gaussian('median')", n_components=64, alpha="gcv", scale="standard", random_state=3).fit(
+        train
+    )
+    np.testing.assert_array_equal(mercer.load(name).predict(test), alone.predict(test))
+    assert found["scores"]["R2"]["value"] == pytest.approx(alone.score(test))
+    assert found["scores"]["R2"]["low"] < found["scores"]["R2"]["value"] < found["scores"]["R2"]["high"]
+    assert (found["rows"], found["held_out"]) == (train.n_rows, test.n_rows)
+    assert found["task"] == "regression"
+    assert found["alpha"] == alone.alpha_
+
+
+def test_a_classifier_and_all_its_options(folder, run, tmp_path):
+    name = tmp_path / "flowers.mercer"
+    options = ["--kernel", "matern(1.5)", "--map", "RandomFourier", "--features", 48, "--scale", "minmax"]
+    options += ["--loss", "squared", "--C", 3, "--holdout", 0, "--threads", 1]
+    found = fitted(run, "flowers.csv", "--target", "kind", *options, "-o", name)
+    model = mercer.load(name)
+    assert isinstance(model, KernelClassifier)
+    assert (model.loss, model.C, model.scale, model.map, model.n_jobs) == (
+        "squared",
+        3.0,
+        "minmax",
+        "RandomFourier",
+        None,
+    )
+    assert (found["scores"], found["held_out"], found["features"]) == ({}, 0, 48)
+
+
+@pytest.mark.parametrize("source", ["folder", "pattern", "two", "stdin", "format"])
+def test_rows_come_from_everywhere(folder, run, tmp_path, frames, source):
+    frame = frames["flowers"]
+    for name, part in (("1", frame[:150]), ("2", frame[150:])):
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    frame.to_csv(tmp_path.parent / f"{tmp_path.name}.txt", index=False)
+    given, text = {
+        "folder": ([tmp_path], None),
+        "pattern": ([tmp_path / "*.csv"], None),
+        "two": ([tmp_path / "1.csv", tmp_path / "2.csv"], None),
+        "stdin": (["-"], frame.to_csv(index=False)),
+        "format": ([tmp_path.parent / f"{tmp_path.name}.txt", "--format", "csv"], None),
+    }[source]
+    output = tmp_path / "model.mercer"
+    fitted(run, *given, "--target", "kind", "--features", 64, "--loss", "logistic", "-o", output, text=text)
+    assert output.read_bytes() == (folder / "flowers.mercer").read_bytes()
+
+
+def test_libsvm_and_numpy_files(run, tmp_path, frames):
+    X, y = frames["flowers"][["a", "b"]].to_numpy(), (frames["flowers"]["kind"] == "in").to_numpy() * 2 - 1
+    data.write_libsvm(tmp_path / "rows.libsvm", X, y)
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    np.savez(tmp_path / "rows.npz", X=X, label=y)
+    common = ("--features", 32, "--scale", "none", "-o", tmp_path / "model.mercer")
+    scores = [
+        fitted(run, tmp_path / name, *target, *common)["scores"]["accuracy"]
+        for name, target in (("rows.libsvm", ()), ("rows.npy", ("--target", "-1")), ("rows.npz", ("--target", "label")))
+    ]
+    assert scores[0] == scores[1] == scores[2]
+
+
+@pytest.mark.parametrize(
+    ("column", "task"),
+    [("town", "classification"), ("rooms", "classification"), ("size", "regression"), ("number", "regression")],
+)
+def test_the_task_goes_by_the_target(run, tmp_path, frames, column, task):
+    frame = frames["houses"].assign(number=range(400))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    result = run("fit", tmp_path / "rows.csv", "--target", column, "--dry-run", "--json")
+    found = json.loads(result.stdout)
+    assert found["task"] == task
+    assert found["rows"] == data.open(frame).split(0.2, seed=0)[0].n_rows
+    asked = run("fit", tmp_path / "rows.csv", "--target", column, "--dry-run", "--json", "--task", "regression")
+    assert json.loads(asked.stdout)["learner"] == "KernelRegressor"
+
+
+def test_a_dry_run_writes_nothing(folder, run):
+    before = sorted(folder.iterdir())
+    result = run("fit houses.csv --target price --dry-run --map nystrom --features 100")
+    assert result.exit_code == 0
+    for text in ("regression, as the target has fractions", "Nystrom, 100 features", "town", "80 kB"):
+        assert text in result.stdout
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_table_for_people(folder, run, tmp_path):
+    result = run(f"fit flowers.csv --target kind --features 32 -o {tmp_path}/f.mercer")
+    assert "rows held out" in result.stdout
+    for name in ("accuracy", "balanced accuracy", "AUC", "95 % interval"):
+        assert name in result.stdout
+    assert result.stderr == ""
+
+
+def test_options_from_a_file(folder, run, tmp_path):
+    config = tmp_path / "options.toml"
+    config.write_text(
+        'target = "price"\n[fit]\nfeatures = 48\nkernel = "laplacian(0.5)"\nscale = "unit"\ndry-run = true\n'
+    )
+    result = run(f"fit houses.csv --config {config} --features 24 --json")
+    found = json.loads(result.stdout)
+    assert (found["kernel"], found["width"]) == ("Laplacian(gamma=0.5)", 24)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fetures = 3", "unknown option 'fetures'; did you mean 'features'?"),
+        ("features = ", "is not TOML"),
+        ("features = 0", "0 is not in the range"),
+        ("fit = 3", "fit must be a table"),
+    ],
+)
+def test_a_wrong_file_of_options(folder, fails, tmp_path, text, message):
+    (tmp_path / "options.toml").write_text(text)
+    assert message in fails(f"fit houses.csv --target price --dry-run --config {tmp_path}/options.toml", code=2)
+
+
+def test_a_file_of_options_that_is_not_there(folder, fails):
+    assert "none.toml: no such file" in fails("fit houses.csv --config none.toml --dry-run", code=2)

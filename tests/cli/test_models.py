@@ -1,0 +1,233 @@
+"""``mercer predict``, ``evaluate``, ``inspect``, ``maps`` and ``transform``."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer
+from mercer import choose, data, report
+from mercer.cli.group import COMMANDS
+
+README = Path(__file__).resolve().parents[2] / "README.md"
+
+
+# -- predict -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.parquet", "p.arrow"])
+def test_predictions_are_the_librarys(folder, run, tmp_path, frames, name):
+    output = tmp_path / name
+    result = run(
+        "predict", "flowers.mercer", "flowers.csv", "--with", "probabilities", "--with", "decisions", "-o", output
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{output}: 400 rows\n"
+    read = {"p.csv": pd.read_csv, "p.parquet": pd.read_parquet, "p.arrow": pd.read_feather}[name]
+    found, model = read(output), mercer.load("flowers.mercer")
+    X = frames["flowers"][["a", "b"]]
+    assert found["prediction"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(
+        found[[f"probability_{one}" for one in model.classes_]], model.predict_proba(X), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        found[[f"decision_{one}" for one in model.classes_]], model.decision_function(X), rtol=1e-9
+    )
+
+
+def test_two_classes_have_one_decision(folder, run, tmp_path):
+    name = tmp_path / "m.mercer"
+    assert run(f"fit counts.csv --target y --features 16 -o {name}").exit_code == 0
+    result = run(f"predict {name} counts.csv --with decisions -q")
+    found = pd.read_csv(io.StringIO(result.stdout))
+    assert list(found) == ["prediction", "decision"]
+    assert (found["prediction"] == (found["decision"] > 0)).all()
+
+
+def test_deviations_and_a_pipe(folder, run, frames):
+    text = frames["houses"].drop(columns="price").to_csv(index=False)
+    result = run("predict", "houses.mercer", "-", "--with", "deviations", text=text)
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = pd.read_csv(io.StringIO(result.stdout))
+    y, deviation = mercer.load("houses.mercer").predict(data.open("houses.csv", target="price"), return_std=True)
+    np.testing.assert_allclose(found["prediction"], y, rtol=1e-12)
+    np.testing.assert_allclose(found["deviation"], deviation, rtol=1e-12)
+
+
+def test_columns_are_found_by_name(folder, run, tmp_path, frames):
+    frames["houses"][["town", "price", "rooms", "size"]].to_parquet(tmp_path / "h.parquet")
+    other = run(f"predict houses.mercer {tmp_path}/h.parquet")
+    assert other.stdout == run("predict houses.mercer houses.csv").stdout
+    assert other.stderr == "note: ignored, as the model has no columns of these names: 'price'\n"
+    assert run(f"predict houses.mercer {tmp_path}/h.parquet --quiet").stderr == ""
+
+
+def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
+    assert "deviations are those of a regressor" in fails("predict flowers.mercer flowers.csv --with deviations -q")
+    assert "are those of a classifier" in fails("predict houses.mercer houses.csv --with decisions -q")
+    assert "has no column 'a'" in fails("predict flowers.mercer houses.csv -q")
+    assert "end it in .csv" in fails(f"predict houses.mercer houses.csv -o {tmp_path}/p.xls")
+    assert "give one with -o" in fails("predict houses.mercer houses.csv --json", code=2)
+    assert "there is no folder" in fails(f"predict houses.mercer houses.csv -o {tmp_path}/no/p.csv")
+    frames["houses"].assign(size="large").to_csv(tmp_path / "text.csv", index=False)
+    assert "column 'size' had numbers in fit and has levels now" in fails(
+        f"predict houses.mercer {tmp_path}/text.csv -q -o {tmp_path}/p.csv"
+    )
+    frames["houses"].assign(town="paris").to_csv(tmp_path / "town.csv", index=False)
+    message = fails(f"predict houses.mercer {tmp_path}/town.csv -q -o {tmp_path}/p.csv")
+    assert "'paris'" in message
+    assert not (tmp_path / "p.csv").exists()
+
+
+def test_files_that_are_no_models(folder, fails, tmp_path):
+    for command in ("predict {} houses.csv", "evaluate {} houses.csv --target price", "inspect {}"):
+        assert "no model file of mercer" in fails(command.format("houses.csv"))
+        assert "none.mercer: no such file or directory; is the name right?" in fails(command.format("none.mercer"))
+    (tmp_path / "empty.mercer").write_bytes(b"")
+    assert "no model file of mercer" in fails(f"inspect {tmp_path}/empty.mercer")
+    whole = bytearray((folder / "houses.mercer").read_bytes())
+    whole[-3] ^= 1
+    (tmp_path / "flipped.mercer").write_bytes(whole)
+    assert "SHA-256 differs" in fails(f"inspect {tmp_path}/flipped.mercer")
+    assert "a damaged one" in fails(f"predict {tmp_path}/flipped.mercer houses.csv")
+
+
+# -- evaluate ----------------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_the_librarys(folder, run):
+    result = run("evaluate flowers.mercer flowers.csv --target kind --json --resamples 50 --level 0.8 --seed 2")
+    found = json.loads(result.stdout)
+    table = data.open("flowers.csv", target="kind")
+    scores = report.evaluate(mercer.load("flowers.mercer"), table, resamples=50, level=0.8, random_state=2)
+    assert list(found["scores"]) == ["accuracy", "balanced accuracy", "AUC", "log loss"]
+    assert found["scores"] == {one.name: {"value": one.value, "low": one.low, "high": one.high} for one in scores}
+    printed = run("evaluate houses.mercer houses.csv --target price --level 0.9").stdout
+    for text in ("R2", "RMSE", "MAE", "90 % interval", "houses.mercer on 400 rows"):
+        assert text in printed
+
+
+def test_scores_that_cannot_be_had(folder, fails, tmp_path):
+    assert "--target" in fails("evaluate houses.mercer houses.csv", code=2)
+    assert "did you mean 'kind'?" in fails("evaluate flowers.mercer flowers.csv --target kinds")
+    assert "unknown label" in fails("evaluate flowers.mercer flowers.csv --target b")
+    mercer.save(mercer.RandomFourier(n_components=4, random_state=0).fit(np.eye(2)), tmp_path / "map.mercer")
+    assert "predicts no target" in fails(f"evaluate {tmp_path}/map.mercer flowers.csv --target kind")
+
+
+# -- inspect and maps --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_in_a_model(folder, run, tmp_path):
+    found = json.loads(run("inspect houses.mercer --json").stdout)
+    whole = (folder / "houses.mercer").read_bytes()
+    assert (found["bytes"], found["sha256"]) == (len(whole), hashlib.sha256(whole).hexdigest())
+    assert found["named"] == [
+        {"name": "size", "levels": None},
+        {"name": "rooms", "levels": None},
+        {"name": "town", "levels": ["oslo", "rome"]},
+    ]
+    printed = run("inspect flowers.mercer").stdout
+    for text in ("KernelClassifier", "OrthogonalFourier, 64 features, seed 0", "in, left, right", "Gaussian(gamma=0."):
+        assert text in printed
+    map = mercer.TensorSketch(n_components=8, random_state=1).fit(np.eye(3))
+    mercer.save(map, tmp_path / "map.mercer", parameters="seed")
+    printed = run(f"inspect {tmp_path}/map.mercer").stdout
+    assert "needs 3 columns of numbers without names" in printed
+    assert "drawn again from the seed" in printed
+
+
+def test_the_maps_are_those_of_the_readme(run):
+    lines = README.read_text(encoding="utf-8").splitlines()
+    start = lines.index("| map | kernels | when | cost of a row | variance |") + 2
+    table = []
+    for line in lines[start:]:
+        if not line.startswith("|"):
+            break
+        table.append([text.strip() for text in line.strip("|").split("|")])
+    noted = [list(note[1:5]) for note in choose.MAPS]
+    assert [row[1:] for row in table] == noted
+    assert [re.match(r"`(\w+)", row[0])[1] for row in table] == [note.name for note in choose.MAPS]
+    assert {note.name for note in choose.MAPS} == set(mercer.maps.__all__) - {"FeatureMap"}
+    assert [one["name"] for one in json.loads(run("maps --json").stdout)["maps"]] == [one.name for one in choose.MAPS]
+    assert "OrthogonalFourier" in run("maps").stdout
+
+
+@pytest.mark.parametrize(
+    ("kernel", "names"),
+    [
+        ("polynomial(2)", ["TaylorSketch", "Nystrom", "TensorSketch", "HadamardSketch", "ComplexSketch", "TreeSketch"]),
+        ("gaussian(1)", ["OrthogonalFourier", "StructuredFourier", "QuasiFourier", "RandomFourier", "Fastfood"]),
+        ("laplacian(1)", ["QuasiFourier", "RandomFourier", "Nystrom"]),
+        ("vovk_real(3)", ["TaylorSketch", "Nystrom", "RandomMaclaurin"]),
+        ("additive_chi2() + linear()", ["Stack", "Nystrom"]),
+    ],
+)
+def test_maps_of_a_kernel(run, kernel, names):
+    found = json.loads(run("maps", "--kernel", kernel, "--json").stdout)["maps"]
+    assert [one["name"] for one in found][: len(names)] == names
+
+
+# -- transform ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["z.npy", "z.parquet", "z.csv"])
+def test_features_are_those_of_the_map(folder, run, tmp_path, frames, name):
+    assert run("transform", "flowers.mercer", "flowers.csv", "-o", tmp_path / name, "-q").exit_code == 0
+    path = tmp_path / name
+    found = np.load(path) if name == "z.npy" else (pd.read_csv if name == "z.csv" else pd.read_parquet)(path).to_numpy()
+    model = mercer.load("flowers.mercer")
+    prepared = model.preparation_(frames["flowers"][["a", "b"]].to_numpy())
+    np.testing.assert_allclose(found, model.map_.transform(prepared), rtol=1e-12, atol=1e-15)
+
+
+def test_features_of_a_map_and_sparse_rows(run, fails, tmp_path):
+    X = np.abs(np.random.default_rng(0).normal(size=(50, 3))) * [1, 0, 1]
+    data.write_libsvm(tmp_path / "rows.libsvm", X, np.arange(50) % 2)
+    map = mercer.AdditiveMap(mercer.kernels.AdditiveChi2()).fit(X)
+    mercer.save(map, tmp_path / "map.mercer")
+    command = f"transform {tmp_path}/map.mercer {tmp_path}/rows.libsvm --json -o {tmp_path}/z.npy"
+    assert json.loads(run(command).stdout)["rows"] == 50
+    np.testing.assert_allclose(np.load(tmp_path / "z.npy"), map.transform(X), rtol=1e-12)
+    assert "end it in" in fails(f"transform {tmp_path}/map.mercer {tmp_path}/rows.libsvm -o {tmp_path}/z")
+
+
+# -- help --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_examples_of_help_work(stored, run, tmp_path, monkeypatch, name):
+    for path in stored.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    shown = run(name, "--help").stdout
+    examples = [line.strip() for line in shown.splitlines() if line.startswith("    mercer ")]
+    assert examples
+    for example in examples:
+        result = run(*shlex.split(example)[1:], "--quiet")
+        assert result.exit_code == 0, result.output
+
+
+def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
+    lines = [line.strip() for line in README.read_text(encoding="utf-8").splitlines()]
+    python = next(line for line in lines if line.startswith("python -c "))
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, *shlex.split(python)[1:]], check=True)
+    commands = [line for line in lines if line.startswith("mercer ")]
+    assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "compare"}
+    smaller = {"fit": ["--features", 64], "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"]}
+    for words in (shlex.split(line)[1:] for line in commands):
+        result = run(*words, *smaller.get(words[0], ()), "--quiet")
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "maps.html").exists()
+    assert list(pd.read_csv(tmp_path / "predicted.csv", nrows=1))[:2] == ["prediction", "probability_0"]

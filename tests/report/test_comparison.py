@@ -1,0 +1,140 @@
+"""Maps side by side with the exact kernel machine."""
+
+from __future__ import annotations
+
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mercer import data, kernel_error, report
+from mercer.choose import learner_for, task_of
+from mercer.report.comparison import EXACT, Comparison, Entry, drawn
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 3))
+
+
+@pytest.fixture(scope="module")
+def found():
+    table = data.open(X, target=np.sin(X[:, 0]) + X[:, 1])
+    return report.compare(table, "regression", features=[16, 64], exact_rows=200, rows=400, test_rows=150)
+
+
+def test_every_map_that_serves_is_there(found):
+    names = [entry.map for entry in found.entries]
+    serving = ["OrthogonalFourier", "StructuredFourier", "QuasiFourier", "RandomFourier", "Fastfood", "Nystrom"]
+    assert names == [EXACT, *[*serving, "TaylorSketch"] * 2]
+    assert found.score == "R2"
+    assert found.entries[0].rows == 200
+    assert all(entry.rows > 350 for entry in found.entries[1:])
+
+
+def test_an_entry_is_what_the_learner_does(found):
+    table = data.open(X, target=np.sin(X[:, 0]) + X[:, 1])
+    train, test = drawn(table, 400, 150, 0)
+    model = learner_for("regression", map="OrthogonalFourier", n_components=64, random_state=0).fit(train.X, train.y)
+    (entry,) = (one for one in found.entries if one.map == "OrthogonalFourier" and one.features == 64)
+    assert entry.score == pytest.approx(model.score(test.X, test.y))
+    assert entry.low < entry.score < entry.high
+    assert entry.error == pytest.approx(kernel_error(model.map_, model.preparation_(test.X)).relative)
+    assert entry.bytes == sum(part.nbytes for part in model.map_.parameters_) + model.coef_.nbytes
+    assert entry.fit_seconds > 0 < entry.predict_seconds
+
+
+def test_wider_maps_err_less_and_nothing_beats_the_exact_one(found):
+    for name in {entry.map for entry in found.entries} - {EXACT}:
+        narrow, wide = (entry for entry in found.entries if entry.map == name)
+        assert wide.error < narrow.error
+    assert found.entries[0].error == 0.0
+
+
+def test_the_exact_machine_is_kernel_ridge():
+    from sklearn.kernel_ridge import KernelRidge
+
+    y = np.sin(X[:, 0])
+    options = {"kernel": "gaussian(0.5)", "maps": [], "scale": None, "alpha": 0.1, "exact_rows": 1000}
+    found = report.compare(data.open(X, target=y - y.mean()), "regression", rows=400, test_rows=150, **options)
+    train, test = drawn(data.open(X, target=y - y.mean()), 400, 150, 0)
+    exact = KernelRidge(kernel="rbf", gamma=0.5, alpha=0.1).fit(train.X, train.y)
+    assert found.entries[0].score == pytest.approx(exact.score(test.X, test.y), abs=2e-3)  # but for the intercept
+
+
+def test_frames_with_levels_and_weights():
+    frame = pd.DataFrame({"a": X[:, 0], "t": np.where(X[:, 1] > 0, "x", "y"), "w": 1.0 + (X[:, 2] > 0)})
+    frame["y"] = frame["t"] + (X[:, 0] > 0).astype(str)
+    table = data.open(frame, target="y", weight="w")
+    found = report.compare(table, task_of(table).name, maps=["Nystrom"], features=[16], loss="squared")
+    assert found.score == "accuracy"
+    assert found.entries[1].score > 0.8
+
+
+def test_what_cannot_be_compared():
+    table = data.open(X, target=X[:, 0])
+    with pytest.raises(ValueError, match=r"TensorSketch does not serve Gaussian\(gamma=1\); OrthogonalFourier, "):
+        report.compare(table, "regression", kernel="gaussian(1)", maps=["TensorSketch"])
+    with pytest.raises(ValueError, match="rows must be a whole number of at least 1, found 0"):
+        report.compare(table, "regression", rows=0)
+    with pytest.raises(ValueError, match="2 rows are too few"):
+        report.compare(data.open(X[:2], target=X[:2, 0]), "regression", rows=100_000, test_rows=1)
+    with pytest.raises(ValueError, match="Negative values in data passed to AdditiveChi2"):
+        report.compare(table, "regression", kernel="additive_chi2()", features=[16])
+
+
+def test_a_map_that_refuses_is_left_out(monkeypatch):
+    from mercer import RandomFourier
+
+    def refuse(*_):
+        raise ValueError("not today")
+
+    monkeypatch.setattr(RandomFourier, "_draw", refuse)
+    monkeypatch.setattr("mercer.choose.inventory.serves", lambda map, kernel: True)
+    table = data.open(X, target=X[:, 0])
+    with pytest.warns(UserWarning, match="RandomFourier is left out: not today"):
+        found = report.compare(table, "regression", maps=["RandomFourier"], features=[16])
+    assert math.isnan(found.entries[1].score)
+
+
+class Tags(HTMLParser):
+    """Whether tags close in order, and what they point to."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.links, self.cells = [], [], 0
+
+    def handle_starttag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+        self.cells += tag == "td"
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_else(found):
+    text = report.comparison_page(found)
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert [link for link in tags.links if link is not None] == []
+    assert tags.cells == 10 * len(found.entries)
+    assert text == report.comparison_page(found)
+    hostile = Comparison("<script>", "R2", 1, [Entry("<b>", 8, 1, 0.1, 0.1, 0.1, 8, 0.5, 0.4, math.nan)])
+    assert "<script>" not in report.comparison_page(hostile)
+    assert "<b>" not in report.comparison_page(hostile)
+    assert '<td class="number">-</td>' in report.comparison_page(hostile)
+
+
+def test_the_picture_has_every_map(found):
+    figure = report.comparison_figure(found)
+    labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    assert labels == [*dict.fromkeys(entry.map for entry in found.entries[1:]), "exact kernel, 200 rows"]
+    (line,) = (one for one in figure.axes[0].lines if one.get_label() == "Nystrom")
+    expected = [(one.features, one.error) for one in found.entries if one.map == "Nystrom"]
+    np.testing.assert_array_equal(line.get_xydata(), sorted(expected))
