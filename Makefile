@@ -84,7 +84,8 @@ sanitize: $(INSTALLED)
 	borrowed=$$("$$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && cd "$$folder" && \
 	preload="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" && \
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$preload" PYTHONPATH="$$folder:$$borrowed" "$$python" -S -m pytest -q \
-		-p no:cacheprovider tests/test_core*.py -k 'not forced and not loaded and not library and not machine'
+		-p no:cacheprovider tests/test_core*.py tests/data/test_libsvm.py \
+		-k 'not forced and not loaded and not library and not machine'
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/digits.py

@@ -1,9 +1,9 @@
 // Products of rows with a matrix that is packed once for all of them.
 //
 // The sums of a group of rows and of a panel, as many columns as two registers hold, stay in registers; number k of a
-// panel's columns are neighbours.  Each sum is one chain over k, cut at places that hang on the length of a row alone: the
-// bits of a row hang neither on its neighbours nor on where rows are cut.  A part of a panel stays in L1 while all groups
-// of a tile meet it; the tile's rows and sums stay in L2.
+// panel's columns are neighbours.  Each sum is one chain over k, cut at places that hang on the length of a row alone:
+// the bits of a row hang neither on its neighbours nor on where rows are cut.  A part of a panel stays in L1 while all
+// groups of a tile meet it; the tile's rows and sums stay in L2.
 #pragma once
 
 #include "isa.h"
@@ -16,7 +16,7 @@ template <class T>
 struct Gemm {
     static constexpr size_t lanes = Simd<T>::lanes, panel = 2 * lanes;
     static constexpr size_t group = MERCER_VECTOR_BYTES == 64 ? 14 : 6;  // of 32 registers, or of 16
-    static constexpr size_t tile = 112 / group * group;                  // rows
+    static constexpr size_t tile = 140 / group * group;                  // rows
     static constexpr size_t block = 256;                                 // columns of a tile's sums
     static constexpr size_t depth = 256;                                 // the most numbers of a row at a time
     static constexpr size_t line = 64 / sizeof(T);
@@ -25,7 +25,8 @@ struct Gemm {
 
     // sums[r] += or = rows[r] times a panel, of `count` numbers each; what will be needed next is fetched into L2.
     template <size_t R>
-    static MERCER_INLINE void multiply(const T *rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
+    static MERCER_INLINE void multiply(const T *rows, const T *columns, size_t count, T *sums, bool more,
+                                       const T *next) {
         Vector<T> sum[R][2];
 #pragma GCC unroll 16
         for (size_t r = 0; r < R; ++r) {
@@ -50,17 +51,19 @@ struct Gemm {
         }
     }
 
-    // The sums of a tile and of a panel over a part of the rows' numbers.  Every number of the next panel is as many lines
-    // as a register is halves of one: so many groups fetch it together.
+    // The sums of a tile and of a panel over a part of the rows' numbers.  The next panel has as many lines a number as
+    // a register has halves of one, and so many groups fetch it; the others ask for what is in L1.
     static void part(const T *copy, size_t rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
         constexpr size_t lines = panel > line ? panel / line : 1;
         size_t row = 0;
         for (; rows - row > group / 2; row += group) {
-            const T *fetched = next + row / group % lines * count * line;
+            const T *fetched = row < lines * group ? next + row / group * count * line : columns;
             multiply<group>(copy + row * apart, columns, count, sums + row * block, more, fetched);
             if (rows - row <= group) return;
         }
-        multiply<group / 2>(copy + row * apart, columns, count, sums + row * block, more, next);
+        copy += row * apart, sums += row * block;
+        if (rows - row > 2) return multiply<group / 2>(copy, columns, count, sums, more, next);
+        multiply<2>(copy, columns, count, sums, more, next);
     }
 
     // Rows of a tile, from number `start` on; the last group is filled up with zeros.
@@ -86,7 +89,8 @@ struct Gemm {
                     for (size_t c = 0; c < width; c += panel) {
                         const T *from = panels + (first + c) * n + start * panel;
                         const T *after = start + count < n ? panels + first * n + (start + count) * panel : from;
-                        part(copy, some, from, count, sums + c, start > 0, c + panel < width ? from + n * panel : after);
+                        const T *next = c + panel < width ? from + n * panel : after;
+                        part(copy, some, from, count, sums + c, start > 0, next);
                     }
                 }
                 for (size_t r = 0; r < some; ++r) see(top + r, first, width, sums + r * block);
@@ -97,7 +101,7 @@ struct Gemm {
     // Panels of a matrix of n rows less the origin, the last one filled up with columns of zeros.
     static void pack(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
                      const double *origin, T *panels) {
-        constexpr size_t some = 8;  // rows that are read beside one another, so that a panel gets more than a line or two
+        constexpr size_t some = 8;  // rows that are read together, so that a panel gets more than a line or two of them
         for (size_t top = 0; top < n; top += some) {
             const size_t bottom = n - top < some ? n : top + some;
             for (size_t first = 0; first < columns; first += panel) {

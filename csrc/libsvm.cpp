@@ -1,10 +1,11 @@
 // Text in the format of LIBSVM: rows of "label index:value index:value ...", one a line.
 //
-// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of the
-// text.  Decimals are correctly rounded.
+// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of
+// the text.  Decimals are correctly rounded.
 #include "mercer.h"
 
 #include <charconv>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -26,39 +27,43 @@ inline const char *after_digits(const char *at, uint64_t *value) {
     return at;
 }
 
-// Numbers beyond the range of doubles become 0 or infinity, as strtod has it.
-const char *beyond_range(const char *at, const char *end, double *value) {
+// The number by strtod, which makes 0 or infinity of those beyond the range of doubles.
+const char *by_strtod(const char *at, const char *end, double *value) {
     char copy[64];
     const std::size_t size = static_cast<std::size_t>(end - at);
     char *room = size < sizeof copy ? copy : static_cast<char *>(std::malloc(size + 1));
     if (room == nullptr) return nullptr;
     std::memcpy(room, at, size);
     room[size] = '\0';
-    *value = std::strtod(room, nullptr);
+    char *stop;
+    *value = std::strtod(room, &stop);
+    const std::ptrdiff_t length = stop - room;
     if (room != copy) std::free(room);
-    return end;
+    return length > 0 ? at + length : nullptr;
 }
 
-// Any decimal, infinity or NaN.
-const char *any_number(const char *at, double *value) {
-    const char *end = at;
-    for (; !ends_token(*end) && *end != ',' && *end != ':'; ++end) {
-        if (*end == '(') return nullptr;  // C has NaNs with something in brackets
+// Any decimal, infinity or NaN; `end` is that of the text.
+const char *any_number(const char *at, const char *end, double *value) {
+    if (!is_digit(*at) && *at != '.') {  // C has NaNs with something in brackets
+        for (const char *c = at; !ends_token(*c); ++c) {
+            if (*c == '(') return nullptr;
+        }
     }
 #if defined(__cpp_lib_to_chars)
     const std::from_chars_result result = std::from_chars(at, end, *value);
-    if (result.ec == std::errc::result_out_of_range) return beyond_range(at, result.ptr, value);
+    if (result.ec == std::errc::result_out_of_range) return by_strtod(at, result.ptr, value);
     return result.ec == std::errc() ? result.ptr : nullptr;
 #else  // a standard library that cannot: its strtod would take hexadecimal numbers and leading blanks too
-    for (const char *c = at; c != end; ++c) {
-        if (*c == 'x' || *c == 'X') return nullptr;
+    const char *stop = at;
+    for (; stop != end && !ends_token(*stop) && *stop != ',' && *stop != ':'; ++stop) {
+        if (*stop == 'x' || *stop == 'X') return nullptr;
     }
-    return at == end ? nullptr : beyond_range(at, end, value);
+    return by_strtod(at, stop, value);
 #endif
 }
 
 // The number at `at`, and what follows it; nullptr where there is none.
-inline const char *number(const char *at, double *value) {
+inline const char *number(const char *at, const char *end, double *value) {
     const bool negative = *at == '-', sign = negative || *at == '+';
     const char *first = at + sign, *digits = first;
     uint64_t mantissa = 0;
@@ -78,7 +83,7 @@ inline const char *number(const char *at, double *value) {
         return next;
     }
     if (sign && (*first == '-' || *first == '+')) return nullptr;
-    next = any_number(first, value);
+    next = any_number(first, end, value);
     if (next != nullptr && negative) *value = -*value;
     return next;
 }
@@ -117,7 +122,7 @@ struct Rows {
             if (labels == nullptr) {
                 while (!ends_token(*at)) ++at;
             } else {
-                const char *next = number(at, values + found->entries);
+                const char *next = number(at, end, values + found->entries);
                 if (next == nullptr || !ends_token(*next)) return fail(MERCER_LIBSVM_VALUE, token);
                 at = next;
                 indices[found->entries] = static_cast<Index>(place - base);
@@ -130,7 +135,7 @@ struct Rows {
 
     int row(const char *&at) {
         double label;
-        const char *next = number(at, &label);
+        const char *next = number(at, end, &label);
         if (next != nullptr && *next == ',') return fail(MERCER_LIBSVM_LABELS, at);
         if (next == nullptr || !ends_token(*next)) return fail(MERCER_LIBSVM_LABEL, at);
         at = next;
@@ -175,6 +180,7 @@ int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_byte
         return Rows<int32_t>{text, end, base, labels, static_cast<int32_t *>(starts), static_cast<int32_t *>(indices),
                              values, found}.all();
     }
-    return Rows<int64_t>{text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values,
-                         found}.all();
+    return Rows<int64_t>{
+        text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values, found}
+        .all();
 }

@@ -4,7 +4,7 @@
 
 namespace {
 
-static_assert(Gemm<float>::room * sizeof(float) <= 512 * 1024 && Gemm<double>::room * sizeof(double) <= 512 * 1024);
+static_assert(Gemm<float>::room * sizeof(float) <= 640 * 1024 && Gemm<double>::room * sizeof(double) <= 640 * 1024);
 
 template <class T>
 size_t product(const T *X, size_t rows, size_t n, const T *panels, size_t columns, T *out, T *scratch) {

@@ -14,8 +14,8 @@ from .conftest import ISAS, LIBRARY
 from .test_core import DTYPES, compiled
 from .test_core_fourier import expected_waves
 
-# Rows in groups of 14 and of 6, tiles of about 112; numbers of a row in parts of 256; columns in blocks of 256.
-SHAPES = [(1, 1, 1), (3, 5, 33), (7, 256, 64), (15, 257, 255), (113, 20, 257), (230, 700, 40), (8, 3, 600)]
+# Rows in groups of 14 and of 6, tiles of about 140; numbers of a row in parts of 256; columns in blocks of 256.
+SHAPES = [(1, 1, 1), (3, 5, 33), (7, 256, 64), (15, 257, 255), (141, 20, 257), (288, 700, 40), (8, 3, 600)]
 
 
 def rows_and_matrix(rows, n, columns, dtype):

@@ -6,13 +6,39 @@ import os
 import re
 from typing import Any
 
+GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where Linux tells how much the processes of a container may take."""
+
 
 def physical_memory() -> int | None:
-    """Bytes of memory that this machine has; None where the system does not tell."""
+    """Bytes of memory that this machine has for this process; None where the system does not tell."""
+    return min((limit for limit in (_machine_has(), _process_may_take(), _group_may_take()) if limit), default=None)
+
+
+def _machine_has() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def _process_may_take() -> int | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def _group_may_take() -> int | None:
+    for name in GROUP_LIMITS:
+        try:
+            with open(name) as file:
+                return int(file.read())  # "max" where there is none
+        except (OSError, ValueError):
+            continue
+    return None
 
 
 def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
@@ -23,6 +49,14 @@ def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
     if has is not None and needed > has:
         size = " x ".join(map(str, shape))
         raise MemoryError(f"{what} of {size} needs {needed / 2**30:.1f} GiB; this machine has {has / 2**30:.1f} GiB")
+
+
+def check_room(needed: int, what: str, memory: int | None) -> None:
+    """Raise a MemoryError with the estimate where work needs more than it is allowed, or than the machine has."""
+    most = physical_memory() if memory is None else memory
+    if most is not None and needed > most:
+        allowed = "this machine has" if memory is None else "memory allows"
+        raise MemoryError(f"{what} need {needed / 2**30:.2g} GiB at least; {allowed} {most / 2**30:.2g} GiB")
 
 
 def as_bytes(size: Any) -> int:

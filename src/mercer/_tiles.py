@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import joblib
-import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
@@ -196,25 +195,28 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
 
 
 def sum_in_order(
-    work: Callable[[Any], tuple[NDArray[np.float64], ...]],
+    work: Callable[[Any], tuple[NDArray[Any], ...]],
     items: Iterable[Any],
     n_jobs: int | None,
     held: int,
     after: Callable[[Any], None] | None = None,
-) -> tuple[NDArray[np.float64], ...]:
+    dtype: Any = None,
+    totals: list[NDArray[Any]] | None = None,
+) -> tuple[NDArray[Any], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
     ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
-    ``after`` is called, on this thread, with every item whose result has been added.
+    ``after`` is called, on this thread, with every item whose result has been added. Sums have this ``dtype``, or that
+    of the first result. ``totals`` is a list of sums that are added to in place; where it is empty, it is filled.
     """
     threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
-    totals: tuple[NDArray[np.float64], ...] = ()
+    totals = [] if totals is None else totals
 
-    def add(item: Any, parts: tuple[NDArray[np.float64], ...]) -> None:
-        nonlocal totals
+    def add(item: Any, parts: tuple[NDArray[Any], ...]) -> None:
         for total, part in zip(totals, parts, strict=bool(totals)):
             total += part
-        totals = totals or parts
+        if not totals:
+            totals.extend(part.astype(dtype or part.dtype, copy=False) for part in parts)
         if after is not None:
             after(item)
 
@@ -222,7 +224,7 @@ def sum_in_order(
         if threads == 1:
             for item in items:
                 add(item, work(item))
-            return totals
+            return tuple(totals)
         with ThreadPoolExecutor(threads) as pool:
             running: deque[Any] = deque()
             try:
@@ -236,4 +238,4 @@ def sum_in_order(
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
-    return totals
+    return tuple(totals)

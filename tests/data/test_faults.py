@@ -68,7 +68,7 @@ def test_a_flipped_bit_is_found_by_its_checksum(tmp_path):
 
 @pytest.mark.parametrize("name", [*FORMATS, "a.libsvm", "a.npy", "a.npz"])
 def test_a_file_that_changes_is_named(tmp_path, name):
-    X, y = numbers(9000)
+    X, y = numbers(900)
     path = tmp_path / name
 
     def write(rows):
@@ -81,17 +81,17 @@ def test_a_file_that_changes_is_named(tmp_path, name):
         else:
             FORMATS[name](as_frame(X[:rows]), path)
 
-    write(9000)
+    write(900)
     given = {} if name == "a.libsvm" else {"target": y}
     for memory in (None, "1GB"):
         table = data.open(path, memory=memory, **given)
         whole(table)
-        write(8000)
+        write(800)
         with pytest.raises(
             data.SourceError, match=f"{name} has changed since it was opened: [0-9]+ bytes then, [0-9]+"
         ):
             whole(table)
-        write(9000)
+        write(900)
         table = data.open(path, memory=memory, **given)
         os.utime(path, ns=(1, 1))
         with pytest.raises(data.SourceError, match=f"{name} was written to since it was opened"):

@@ -73,8 +73,8 @@ def test_named_columns(tmp_path, name):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_labels_keep_their_type(tmp_path, name):
-    X, y = numbers(5000)
-    for labels in (np.arange(5000) % 3, y, y > 0, np.where(y > 0, "up", "down")):
+    X, y = numbers(800)
+    for labels in (np.arange(800) % 3, y, y > 0, np.where(y > 0, "up", "down")):
         FORMATS[name](as_frame(X, y=labels), tmp_path / name)
         found = whole(data.open(tmp_path / name, target="y"))
         assert found.y.dtype.kind == labels.dtype.kind

@@ -55,7 +55,7 @@ def test_decimals_are_read_as_python_reads_them(reader):
 
 
 def test_random_doubles_come_back(reader):
-    bits = np.random.default_rng(0).integers(0, 2**64, size=3000, dtype=np.uint64).view(np.float64)
+    bits = np.random.default_rng(0).integers(0, 2**64, size=1500, dtype=np.uint64).view(np.float64)
     values = bits[np.isfinite(bits)]
     for form in ("{!r}", "{:.17g}", "{:.25e}", "{:.3g}"):
         texts = [form.format(value) for value in values.tolist()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from io import StringIO
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -11,9 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from mercer import RandomFourier
-from mercer.data import Blocks
+from mercer.data import ArrayTable, Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _bar
 from mercer.learn import _progress as progress
 
 N = 5000
@@ -166,3 +168,59 @@ def test_a_batch_that_a_callback_ends_is_not_learned(learner, more):
         model.set_params(callback=stopping_in("sums")).fit(X, y)
     model.set_params(callback=None).partial_fit(X[:1000], y[:1000], **more)
     np.testing.assert_array_equal(model.coef_, before)
+
+
+# -- the bar -----------------------------------------------------------------------------------------------------------
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+def states(n=5, objective=None):
+    return [progress.Progress(2, "sums", 100 * k, 100 * n, 50.0, 2.0 * (n - k), objective) for k in range(1, n + 1)]
+
+
+def test_the_bar_is_one_line_that_is_written_over(monkeypatch):
+    now, stream = [0.0], Terminal()
+    monkeypatch.setattr(_bar, "monotonic", lambda: now[0])
+    with _bar.Bar(stream) as bar:
+        for state in states():
+            bar(state._replace(objective=1.25 if state.rows < 300 else None))
+            now[0] += 0.06  # every other state comes too soon
+    lines = stream.getvalue().split("\r")[1:]
+    assert [re.search(r"\d+ of 500 rows", line)[0] for line in lines] == [f"{k} of 500 rows" for k in (100, 300, 500)]
+    assert "[" + 4 * "#" + 20 * " " + "]" in lines[0]
+    assert lines[-1].rstrip(" \n") == "2 sums       [" + 24 * "#" + "] 500 of 500 rows, 50/s, 0:00 left"
+    assert lines[-1].endswith("\n")
+    assert stream.getvalue().count("\n") == 1
+    assert all(len(later.rstrip("\n")) >= len(line.rstrip()) for line, later in pairwise(lines))
+
+
+def test_the_bar_tells_the_objective_and_minutes():
+    line = _bar.Bar.line(progress.Progress(12, "conjugate gradients", 10, 40, 1.5e6, 3725.0, 1234.5678))
+    assert line.startswith("12 conjugate gradients [######" + 18 * " " + "]")
+    assert line.endswith("10 of 40 rows, 1,500,000/s, 62:05 left, objective 1234.57")
+
+
+def test_the_bar_is_for_terminals_alone(capsys):
+    stream = StringIO()
+    with _bar.Bar(stream) as bar:
+        bar(states()[0])
+    with _bar.Bar() as bar:
+        bar(states()[0])
+    assert stream.getvalue() == capsys.readouterr().err == ""
+    with _bar.Bar(Terminal()) as bar:  # nothing was told, no line is ended
+        pass
+    assert bar._stream.getvalue() == ""
+
+
+def test_a_pass_that_is_taken_up_tells_the_speed_of_its_own_rows(monkeypatch):
+    now, seen = [0.0], []
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    watch = progress.Watch(seen.append, ArrayTable(np.zeros((1000, 1))))
+    tell = watch.begin("sums", 600)
+    now[0] = 2.0
+    tell(800)
+    assert (seen[0].rows, seen[0].rows_per_second, seen[0].seconds_left) == (800, 100.0, 2.0)

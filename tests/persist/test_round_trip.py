@@ -26,6 +26,7 @@ from ..tables import obeying
 from .models import answers, fitted_learners, fitted_maps, frame, rows, target
 
 MODES = ("full", "seed")
+TREES = ("parameters_", "statistics_", "_class_weights")
 
 
 def again(model, folder, mode="full"):
@@ -41,7 +42,7 @@ def state(model):
             found |= {f"{name}.{inner}": part for inner, part in state(value).items()}
         elif isinstance(value, Stream):
             found[name] = (value.seed, value.path)
-        elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and name in ("parameters_", "statistics_")):
+        elif isinstance(value, np.ndarray) or (isinstance(value, tuple) and name in TREES):
             found |= {f"{name}{path}": array for path, array in leaves(value)}
         else:
             found[name] = value
@@ -138,6 +139,68 @@ def test_what_was_only_prepared_comes_back_and_learns(tmp_path):
     for one in (model, found):
         one.partial_fit(F, target(F))
     np.testing.assert_array_equal(found.coef_, model.coef_)
+
+
+def classifiers():
+    """Of one task and of several, with and without sums, and what their rows are."""
+    X = rows()
+    y = np.array(["no", "perhaps", "yes"])[np.digitize(target(X), [-0.8, 0.3])]
+    tasks = np.column_stack([y, np.where(X[:, 0] > 0, "left", "right")])
+    common = {"n_components": 8, "random_state": 0}
+    squared = KernelClassifier(loss="squared", keep_statistics=True, **common)
+    parts = KernelClassifier(loss="squared", class_weight={"no": 1.0, "perhaps": 2.5, "yes": 1.0}, **common)
+    return {
+        "sums": squared.fit(X, y),
+        "sums of tasks": clone(squared).fit(X, tasks),
+        "parts": parts.partial_fit(X, y, classes=["no", "perhaps", "yes"]),
+        "tasks": KernelClassifier(loss="logistic", class_weight="balanced", **common).fit(X, tasks),
+        "numbers": KernelClassifier(**common).fit(X, np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(np.int8)),
+        "objects": KernelClassifier(**common).fit(X, tasks.astype(object)),
+        "prepared": clone(squared).prepare(X),
+    }
+
+
+@pytest.mark.parametrize("name", classifiers())
+def test_classifiers_with_sums_and_tasks_come_back(name, tmp_path):
+    X, more = rows(), rows(40, seed=1)
+    model = classifiers()[name]
+    found = again(model, tmp_path)
+    assert_same(model, found)
+    if name != "prepared":
+        np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    if hasattr(model, "partial_fit"):
+        y = np.array(["no", "yes"])[(more[:, 0] > 0).astype(int)]
+        y = np.column_stack([y, np.full(len(y), "left")]) if name == "sums of tasks" else y
+        classes = None if hasattr(model, "classes_") else ["no", "yes"]
+        for one in (model, found):
+            one.partial_fit(more, y, classes=classes)
+        np.testing.assert_array_equal(found.coef_, model.coef_)
+        assert_same(model.merge(model), found.merge(again(found, tmp_path)))
+
+
+def test_a_classifier_that_has_not_learned_is_not_saved_after_a_fit_that_failed(tmp_path):
+    X = rows()
+
+    def fail(progress):
+        if progress.what == "sums":
+            raise ArithmeticError
+
+    model = KernelClassifier(n_components=8, loss="squared", callback=fail)
+    with pytest.raises(ArithmeticError):
+        model.fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match="not fitted"):
+        mercer.save(model, tmp_path / "model")
+
+
+@pytest.mark.parametrize("learner", [KernelRegressor, KernelClassifier])
+def test_learners_on_kernel_values_come_back(learner, tmp_path):
+    X = rows()
+    K = Gaussian(0.5)(X)
+    for model in (learner("precomputed", n_components=6), learner(map=Nystrom("precomputed", n_components=6))):
+        model.fit(K, X[:, 0] > 0)
+        found = again(model, tmp_path)
+        assert_same(model, found)
+        np.testing.assert_array_equal(found.predict(K[:7]), model.predict(K[:7]))
 
 
 def test_a_loaded_model_is_fitted_again_as_the_one_that_was_saved(tmp_path):

@@ -12,6 +12,7 @@ from ._library import AVAILABLE, ISA, aligned
 from ._libsvm import LibsvmError, LibsvmRows, libsvm
 from ._pairs import ColumnRows, pairs, radial
 from ._product import Panels, kept_panels, matrix_waves, panels, product
+from ._scaled import scaled
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
@@ -43,6 +44,7 @@ __all__ = [
     "panels",
     "product",
     "radial",
+    "scaled",
     "sign_products",
     "sparse_signs",
     "spectrum",

@@ -34,6 +34,7 @@ _SIGNATURES = {
     "pack": "pnnnnpp",
     "product": "pnnpnpp>n",
     "matrix_waves": "pnnpnpnnxppp",
+    "scaled": "pnnppp>n",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {

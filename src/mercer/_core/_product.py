@@ -13,7 +13,7 @@ from ._library import checked, first_of, kernel, scratch, two_dimensional
 
 COLUMNS_TOGETHER = 32
 """Columns are filled up to a multiple of so many, on any instruction set."""
-SCRATCH_BYTES = 512 * 1024
+SCRATCH_BYTES = 640 * 1024
 
 
 class Panels(NamedTuple):

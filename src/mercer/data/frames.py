@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Frame(NamedTuple):
+@dataclass(frozen=True)
+class Frame:
     """Named columns as NumPy arrays of equal length: floats, or levels as objects, None where they are missing."""
 
     parts: dict[str, NDArray[Any]]

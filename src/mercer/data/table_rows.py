@@ -52,8 +52,7 @@ class TableRows(Rows):
     @cached_property
     def _first(self) -> Any:
         """A few rows, for what all have in common."""
-        block = next(self._table.blocks())
-        return self._prepared(part_of(block.X, slice(0, 1)), range(1))
+        return self._prepared(part_of(self._table.head().X, slice(0, 1)), range(1))
 
     @property
     def n_features(self) -> int:
@@ -83,12 +82,17 @@ class TableRows(Rows):
         for chunk in self.chunks(BLOCK_ROWS):
             yield chunk.X, chunk.weight
 
-    def chunks(self, rows: int) -> Iterator[Chunk]:
-        """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks."""
-        return self._cut(self._table.blocks(), rows)
+    def chunks(self, rows: int, first: int = 0) -> Iterator[Chunk]:
+        """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks.
 
-    def _cut(self, blocks: Iterable[Block], rows: int) -> Iterator[Chunk]:
-        first = 0
+        Or those from number ``first`` on, where one of these cuts is.
+        """
+        skipped = first // BLOCK_ROWS
+        for chunk in self._cut(self._table.blocks(skipped), rows, skipped * BLOCK_ROWS):
+            if chunk.first >= first:
+                yield chunk
+
+    def _cut(self, blocks: Iterable[Block], rows: int, first: int = 0) -> Iterator[Chunk]:
         for block in blocks:
             X = self._prepared(block.X, range(first, first + block.X.shape[0]))
             for start in range(0, X.shape[0], rows):

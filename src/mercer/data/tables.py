@@ -87,12 +87,19 @@ class Table(ABC):
 
     def fingerprint(self) -> str:
         """A short text that other rows hardly share: here of their number and the first block."""
-        return digest(self.n_rows, *map(sketched, next(self.blocks())))
+        return digest(self.n_rows, *map(sketched, self.head()))
+
+    def head(self) -> Block:
+        """The first block; an error where there are no rows."""
+        block = next(iter(self.blocks()), None)
+        if block is None:
+            raise ValueError("the table has no rows")
+        return block
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The names of the columns, None where they have none."""
-        X = next(self.blocks()).X
+        X = self.head().X
         return tuple(names_of(X)) if is_frame(X) else None
 
     def features(self) -> Table:

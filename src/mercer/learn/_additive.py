@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._memory import check_memory
 from ..data import Table
+from ..maps._stored import floats
 from ._machine import KernelMachine
 from ._progress import Watch
 from ._rows import Chunk, PreparedRows
@@ -53,10 +54,17 @@ class AdditiveMachine(KernelMachine, ABC):
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
 
+    def _least_memory(self, width: int) -> int:
+        return 3 * 8 * width**2  # sums, the same about the mean, and a factor
+
     def _check_additive(self) -> None:
         """Refuse arguments with which sums cannot be changed."""
 
     # -- learning ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_prepared(self) -> bool:
+        return hasattr(self, "statistics_")  # not where fit has failed
 
     @available_if(can_add_rows)
     def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -163,6 +171,33 @@ class AdditiveMachine(KernelMachine, ABC):
         moments, self._precision = self._moments(rows), float(np.finfo(rows.dtype).eps)
         self._solve(moments, rows)
         self.statistics_ = moments if self.keep_statistics else None
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _n_targets(self) -> int | None:
+        """Columns of targets as a model file says beside its arrays; None where it does not."""
+
+    def _layout(self) -> dict[str, Any]:
+        width, targets = self.map_.n_components_, self._n_targets
+        sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
+        return {"statistics_": Moments(*(floats(*shape) for shape in sums))}
+
+    def _check_fitted(self) -> None:
+        self.statistics_ = statistics = getattr(self, "statistics_", None)
+        if not hasattr(self, "coef_"):  # `prepare` gives none
+            self._refuse_unless(statistics is None and not hasattr(self, "intercept_"))
+            return
+        targets = np.atleast_2d(self.coef_).shape[0]
+        self._check_coefficients(targets)
+        if statistics is not None:
+            sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
+            self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0 and hasattr(self, "_precision"))
+
+    @abstractmethod
+    def _check_coefficients(self, targets: int) -> None:
+        """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
 
 
 def summed(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:

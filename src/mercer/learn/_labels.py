@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..data import Table
-from ._losses import signs_of
+from ._losses import Softmax, signs_of
 from ._progress import Watch
 
 Matrix = NDArray[np.float64]
@@ -65,7 +66,7 @@ class Tasks:
         alike = len({labels.dtype.kind for labels in found}) == 1  # numbers must not become text beside some
         return np.stack([labels if alike else labels.astype(object) for labels in found], axis=1)
 
-    def weights(self, class_weight: Any, y: Any) -> list[Matrix] | None:
+    def weights(self, class_weight: Any, y: Any) -> tuple[Matrix, ...] | None:
         """What a row of each class counts, in every task; None where all count alike."""
         if class_weight is None:
             return None
@@ -75,7 +76,7 @@ class Tasks:
         if not known or len(given) != len(self.classes):
             raise ValueError(f"class_weight must be None, 'balanced' or {wanted}, found {class_weight!r}")
         tasks = zip(given, self.classes, columns_of(y), strict=True)
-        return [compute_class_weight(weight, classes=classes, y=column) for weight, classes, column in tasks]
+        return tuple(compute_class_weight(weight, classes=classes, y=column) for weight, classes, column in tasks)
 
     def listed(self) -> list[Any]:
         """The labels as plain values."""
@@ -131,6 +132,19 @@ def given_classes(classes: Any) -> Classes:
     return classes_of(checked_labels(classes))
 
 
+def known_classes(classes: Any, before: Classes | None) -> Classes:
+    """Those of the first call of ``partial_fit``, which later ones may repeat."""
+    if classes is None:
+        if before is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return before
+    given = given_classes(classes)
+    ours, known = Tasks(given).listed(), None if before is None else Tasks(before).listed()
+    if known is not None and ours != known:
+        raise ValueError(f"classes={ours} are not those of the first call, {known}")
+    return given
+
+
 def codes_of(y: NDArray[Any], classes: NDArray[Any], first_row: int) -> Codes:
     """The numbers of the classes of rows in one task."""
     known = {label: code for code, label in enumerate(classes.tolist())}
@@ -141,3 +155,13 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any], first_row: int) -> Codes:
         listed = ", ".join(map(repr, classes.tolist()[:8])) + (", ..." if len(classes) > 8 else "")
         raise ValueError(f"y has the unknown label {y.tolist()[row]!r} in row {first_row + row}; known are {listed}")
     return codes
+
+
+def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
+    """A function of an array, or of every one of a list."""
+    return [function(one) for one in values] if isinstance(values, list) else function(values)
+
+
+def probabilities(values: NDArray[Any]) -> NDArray[Any]:
+    """Those of classes by their decision values; the first of two has 0."""
+    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)

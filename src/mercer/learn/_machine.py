@@ -7,31 +7,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import maps
-from .._checks import check_choice, check_whole
-from .._random import Stream, as_seed
+from .._checks import check_choice
+from .._memory import check_room
+from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
-from ..choose import feature_map
 from ..data import ArrayTable, SourceTable, Table
 from ..data.frames import columns, is_frame, is_numeric
 from ..data.table_rows import placed
 from ..data.tables import Block, part_of
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
+from ._keeping import Keeper
+from ._map_choice import DEFAULT_COMPONENTS, chosen_map
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
-DEFAULT_COMPONENTS = 1024
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
 
@@ -107,6 +106,9 @@ class KernelMachine(KernelParameters):
         self.n_jobs = n_jobs
         self.callback = callback
 
+    _keeper: Keeper | None = None
+    """Where what passes find is kept, while there is a run that can be gone on with."""
+
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
@@ -127,21 +129,45 @@ class KernelMachine(KernelParameters):
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
-            return self._adopted(X, reset)
+            table = self._adopted(X, reset)
+            self._check_room(table)
+            return table
         X = self._checked(X, reset)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
-        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+        table = ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+        self._check_room(table)
+        return table
+
+    def _least_memory(self, width: int) -> int:
+        """Bytes that a fit with so many features takes at least, beside those of the map and of rows."""
+        return 0
+
+    def _check_room(self, table: Table) -> None:
+        """Refuse, before any pass, what cannot be held."""
+        asked = self.map.n_components if isinstance(self.map, FeatureMap) else self.n_components
+        width = DEFAULT_COMPONENTS if asked is None else asked
+        if not isinstance(width, int | np.integer) or self._least_memory(int(width)) == 0:
+            return
+        few = self.map == "auto" if isinstance(self.map, str) else isinstance(self.map, Nystrom)
+        memory = None if self._keeper is None else self._keeper.memory
+        try:
+            check_room(self._least_memory(int(width)), f"the sums over {width} features and their solution", memory)
+        except MemoryError:
+            if not few or table.n_rows > width:  # of few rows there are no more landmarks
+                raise
+            check_room(self._least_memory(table.n_rows), f"the sums over {table.n_rows} landmarks", memory)
 
     def _adopted(self, table: Table, reset: bool) -> Table:
         """A table as this machine takes it: the columns of files are matched by name."""
         if isinstance(table, Matched):
             return table
+        X = table.head().X
         if not isinstance(table, SourceTable):
-            validate_data(self, next(table.blocks()).X, skip_check_array=True, reset=reset)
+            validate_data(self, X, skip_check_array=True, reset=reset)
             return table
         if reset:
             adopt_columns(self, table)
@@ -160,7 +186,7 @@ class KernelMachine(KernelParameters):
 
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
-        watch = watch or Watch(self.callback, table)
+        watch = watch or Watch(self.callback, table, self._keeper)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
             check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
@@ -171,8 +197,8 @@ class KernelMachine(KernelParameters):
             )
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
-        chosen = self._chosen_map(table.n_rows if exact else None)
-        seed = as_seed(chosen.random_state)
+        chosen = chosen_map(self, table.n_rows if exact else None)
+        seed = watch.seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
         rows = PreparedRows(table, self.preparation_, self._rng, watch)
         chosen._fit_rows(rows, seed)
@@ -204,23 +230,10 @@ class KernelMachine(KernelParameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._set_last)
 
-    def _chosen_map(self, n_rows: int | None) -> FeatureMap:
-        given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}
-        if isinstance(self.map, FeatureMap):
-            twice = [name for name, value in given.items() if value is not None]
-            if twice:
-                raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
-            return clone(self.map)
-        width = DEFAULT_COMPONENTS if self.n_components is None else self.n_components
-        check_whole("n_components", width, alternatives=" or None")
-        kernel = Gaussian("scale") if self.kernel is None else self.kernel
-        if isinstance(self.map, str) and self.map != "auto":
-            arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": self.random_state}
-            return named_map(self.map)(**arguments)
-        check_choice("map", self.map, ("auto", "the name of a map", "a FeatureMap"))
-        if n_rows is not None and n_rows <= width:
-            return Nystrom(parsed(kernel), n_components=width, random_state=self.random_state)
-        return feature_map(kernel, n_components=width, random_state=self.random_state)
+    @property
+    def _is_prepared(self) -> bool:
+        """Whether there is a model to save: one that is fitted, or could add rows."""
+        return hasattr(self, self._set_last)
 
     def _features(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
@@ -237,16 +250,17 @@ class KernelMachine(KernelParameters):
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
-        tell = rows.watch.begin(what)
-
         def work(chunk: Chunk) -> tuple[Any, ...]:
             return part(self._features(chunk.X, chunk.first), chunk)
 
-        def after(chunk: Chunk) -> None:
-            if tell is not None:
-                tell(chunk.last)
+        def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
+            def after(chunk: Chunk) -> None:
+                if tell is not None:
+                    tell(chunk.last)
 
-        return sum_in_order(work, rows.chunks(size), self.n_jobs, held, after)
+            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
+
+        return rows.watch.summed(what, add)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""
@@ -370,22 +384,6 @@ def numbered(table: Table) -> Iterator[tuple[int, Block]]:
     for block in table.blocks():
         yield first, block
         first += block.X.shape[0]
-
-
-def parsed(kernel: Any) -> Any:
-    """A kernel, also where it was given as text."""
-    from ..kernels import parse
-
-    return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
-
-
-def named_map(name: str) -> Any:
-    """The class of a map by its name, as it is written or in lower case with underscores."""
-    names = {known.lower(): known for known in maps.__all__ if known not in ("FeatureMap",)}
-    found = names.get(name.replace("_", "").lower())
-    if found is None:
-        raise ValueError(f"map must be 'auto', a FeatureMap or one of {sorted(names.values())}, found {name!r}")
-    return getattr(maps, found)
 
 
 def equal_parameters(ours: Any, theirs: Any) -> bool:

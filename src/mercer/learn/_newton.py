@@ -87,21 +87,49 @@ class Newton:
             else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
         )
         objectives: list[float] = []
-        for iteration in range(max_iter + 1):
+        known = self.known()
+        if known is not None:
+            W, F, objectives = known
+        for iteration in range(len(objectives), max_iter + 1):
             values = 0.5 * self.by_task(self.ridge * W**2) + loss.value(F)
             objectives.append(float(values.sum()))
             design.watch.objective = objectives[-1]
-            gradient = self.ridge * W + design.transposed(loss.slope(F), "gradient")
+            gradient = self.ridge * W + design.kept("gradient", design.transposed, loss.slope(F), "gradient")
             step = self.step(F, gradient)
             gap = float((-0.5 * self.by_task(gradient * step) / np.where(values > 0.0, values, 1.0)).max())
             if gap <= tol or iteration == max_iter:
                 break
-            V = design.products(step, "decision values")
+            V = design.kept("decision values", design.products, step, "decision values")
             length = self.length(F, V, W, step)
             W = W + length * step
             F = F + length.astype(F.dtype) * V
+            self.keep(W, F, objectives)
         assert self.factors is not None
         return Solution(W, self.factors, Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap))
+
+    # -- a run that ends early -----------------------------------------------------------------------------------------
+
+    def keep(self, W: Matrix, F: Values, objectives: list[float]) -> None:
+        """Let a run that ends before the next iteration does go on from here."""
+        keeper = self.design.watch.keeper
+        if keeper is None:
+            return
+        factors = [] if self.is_stale or self.factors is None else [factor for factor, _ in self.factors]
+        different = list({id(factor): factor for factor in factors}.values())
+        places = [next(place for place, one in enumerate(different) if one is factor) for factor in factors]
+        numbers = np.array([self.design.passes, *places], dtype=np.int64)
+        keeper.anew("iterate", (W, F, np.array(objectives), numbers, *different))
+
+    def known(self) -> tuple[Matrix, Values, list[float]] | None:
+        """Coefficients, decision values and objectives to go on from."""
+        keeper = self.design.watch.keeper
+        if keeper is None or "iterate" not in keeper.found:
+            return None
+        W, F, objectives, numbers, *different = keeper.found["iterate"]
+        self.design.passes, *places = numbers.tolist()
+        self.factors = [(different[place], True) for place in places] or None
+        self.is_stale = self.factors is None
+        return W, F, objectives.tolist()
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
@@ -114,10 +142,11 @@ class Newton:
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
-        taken = 0
+        bend, taken = self.loss.bend(F), 0
         while taken < 2 * worth:
-            V = self.design.products(direction, "conjugate gradients")
-            curved = self.ridge * direction + self.design.transposed(self.loss.along(F, V), "conjugate gradients")
+            what = "conjugate gradients"
+            bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
+            curved = self.ridge * direction + bent
             taken += 1
             length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
             step, residual = step + length * direction, residual - length * curved
@@ -173,14 +202,20 @@ class Newton:
         """Those of I + Z' diag(h) Z for every column of h; classes side by side, on a thread each."""
         h = self.preconditioning_curvature(F)
         if all(np.array_equal(column, h[:, 0]) for column in h.T[1:]):  # as at the start, where all rows count alike
-            return [self.factor(self.design.moments(h[:, 0], alone=True))] * h.shape[1]
+            return [self.kept_factor(h, 0, alone=True)] * h.shape[1]
         factors: list[Any] = [None] * h.shape[1]
 
         def work(one: slice) -> None:
-            factors[one.start] = self.factor(self.design.moments(h[:, one.start], alone=False))
+            factors[one.start] = self.kept_factor(h, one.start, alone=False)
 
         run_tiles(work, h.shape[1], 1, self.design.n_jobs)
         return factors
+
+    def kept_factor(self, h: Values, column: int, alone: bool) -> Factor:
+        return self.design.kept(f"factor {column}", self.curvature_factor, h[:, column], alone), True
+
+    def curvature_factor(self, h: Values, alone: bool) -> Values:
+        return self.factor(self.design.moments(h, alone))[0]
 
     def factor(self, moments: Values) -> Factor:
         """Of the Hessian; a free intercept that no row holds is held by a hair."""

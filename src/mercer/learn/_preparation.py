@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import squares
 from ..data.frames import columns, is_frame, is_numeric, levels, numbers
 from ..data.table_rows import RowError
@@ -125,6 +126,10 @@ class Preparation:
     def __call__(self, X: Any) -> Any:
         """Rows of numbers."""
         encoded = self.encode(X)
+        if self.offset is not None and _core.AVAILABLE and not sp.issparse(encoded):
+            scaled = self._scaled_at_once(encoded)
+            if scaled is not None:
+                return scaled
         values = encoded.data if sp.issparse(encoded) else encoded
         if np.isnan(values).any():
             encoded = self._filled(encoded)
@@ -140,6 +145,15 @@ class Preparation:
                 (encoded.data * factor[encoded.indices], encoded.indices, encoded.indptr), encoded.shape
             )
         return (encoded if self.offset is None else encoded - self.offset.astype(encoded.dtype)) * factor
+
+    def _scaled_at_once(self, encoded: NDArray[Any]) -> NDArray[Any] | None:
+        """Dense rows by the compiled core, in one pass; None where there are gaps to fill or to refuse."""
+        assert self.offset is not None
+        assert self.factor is not None
+        encoded, dtype = np.ascontiguousarray(encoded), encoded.dtype
+        out = np.empty_like(encoded)
+        bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
+        return out if bad is None else None
 
     def encode(self, X: Any) -> Any:
         """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""

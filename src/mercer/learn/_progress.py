@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._random import as_seed
 from ..data import Table
 from ..data.tables import Block
+
+if TYPE_CHECKING:
+    from ._keeping import Keeper
 
 Callback = Callable[["Progress"], None]
 
@@ -52,22 +56,47 @@ class Progress(NamedTuple):
 
 
 class Watch:
-    """Tells a callback, where there is one, of the passes over the rows of a table.
+    """Tells a callback and a keeper, where there are any, of the passes over the rows of a table.
 
     ``objective`` is for the learner to keep up to date.
     """
 
-    def __init__(self, callback: Callback | None, table: Table):
+    def __init__(self, callback: Callback | None, table: Table, keeper: Keeper | None = None):
         self.objective: float | None = None
-        self._callback = callback
-        self._n_rows = 0 if callback is None else table.n_rows
+        self.keeper = keeper
+        progress = None if keeper is None else keeper.progress
+        self._callbacks = [one for one in (callback, progress) if one is not None]
+        self._n_rows = table.n_rows if self._callbacks else 0
+        if keeper is not None:
+            keeper.begin(table)
         self._number = 0
         self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
 
-    def begin(self, what: str) -> Callable[[int], None] | None:
-        """A pass: a function of how many rows are done, or None where nobody asks."""
-        callback, started, number = self._callback, perf_counter(), 0
-        if callback is None:
+    def seed(self, random_state: Any) -> int:
+        """The integer that names the randomness of the next map."""
+        return as_seed(random_state) if self.keeper is None else self.keeper.seed(lambda: as_seed(random_state))
+
+    def summed(self, what: str, add: Callable[[int, Any, Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """What ``add`` sums in a pass: from this row on, to these sums, told by this function of the rows done."""
+        keeper = self.keeper
+        if keeper is None:
+            return add(0, None, self.begin(what))
+
+        def take_up() -> tuple[Any, ...]:
+            begun = keeper.take_up(what)
+            return add(begun.rows, begun.sums, self.begin(what, begun.rows, keeper.added))
+
+        return keeper.kept(what, take_up)
+
+    def begin(
+        self, what: str, first: int = 0, added: Callable[[int], None] | None = None
+    ) -> Callable[[int], None] | None:
+        """A pass from row number ``first`` on: a function of how many rows are done, or None where nobody asks.
+
+        ``added`` is told first.
+        """
+        keeper, started, number = self.keeper, perf_counter(), 0
+        if keeper is None and not self._callbacks:
             return None
 
         def tell(rows: int) -> None:
@@ -75,9 +104,14 @@ class Watch:
             with self._lock:
                 if number == 0:  # not before: a pass may end before its first block does
                     number = self._number = self._number + 1
-                speed = rows / max(perf_counter() - started, 1e-9)
+                if added is not None:
+                    added(rows)
+                if keeper is not None:
+                    keeper.tick()
+                speed = (rows - first) / max(perf_counter() - started, 1e-9)
                 left = (self._n_rows - rows) / max(speed, 1e-9)
-                callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective))
+                for callback in self._callbacks:
+                    callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective))
 
         return tell
 

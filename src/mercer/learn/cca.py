@@ -136,6 +136,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._solve(self._moments(rows))
         return self
 
+    def _least_memory(self, width: int) -> int:
+        return 3 * 8 * width**2  # as in KernelPCA; the second view adds its own
+
     def _second_view(self) -> View:
         return View(
             self.kernel_y,

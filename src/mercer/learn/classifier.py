@@ -20,9 +20,9 @@ from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._designs import Design, HeldDesign, design_of
-from ._labels import Classes, Codes, Tasks, all_labels, checked_labels, classes_of, given_classes
+from ._labels import Codes, Tasks, all_labels, checked_labels, classes_of, each, known_classes, probabilities
 from ._liblinear import check_room, liblinear
-from ._losses import SideBySide, Softmax, loss_named
+from ._losses import SideBySide, loss_named
 from ._machine import KernelMachine
 from ._newton import Newton, Report
 from ._progress import Progress, Watch
@@ -160,7 +160,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=True)
-        watch = Watch(self.callback, table)
+        watch = Watch(self.callback, table, self._keeper)
         y, weight = all_labels(table, watch)
         classes = classes_of(y[weight > 0.0])
         class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
@@ -175,6 +175,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
             self._adopt(self._least_loss(self._design(rows), codes, weights))
+            self.statistics_ = None
         return self
 
     @available_if(can_add_rows)
@@ -191,9 +192,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         self._check_arguments()
         self._check_additive()
-        known = self._known_classes(classes)
+        known = known_classes(classes, getattr(self, "classes_", None) if self._is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
-        if not hasattr(self, "statistics_"):  # nor where fit has failed
+        if not self._is_prepared:
             self.prepare(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
@@ -212,6 +213,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if self.keep_statistics and not self._sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
+    def _least_memory(self, width: int) -> int:
+        if self.loss == "squared":
+            return super()._least_memory(width)
+        return 0 if self.solver == "liblinear" else 2 * 4 * width**2  # the curvature and a factor, in float32
+
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
             raise ValueError(
@@ -219,26 +225,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 "cannot be weighed again: give a dict"
             )
 
-    def _weights_of(self, tasks: Tasks, y: Any) -> list[Matrix] | None:
+    def _weights_of(self, tasks: Tasks, y: Any) -> tuple[Matrix, ...] | None:
         if tasks.several and self.loss == "squared" and self.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where loss='squared' has several tasks, which share one sum over the rows, "
                 f"found {self.class_weight!r}"
             )
         return tasks.weights(self.class_weight, y)
-
-    def _known_classes(self, classes: Any) -> Classes:
-        """The classes of the first call, which later ones may repeat."""
-        first = not (hasattr(self, "statistics_") and hasattr(self, "classes_"))
-        if classes is None:
-            if first:
-                raise ValueError("classes must be passed on the first call to partial_fit.")
-            return self.classes_
-        given = given_classes(classes)
-        ours, known = Tasks(given).listed(), None if first else Tasks(self.classes_).listed()
-        if not first and ours != known:
-            raise ValueError(f"classes={ours} are not those of the first call, {known}")
-        return given
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
         if not isinstance(X, Table):
@@ -307,15 +300,25 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    _learned: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None}
+    _learned: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
+
+    @property
+    def _n_targets(self) -> int | None:
+        return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 0
 
     def _layout(self) -> dict[str, Any]:
-        return {"coef_": floats(None, self.map_.n_components_), "intercept_": floats(None)}
+        targets = self._n_targets
+        arrays = {"coef_": floats(targets, self.map_.n_components_), "intercept_": floats(targets)}
+        lengths = map(len, Tasks(self.classes_).classes) if targets else ()
+        return super()._layout() | arrays | {"_class_weights": tuple(floats(length) for length in lengths)}
 
     def _check_fitted(self) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in ("classes_", *self._layout(), *self._learned)))
-        rows = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self._refuse_unless(len(self.coef_) == len(self.intercept_) == rows)
+        super()._check_fitted()
+        if hasattr(self, "classes_"):
+            self._class_weights = getattr(self, "_class_weights", None)
+
+    def _check_coefficients(self, targets: int) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in ("classes_", "intercept_", "n_iter_", "convergence_")))
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
@@ -386,13 +389,3 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))
-
-
-def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
-    """A function of an array, or of every one of a list."""
-    return [function(one) for one in values] if isinstance(values, list) else function(values)
-
-
-def probabilities(values: NDArray[Any]) -> NDArray[Any]:
-    """Those of classes by their decision values; the first of two has 0."""
-    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)

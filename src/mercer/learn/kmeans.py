@@ -17,6 +17,7 @@ from .._random import Stream
 from .._tiles import sum_in_order
 from ..maps._stored import Leaf, floats
 from ._designs import Design, Part, design_of
+from ._keeping import Arrays
 from ._machine import KernelMachine
 from ._progress import Progress, after_parts
 
@@ -136,16 +137,34 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         design = design_of(rows, self._features, width, False, self.n_jobs, as_bytes(self.memory))
         sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
-        found = [self._lloyd(design, spread_rows(sample, self.n_clusters, rng.child(i))) for i in range(self.n_init)]
+        starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
+        found = [self._ended(design, centres, start) for start, centres in enumerate(starts)]
         best = min(found, key=lambda one: one.inertia)
         self.labels_ = nearest(design, best.centres)
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
-    def _lloyd(self, design: Design, centres: Matrix) -> Clustering:
+    def _ended(self, design: Design, centres: Matrix, start: int) -> Clustering:
+        """What comes of a start, unless it is known."""
+        keeper = design.watch.keeper
+        if keeper is None:
+            return self._lloyd(design, centres, start)
+
+        def make() -> Arrays:
+            found = self._lloyd(design, centres, start)
+            return found.centres, np.array([found.inertia, found.n_iter])
+
+        found, (inertia, n_iter) = keeper.kept(f"clusters {start}", make)
+        return Clustering(found, float(inertia), int(n_iter))
+
+    def _lloyd(self, design: Design, centres: Matrix, start: int) -> Clustering:
         last, passes = np.inf, 0
         design.watch.objective = None
         weight = np.zeros(len(centres))
+        keeper, name = design.watch.keeper, f"start {start}"
+        if keeper is not None and name in keeper.found:
+            centres, weight, numbers = keeper.found[name]
+            last, passes = float(numbers[0]), int(numbers[1])
         while passes < int(self.max_iter):
             passes += 1
             if self.batch_rows is None:
@@ -156,6 +175,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             if last - inertia <= float(self.tol) * inertia:
                 break
             last = design.watch.objective = inertia
+            if keeper is not None:
+                keeper.put(name, (centres, weight, np.array([last, passes])))
         inertia = moved(design, design.chunks(), centres, design.watch.begin("inertia"))[2]
         design.watch.objective = inertia
         return Clustering(centres, inertia, passes)

@@ -113,6 +113,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.directions_ = np.ascontiguousarray(vectors.T)
         return self
 
+    def _least_memory(self, width: int) -> int:
+        return 3 * 8 * width**2  # sums, the same about the mean, and what their decomposition works on
+
     def transform(self, X: Any) -> NDArray[Any]:
         """The principal components of rows.
 

@@ -122,7 +122,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not hasattr(self, "statistics_"):  # nor where fit has failed
+        if not self._is_prepared:
             self.prepare(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
@@ -139,11 +139,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 raise ValueError("requires y to be passed, but the target y is None")
             y = checked_targets(y)
             check_consistent_length(X, y)
-        return self._table(X, y, sample_weight, reset)
+        table = self._table(X, y, sample_weight, reset)
+        self._single = np.ndim(next(table.blocks()).y) <= 1
+        return table
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         Y = checked_targets(chunk.y)
-        self._single = Y.ndim == 1
         return Y.reshape(len(Y), -1), chunk.weight
 
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
@@ -182,32 +183,25 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     _learned: ClassVar[dict[str, Any]] = {"_single": bool, "_precision": float, "alpha_": float, "intercept_": float}
 
+    @property
+    def _n_targets(self) -> int | None:
+        return 1 if getattr(self, "_single", True) else None
+
     def _layout(self) -> dict[str, Any]:
-        width, single = self.map_.n_components_, getattr(self, "_single", True)
-        targets = 1 if single else None
-        sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
-        return {
-            "coef_": floats(width) if single else floats(None, width),
+        width, targets = self.map_.n_components_, self._n_targets
+        return super()._layout() | {
+            "coef_": floats(width) if targets == 1 else floats(None, width),
             "intercept_": floats(targets),
             "alphas_": floats(None, least=0.0),
             "scores_": floats(None, targets, finite=False),
-            "statistics_": Moments(*(floats(*shape) for shape in sums)),
         }
 
-    def _check_fitted(self) -> None:
-        self.statistics_ = statistics = getattr(self, "statistics_", None)
-        if not hasattr(self, "coef_"):  # `prepare` gives none
-            self._refuse_unless(statistics is None)
-            return
+    def _check_coefficients(self, targets: int) -> None:
         self._refuse_unless(all(hasattr(self, name) for name in self._learned))
-        targets = np.atleast_2d(self.coef_).shape[0]
         self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
             self._refuse_unless(self.scores_.shape == (len(self.alphas_), targets))
-        if statistics is not None:
-            sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
-            self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._array import send
 from .._memory import check_memory
@@ -52,6 +52,7 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
     """The rows of a matrix or a table for a map, which then knows its columns."""
     if not isinstance(X, Table):
         return as_rows(map._validated(X, reset=True), rng)
+    head = X.head().X
     if isinstance(X, SourceTable):
         if X.levels:
             raise ValueError(
@@ -59,6 +60,8 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
                 "a learner of mercer.learn turns levels into such columns"
             )
         adopt_columns(map, X)
+    else:
+        validate_data(map, head, skip_check_array=True, reset=True)
     return TableRows(X, numeric, rng.child("rows"))
 
 
@@ -99,7 +102,7 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
 def table_features(map: FeatureMap, table: Table) -> Any:
     """The features of all rows of a table."""
     table = table.features()
-    head = next(table.blocks()).X
+    head = table.head().X
     if sp.issparse(head) and map._keeps_sparse:
         return sp.vstack(list(feature_blocks(map, table)), format="csr")
     shape = (table.n_rows, map.n_components_)

@@ -123,7 +123,7 @@ class Nystrom(FeatureMap):
     _bias = "its landmarks are chosen from the rows"
     _draws_from_rows = True
     _learned: ClassVar[dict[str, Any]] = {"n_components_": int, "_n_landmarks": int}
-    _largest_tile = 64  # that many kernel values stay in cache until they are multiplied
+    _largest_tile = 128  # that many kernel values stay in cache until they are multiplied
 
     def __init__(
         self,
@@ -294,12 +294,13 @@ class Nystrom(FeatureMap):
         if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
         values = self.kernel_._against_alone(params.landmarks)
+        whitening = _core.kept_panels(params.whitening, np.float64)
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
             wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
             with np.errstate(over="ignore", invalid="ignore"):
                 at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
-                row = _core.product(at_landmarks, _core.kept_panels(params.whitening, np.float64), wide)
+                row = _core.product(at_landmarks, whitening, wide)
                 if wide is out:
                     return row
                 out[...] = wide

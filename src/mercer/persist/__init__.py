@@ -1,8 +1,21 @@
-"""Model files: one flat safetensors file for every map and learner, without code in it."""
+"""Model files: one flat safetensors file for every map and learner, without code in it. And runs that survive."""
 
 from .atomic import atomic_write
+from .checkpoints import CheckpointError
 from .files import describe, load, save
+from .locks import OutputInUseError
+from .runs import train
 from .validation import ModelFileError
 from .values import NotStoredError
 
-__all__ = ["ModelFileError", "NotStoredError", "atomic_write", "describe", "load", "save"]
+__all__ = [
+    "CheckpointError",
+    "ModelFileError",
+    "NotStoredError",
+    "OutputInUseError",
+    "atomic_write",
+    "describe",
+    "load",
+    "save",
+    "train",
+]

@@ -19,7 +19,7 @@ from ..maps import FeatureMap
 from .atomic import atomic_write
 from .machines import MACHINES, read_machine, write_machine
 from .maps import Source, Target, read_map, same_parameters, write_map
-from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, read_header
+from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
 
 FORMAT = 1
@@ -72,14 +72,9 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": parameters,
-        "versions": {
-            "mercer": __version__,
-            "numpy": numpy.__version__,
-            "scikit-learn": sklearn.__version__,
-            "scipy": scipy.__version__,
-        },
+        "versions": versions(),
         "sha256": sha.hexdigest(),
-        "fortran": [name for name in names if _is_fortran(target.arrays[name])],
+        "fortran": [name for name in names if is_fortran(target.arrays[name])],
         "model": record,
     }
     text = json.dumps(held, separators=(",", ":"), sort_keys=True, allow_nan=False)
@@ -89,6 +84,12 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
         file.write(header)
         for name in names:
             file.write(array_bytes(target.arrays[name]))
+
+
+def versions() -> dict[str, str]:
+    """Those of this package and of what its numbers come from."""
+    packages = {"numpy": numpy, "scikit-learn": sklearn, "scipy": scipy}
+    return {"mercer": __version__} | {name: package.__version__ for name, package in packages.items()}
 
 
 def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
@@ -111,12 +112,12 @@ def _maps_of(model: Any) -> list[FeatureMap]:
 def _record(model: Any, target: Target) -> dict[str, Any]:
     if not isinstance(model, FeatureMap | KernelMachine):
         raise TypeError(f"save takes a map or a learner of mercer, found {type(model).__name__}")
-    check_is_fitted(model)
-    return write_map(model, target) if isinstance(model, FeatureMap) else write_machine(model, target)
-
-
-def _is_fortran(array: Any) -> bool:
-    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+    if isinstance(model, FeatureMap):
+        check_is_fitted(model)
+        return write_map(model, target)
+    if not model._is_prepared:
+        check_is_fitted(model)
+    return write_machine(model, target)
 
 
 def load(path: Any) -> Any:

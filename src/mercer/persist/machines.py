@@ -30,13 +30,18 @@ MOST_TEXT = 2**24
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_machine(model: Any, target: Target) -> dict[str, Any]:
-    """The record of a fitted machine."""
+def check_machine(model: Any) -> None:
+    """Refuse what is none of our learners."""
     name = type(model).__name__
     if name not in MACHINES or getattr(learn, name) is not type(model):
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
+
+
+def write_machine(model: Any, target: Target) -> dict[str, Any]:
+    """The record of a fitted machine."""
+    check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
-    record = {"class": name, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
+    record = {"class": type(model).__name__, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
     record["learned"] = {
         name: learned_value(value)
         for name in model._learned
@@ -47,7 +52,8 @@ def write_machine(model: Any, target: Target) -> dict[str, Any]:
         if value is not None and not isinstance(value, float):
             put_tree(layout, value, target, name)
     if hasattr(model, "classes_"):
-        record["classes"] = _write_labels(model.classes_)
+        several = isinstance(model.classes_, list)
+        record["classes"] = [*map(_write_labels, model.classes_)] if several else _write_labels(model.classes_)
     if hasattr(model, "view_y_"):
         record["view_y"] = _write_view(model.view_y_, target, "view_y.")
     return record
@@ -116,7 +122,7 @@ def read_machine(record: Any, source: Source) -> Any:
         check_names(as_dict(record["view_y"], "view_y"), VIEW_ENTRIES, "view_y")
         _read_view(model.view_y_, record["view_y"], source, "view_y.")
     if "classes" in record:
-        model.classes_ = _read_labels(record["classes"])
+        model.classes_ = _read_classes(record["classes"])
     learned = as_dict(record.get("learned"), "learned")
     check_names(learned, model._learned, "learned")
     for name, value in learned.items():
@@ -178,6 +184,15 @@ def _read_column(record: Any) -> Column:
             refuse(f"column {name!r:.40} has a level that is no text or number: {level!r:.40}")
         levels.append(level)
     return Column(name, tuple(levels))
+
+
+def _read_classes(record: Any) -> Any:
+    """The labels of one task, or of each of several."""
+    if not isinstance(record, list):
+        return _read_labels(record)
+    if len(record) < 2:
+        refuse(f"a list of classes must have those of at least 2 tasks, found {len(record)}")
+    return [_read_labels(one) for one in record]
 
 
 def _read_labels(record: Any) -> NDArray[Any]:

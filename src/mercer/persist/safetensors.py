@@ -59,6 +59,11 @@ def in_order(arrays: dict[str, NDArray[Any]]) -> list[str]:
     return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
 
 
+def is_fortran(array: NDArray[Any]) -> bool:
+    """Whether an array lies column by column, which a file does not say."""
+    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+
+
 def array_bytes(array: NDArray[Any]) -> memoryview:
     """Row by row, little-endian."""
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))

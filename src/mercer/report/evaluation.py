@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_choice
 from ..data import Table
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn._labels import Tasks
+from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
-from ..learn.classifier import probabilities
 from ..maps import FeatureMap
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
 

@@ -1,0 +1,104 @@
+"""One run at a time for one output."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there the file alone is the lock, and a dead run's must be removed by hand
+    fcntl = None  # type: ignore[assignment]
+
+
+class OutputInUseError(RuntimeError):
+    """Another run writes to the same output; the message says which."""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path``, which names this process; that of a dead process of this machine is taken over.
+
+    The system drops the lock of a process that ends, however it ends; its file stays and tells of it.
+    """
+    descriptor = _opened(path)
+    try:
+        _refuse_other_machines(path, _holder(descriptor))
+        mine = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, json.dumps(mine).encode())
+    except BaseException:
+        os.close(descriptor)
+        raise
+    try:
+        yield
+    finally:
+        if fcntl is None:  # Windows removes no open file
+            os.close(descriptor)
+            path.unlink()
+        else:  # nobody may get hold of the file that is removed
+            path.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    """The lock file, locked."""
+    while True:
+        flags = os.O_RDWR | os.O_CREAT | (0 if fcntl else os.O_EXCL)
+        try:
+            descriptor = os.open(path, flags, 0o644)
+        except FileExistsError:
+            raise OutputInUseError(f"{str(path)!r} is there: another run writes to this output, or has died") from None
+        if fcntl is None:
+            return descriptor
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held = _holder(descriptor)
+            os.close(descriptor)
+            raise OutputInUseError(f"another run writes to this output: {_named(held)} (lock {str(path)!r})") from None
+        if _is_current(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # whoever had it has removed the file in between
+
+
+def _is_current(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(descriptor: int) -> dict[str, Any]:
+    """What a lock file says of the run that has it, or had it; nothing where it has not been written yet."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    try:
+        held = json.loads(os.read(descriptor, 4096))
+    except ValueError:
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+def _named(held: dict[str, Any]) -> str:
+    if not held:
+        return "one that has just begun"
+    return f"process {held.get('pid')} on {held.get('host')}, since {held.get('since')}"
+
+
+def _refuse_other_machines(path: Path, held: dict[str, Any]) -> None:
+    """A lock that is free may still be held on another machine, where folders are shared: only a person can tell."""
+    if not held:
+        return
+    if held.get("host") != socket.gethostname():
+        raise OutputInUseError(
+            f"another run writes to this output: {_named(held)}; if it has died, remove {str(path)!r}"
+        )
+    warnings.warn(f"the run of {_named(held)}, has died: its lock is taken over", UserWarning, stacklevel=5)

@@ -1,0 +1,268 @@
+"""``train``: a fit that survives its process."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+import signal
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .._checks import is_number
+from .._memory import as_bytes
+from ..data import Table
+from ..learn._bar import Bar
+from ..learn._keeping import Keeper
+from ..learn._progress import Progress
+from ..maps import FeatureMap
+from .checkpoints import Checkpoint, CheckpointError, Checkpoints
+from .files import save, versions
+from .locks import locked
+from .machines import check_machine
+from .safetensors import array_bytes
+from .values import ArgumentWriter
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def train(
+    learner: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    output: Any,
+    checkpoint: Any = None,
+    every: float = 60.0,
+    resume: bool = False,
+    progress: Callable[[Progress], None] | Literal["bar"] | None = None,
+    memory: Any = None,
+) -> Any:
+    """Fit a learner and save it, so that a run that is stopped can go on where it was.
+
+    Use it for fits of minutes and hours. What passes over the rows have found is written to a checkpoint now and then,
+    and when the process is asked to end (SIGINT, SIGTERM; a second signal ends it at once). With ``resume=True`` the
+    same call goes on from there and ends in the same model file, byte for byte. Sums over rows go on after the last
+    chunk that was added, the Newton method of :class:`~mercer.KernelClassifier` and
+    :class:`~mercer.learn.KernelKMeans` after their last pass; rows are prepared and the map is fitted again.
+    ``solver="liblinear"`` begins again. (Byte for byte: on the same machine, with the same number of BLAS threads.)
+
+    Before anything is learned, the arguments are checked for what a model file cannot hold, the folders are tried and
+    ``output`` is locked: a second run on it is refused. A checkpoint that cannot be written, as on a full disk, is a
+    warning, and the run goes on. The last checkpoint and the one before are removed when the model is saved.
+
+    Parameters
+    ----------
+    learner : a learner of :mod:`mercer.learn`; it is fitted in place
+    X, y, sample_weight : as for its ``fit``
+    output : the name of the model file, see :func:`mercer.save`; while the run goes on, ``output.lock`` is beside it
+    checkpoint : the name of the checkpoint, which is locked too; None is ``output`` with ``.checkpoint`` after it
+        The one before has ``.previous`` after that.
+    every : seconds between two checkpoints
+    resume : bool
+        Whether to go on from the checkpoint, where there is one. One of other rows (by number and a sample), arguments
+        or versions is refused, and one that is damaged gives way to the one before, with a warning.
+    progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
+        "bar" is a line on standard error, where that is a terminal.
+    memory : int, text like "2GB", or None
+        What the fit may take: where its sums would take more, it is refused before any pass. None is what the machine
+        has.
+
+    Returns
+    -------
+    learner : the same, fitted
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(1000, 4))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "model.safetensors")
+    ...     learner = mercer.KernelRegressor(n_components=64, random_state=0)
+    ...     model = mercer.persist.train(learner, X, X[:, 0], output=name, resume=True)
+    ...     os.listdir(folder)
+    ['model.safetensors']
+    """
+    _check_learner(learner)
+    if not is_number(every) or every < 0:
+        raise ValueError(f"every must be a number of seconds, at least 0, found {every!r}")
+    bar = _bar(progress)
+    target = Path(os.path.realpath(os.fspath(output)))
+    if target.is_dir():
+        raise IsADirectoryError(f"expected the name of a file as output, found the folder {os.fspath(output)!r}")
+    place = Path(f"{target}.checkpoint") if checkpoint is None else Path(os.path.realpath(os.fspath(checkpoint)))
+    if place == target:
+        raise ValueError(f"the checkpoint must have another name than the output, found {str(place)!r} twice")
+    with locked(Path(f"{target}.lock")), nullcontext() if checkpoint is None else locked(Path(f"{place}.lock")):
+        for path in (target, place):
+            _clear(path)
+        store = Checkpoints(place)
+        run = Run(store, identity(learner), float(every), store.read() if resume else None)
+        run.progress = bar if progress == "bar" else progress
+        run.memory = None if memory is None else as_bytes(memory)
+        with run.listening(), bar:
+            _fit(learner, run, X, y, sample_weight)
+            save(learner, target)
+            store.remove()
+    return learner
+
+
+def _check_learner(learner: Any) -> None:
+    """Refuse what could not be saved in the end."""
+    check_machine(learner)
+    if learner.callback is not None:
+        raise ValueError("callback is code, which a model file does not hold: give progress= in its place")
+    ArgumentWriter({}, 0).arguments(learner, "")
+
+
+def _bar(progress: Any) -> Bar:
+    if not (progress is None or progress == "bar" or callable(progress)):
+        raise ValueError(f"progress must be a function, 'bar' or None, found {progress!r}")
+    return Bar()
+
+
+def _clear(path: Path) -> None:
+    """Remove what a process that was killed left half written, and see that the folder can be written to."""
+    for name in glob.glob(str(path.parent / f".{glob.escape(path.name)}.*.tmp")):
+        os.unlink(name)
+    with tempfile.TemporaryFile(dir=path.parent):
+        pass
+
+
+def _fit(learner: Any, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
+    learner._keeper = run
+    try:
+        learner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+    finally:
+        del learner._keeper
+
+
+# -- a run -------------------------------------------------------------------------------------------------------------
+
+
+class Run(Keeper):
+    """Writes what a fit has found every so many seconds, and when a signal asks it to end.
+
+    Parameters
+    ----------
+    store : where it is written
+    identity : what must be the same for another run to go on from it
+    every : seconds between two checkpoints
+    held : what to go on from, or None
+    """
+
+    def __init__(self, store: Checkpoints, identity: dict[str, Any], every: float, held: Checkpoint | None):
+        super().__init__()
+        self.identity = identity
+        self._store = store
+        self._every = every
+        self._held = held
+        self._signal: int | None = None
+        self._lock = threading.Lock()
+        self._written = time.monotonic()
+        if held is not None:
+            self._check_same(held.identity)
+            self.seeds, self.found, self.begun = list(held.seeds), dict(held.found), held.begun
+
+    def begin(self, table: Table) -> None:
+        self.identity = self.identity | {"rows": table.n_rows, "data": table.fingerprint()}
+        if self._held is not None:
+            self._check_same(self._held.identity)
+
+    def _check_same(self, theirs: dict[str, Any]) -> None:
+        difference = differing(self.identity, theirs)
+        if difference is not None:
+            raise CheckpointError(
+                f"{str(self._store.path)!r} is of another run: {difference}; train with resume=False to begin anew"
+            )
+
+    def tick(self) -> None:
+        with self._lock:
+            asked, due = self._signal, time.monotonic() - self._written >= self._every
+            if (due or asked is not None) and self.is_fresh:
+                self._write()
+            if asked is not None:
+                raise_for(asked)
+
+    def _write(self) -> None:
+        self.is_fresh = False
+        try:
+            self._store.write(Checkpoint(self.identity, self.seeds, dict(self.found), self.begun))
+        except OSError as error:
+            self.is_fresh = True
+            warnings.warn(f"no checkpoint could be written, the run goes on: {error}", UserWarning, stacklevel=2)
+        self._written = time.monotonic()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Let signals end the run at the next block of rows; one that comes after the last, when the model is saved."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread hears them
+            yield
+            return
+        before = {number: signal.signal(number, self._hear) for number in SIGNALS}
+        try:
+            yield
+            if self._signal is not None:
+                raise_for(self._signal)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _hear(self, number: int, frame: Any) -> None:
+        if self._signal is not None:
+            raise_for(number)
+        self._signal = number
+
+
+def raise_for(number: int) -> None:
+    """End as a process does that is interrupted or terminated."""
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+# -- what a run is -----------------------------------------------------------------------------------------------------
+
+
+def identity(learner: Any) -> dict[str, Any]:
+    """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
+    given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
+    arguments = {name: _text(value) for name, value in given.items()}
+    if "memory" in arguments:  # which decides whether features are held
+        arguments["memory"] = f"{as_bytes(learner.memory)} bytes"
+    return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
+
+
+def _text(value: Any) -> str:
+    """An argument as text, the same for equal ones."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return f"array {value.dtype} {value.shape} {hashlib.sha256(array_bytes(value)).hexdigest()[:16]}"
+    if isinstance(value, FeatureMap | np.random.Generator | np.random.RandomState):
+        return type(value).__name__  # the arguments of a map stand beside it, and a seed is kept
+    return repr(value)
+
+
+def differing(ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
+    """The first entry of ours that is another one there, in words."""
+    for name, mine in ours.items():
+        its = theirs.get(name)
+        if isinstance(mine, dict) and isinstance(its, dict):
+            for inner in sorted({*mine, *its}):
+                if mine.get(inner) != its.get(inner):
+                    what = f"the version of {inner}" if name == "versions" else inner
+                    return f"{what} is {mine.get(inner)} here and {its.get(inner)} there"
+        elif mine != its:
+            what = {"class": "the learner", "rows": "the number of rows", "data": "the data's fingerprint"}[name]
+            return f"{what} is {mine} here and {its} there"
+    return None

@@ -1,0 +1,395 @@
+"""Runs that end early go on where they were, to the byte."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import mercer
+from mercer import Nystrom, RandomFourier
+from mercer.data import Blocks, tables
+from mercer.kernels import Gaussian
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _rows
+from mercer.learn.statistics import moments
+from mercer.persist import CheckpointError, NotStoredError, train
+from mercer.persist.checkpoints import Checkpoint, Checkpoints, read_checkpoint
+
+ROWS = 200
+BLOCK = 64
+CHUNK = 32
+AGAIN = ("labels", "levels", "scales", "map", "features")
+"""Passes that a run which goes on makes again."""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """A few hundred rows are many blocks and chunks."""
+    for module in (tables, _rows):
+        monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK)
+    monkeypatch.setattr(moments, "CHUNK_ROWS", CHUNK)
+
+
+def problem():
+    X = np.random.default_rng(0).normal(size=(ROWS, 3))
+    return X, np.array(["far", "left", "right"])[np.where(np.linalg.norm(X, axis=1) > 1.8, 0, 1 + (X[:, 0] > 0.2))]
+
+
+def features(D=12, seed=0):
+    return RandomFourier(Gaussian(0.3), n_components=D, random_state=seed)
+
+
+NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0}
+MODELS = {
+    "ridge": KernelRegressor(map=features(), keep_statistics=True),
+    "gcv": KernelRegressor(map=features(), alpha="gcv", scale="standard"),
+    "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2),
+    "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
+    "squared": KernelClassifier(map=features(), loss="squared"),
+    "hinge": KernelClassifier(**NEWTON),
+    "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **NEWTON),
+    "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **NEWTON),
+    "softmax-streamed": KernelClassifier(loss="logistic", memory=1000, **NEWTON),
+    "tasks": KernelClassifier(loss="logistic", **NEWTON),
+    "pca": KernelPCA(map=features()),
+    "cca": KernelCCA(map=features(), map_y=features(8, 1)),
+    "kmeans": KernelKMeans(n_clusters=3, n_init=3, tol=1e-9, map=features()),
+    "kmeans-batches": KernelKMeans(n_clusters=3, n_init=2, max_iter=4, batch_rows=64, memory=1000, map=features()),
+}  # fmt: skip
+
+
+def targets(name, X, y):
+    if name == "hinge-two":
+        return y == "far"
+    if name == "tasks":
+        return np.column_stack([y, np.where(X[:, 2] > 0, "up", "down")])
+    if name in ("loo", "cca"):
+        return np.column_stack([X[:, 0] ** 2, X[:, 1]])
+    return X[:, 0] ** 2 if isinstance(MODELS[name], KernelRegressor) else y
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, tmp_path):
+    model, (X, y) = MODELS[name], problem()
+    y = targets(name, X, y)
+    names, output = (tmp_path / "model.checkpoint", tmp_path / "model.checkpoint.previous"), tmp_path / "model"
+    told, states = [], []
+
+    def record(progress):
+        told.append(progress)
+        states.append(names[0].read_bytes() if names[0].exists() else None)
+
+    train(clone(model), X, y, output=output, every=0.0, progress=record)
+    whole = output.read_bytes()
+    assert os.listdir(tmp_path) == ["model"]
+    last = None
+    kept = [k for k, state in enumerate(states) if state not in (None, last) and (last := state)]
+    assert len(kept) > 3
+    for k in kept[:: 1 + len(kept) // 25]:
+        names[0].write_bytes(states[k])
+        rest = []
+        train(clone(model), X, y, output=output, resume=True, progress=rest.append)
+        assert output.read_bytes() == whole, k
+        ours, theirs = (sum(one.what not in AGAIN for one in some) for some in (rest, told[k + 1 :]))
+        lost = (
+            3 * -(-ROWS // CHUNK) if "tol" in model.get_params() else 0
+        )  # passes of Newton and k-means are kept whole
+        assert theirs <= ours <= theirs + lost, k
+
+
+@pytest.mark.parametrize("name", ["ridge", "loo", "hinge", "kmeans"])
+def test_a_run_that_ends_with_an_error_goes_on(name, tmp_path):
+    model, (X, y) = MODELS[name], problem()
+    y = targets(name, X, y)
+    whole = train(clone(model), X, y, output=tmp_path / "whole")
+    mercer.save(clone(model).fit(X, y), tmp_path / "fitted")
+    assert (tmp_path / "fitted").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert "_keeper" not in vars(whole)
+
+    class Stop:
+        seen = 0
+
+        def __call__(self, progress):
+            self.seen += 1
+            if self.seen in (3, 8, 12, 26):
+                raise ArithmeticError(str(self.seen))
+
+    stop, stops = Stop(), 0
+    while True:
+        try:
+            train(clone(model), X, y, output=tmp_path / "model", every=0.0, resume=True, progress=stop)
+            break
+        except ArithmeticError:
+            stops += 1
+            assert not (tmp_path / "model").exists()
+            assert not (tmp_path / "model.lock").exists()
+    assert stops >= 2
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+# -- what a run goes on from -------------------------------------------------------------------------------------------
+
+
+def checkpoint_of(model, X, y, folder, at=4):
+    """The checkpoint that a run leaves which ends at this block of its sums."""
+    seen = []
+
+    def stop(progress):
+        seen.append(progress.what)
+        if seen.count("sums") == at:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        train(model, X, y, output=folder / "model", every=0.0, progress=stop)
+    return folder / "model.checkpoint"
+
+
+def test_seeds_that_were_drawn_are_drawn_no_more(tmp_path):
+    X = problem()[0]
+    for source in (None, np.random.default_rng(0), np.random.RandomState(0)):
+        model = KernelCCA(n_components=12, n_components_y=8, random_state=source)
+        path = checkpoint_of(model, X, X[:, :1], tmp_path)
+        seeds = read_checkpoint(path).seeds
+        shutil.copy(path, tmp_path / "kept")
+        for name in ("first", "second"):
+            shutil.copy(tmp_path / "kept", path)
+            found = train(model, X, X[:, :1], output=tmp_path / name, checkpoint=path, resume=True)
+            assert [found.map_.seed_, found.view_y_.map_.seed_] == seeds
+        assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["blocks", "frame", "weights"])
+def test_rows_of_every_kind(kind, tmp_path):
+    X = problem()[0]
+    weight = np.where(X[:, 1] > 1.0, 0.0, 1.0 + X[:, 1] ** 2) if kind == "weights" else None
+    if kind == "frame":
+        X = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "high", "low"), "c": X[:, 2]})
+    target = np.arange(float(ROWS))
+    cuts = (0, 10, 150, ROWS)
+    parts = [(X[a:b], target[a:b]) for a, b in pairwise(cuts)]
+    given = {"blocks": (Blocks(parts),)}.get(kind, (X, target, weight))
+    model = KernelRegressor(map=features())
+    mercer.save(clone(model).fit(*given), tmp_path / "whole")
+    seen = []
+
+    def stop(progress):
+        seen.append(progress.what)
+        if seen.count("sums") == 4:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        train(clone(model), *given, output=tmp_path / "model", every=0.0, progress=stop)
+    rest = []
+    train(clone(model), *given, output=tmp_path / "model", resume=True, progress=rest.append)
+    assert next(one.rows for one in rest if one.what == "sums") == 5 * CHUNK
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+OTHERS = {
+    "width": (lambda X, y: (KernelRegressor(map=features(13)), X, y), "map__n_components is 13 here and 12 there"),
+    "kernel": (
+        lambda X, y: (KernelRegressor(map=features().set_params(kernel=Gaussian(0.4))), X, y),
+        r"map__kernel is Gaussian\(gamma=0.4\) here and Gaussian\(gamma=0.3\) there",
+    ),
+    "map": (lambda X, y: (KernelRegressor(map="RandomFourier"), X, y), "map is 'RandomFourier' here and RandomFourier"),
+    "alpha": (lambda X, y: (KernelRegressor(map=features(), alpha=np.ones(2)), X, y), r"alpha is array float64 \(2,\)"),
+    "learner": (lambda X, y: (KernelPCA(map=features()), X, y), "the learner is KernelPCA here and KernelRegressor"),
+    "fewer rows": (lambda X, y: (KernelRegressor(map=features()), X[1:], y[1:]), "number of rows is 199 here and 200"),
+    "rows": (lambda X, y: (KernelRegressor(map=features()), X + 1e-12, y), "the data's fingerprint is"),
+    "targets": (lambda X, y: (KernelRegressor(map=features()), X, y + 1e-12), "the data's fingerprint is"),
+    "weights": (lambda X, y: (KernelRegressor(map=features()), X, y, np.full(ROWS, 2.0)), "the data's fingerprint is"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_checkpoint_of_another_run_is_refused_and_stays(name, tmp_path):
+    X = problem()[0]
+    path = checkpoint_of(KernelRegressor(map=features()), X, X[:, 0], tmp_path)
+    before, (make, reason) = path.read_bytes(), OTHERS[name]
+    with pytest.raises(CheckpointError, match=f"is of another run: .*{reason}"):
+        train(*make(X, X[:, 0]), output=tmp_path / "model", every=0.0, resume=True)
+    assert path.read_bytes() == before
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
+    X = problem()[0]
+    checkpoint_of(KernelRegressor(map=features()), X, X[:, 0], tmp_path)
+    monkeypatch.setattr(np, "__version__", "9.9.9")
+    with pytest.raises(CheckpointError, match=r"the version of numpy is 9\.9\.9 here and"):
+        train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model", resume=True)
+
+
+def test_without_resume_a_run_begins_anew(tmp_path):
+    X = problem()[0]
+    checkpoint_of(KernelRegressor(map=features()), X, X[:, 0], tmp_path)
+    train(KernelRegressor(map=features(9)), X, X[:, 0], output=tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]
+    assert mercer.load(tmp_path / "model").map_.n_components_ == 9
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
+    X = problem()[0]
+    model = KernelRegressor(map=features())
+    mercer.save(clone(model).fit(X, X[:, 0]), tmp_path / "whole")
+    path = checkpoint_of(clone(model), X, X[:, 0], tmp_path)
+    previous = Path(f"{path}.previous")
+    good, older = path.read_bytes(), previous.read_bytes()
+    for place in range(0, len(good), 97):  # in the header and in every array
+        bad = bytearray(good)
+        bad[place] ^= 0x10
+        path.write_bytes(bad)
+        with pytest.warns(UserWarning, match=r"is damaged: .*goes on from the one before"):
+            assert Checkpoints(path).read().begun.rows == 3 * CHUNK
+    path.write_bytes(good[: len(good) // 2])
+    seen = []
+
+    def stop(progress):
+        seen.append(previous.read_bytes())
+        if progress.what == "sums":
+            raise ArithmeticError
+
+    with pytest.warns(UserWarning, match="damaged"), pytest.raises(ArithmeticError):
+        train(clone(model), X, X[:, 0], output=tmp_path / "model", every=0.0, resume=True, progress=stop)
+    assert seen[-1] == older  # what is damaged takes no one's place
+    assert read_checkpoint(path).begun.rows == 4 * CHUNK
+    train(clone(model), X, X[:, 0], output=tmp_path / "model", resume=True)
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_two_damaged_checkpoints_are_an_error(tmp_path):
+    X = problem()[0]
+    path = checkpoint_of(KernelRegressor(map=features()), X, X[:, 0], tmp_path)
+    path.write_bytes(b"")
+    mercer.save(features().fit(X), f"{path}.previous")
+    with pytest.raises(
+        CheckpointError, match=r"checkpoint' is damaged.*previous' is damaged.*no checkpoint.*resume=False"
+    ):
+        train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model", resume=True)
+
+
+def test_a_checkpoint_holds_arrays_as_they_lie(tmp_path):
+    store = Checkpoints(tmp_path / "checkpoint")
+    arrays = (
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.zeros((0, 2), np.float32),
+    )
+    store.write(Checkpoint({"class": "A"}, [2**127], {"one": arrays, "two": (np.array([3]),)}, None))
+    found = store.read()
+    assert (found.identity, found.seeds, found.begun) == ({"class": "A"}, [2**127], None)
+    for ours, theirs in zip(arrays, found.found["one"], strict=True):
+        assert (ours.dtype, ours.flags.c_contiguous, ours.tolist()) == (
+            theirs.dtype,
+            theirs.flags.c_contiguous,
+            theirs.tolist(),
+        )
+
+
+def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):
+    X = problem()[0]
+    now = [0.0]
+    monkeypatch.setattr("mercer.persist.runs.time.monotonic", lambda: now[0])
+    written = []
+    write = Checkpoints.write
+    monkeypatch.setattr(Checkpoints, "write", lambda self, what: (written.append(what.begun.rows), write(self, what)))
+
+    def later(progress):
+        now[0] += 1.0
+
+    train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model", every=3.0, progress=later)
+    assert written == [CHUNK, 4 * CHUNK, ROWS]  # 3 seconds have passed before the first chunk
+
+
+def test_the_bar_is_shown_in_a_terminal(tmp_path, monkeypatch):
+    X, y = problem()
+    stream = StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", stream)
+    train(clone(MODELS["hinge"]), X, y, output=tmp_path / "model", progress="bar")
+    assert re.search(
+        r"\r\d+ [a-z ]+ \[#{24}\] 200 of 200 rows, [\d,]+/s, 0:00 left, objective [\d.]+ *\n$", stream.getvalue()
+    )
+
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
+    X = problem()[0]
+
+    class Mine(KernelRegressor):
+        pass
+
+    for model, error, reason in (
+        (KernelRegressor(callback=print), ValueError, "give progress= in its place"),
+        (KernelRegressor(map=Nystrom(lambda x, y: float(x @ y))), NotStoredError, "map.kernel is the function"),
+        (Mine(), NotStoredError, "not one of the learners"),
+        (features(), NotStoredError, "RandomFourier is not one of the learners"),
+    ):
+        with pytest.raises(error, match=reason):
+            train(model, X, X[:, 0], output=tmp_path / "model")
+        assert not hasattr(model, "map_")
+    for given, error, reason in (
+        ({"every": -1}, ValueError, "every must be a number of seconds"),
+        ({"every": "60"}, ValueError, "every must be a number of seconds"),
+        ({"progress": "line"}, ValueError, "progress must be a function, 'bar' or None, found 'line'"),
+        ({"checkpoint": tmp_path / "model"}, ValueError, "must have another name than the output"),
+        ({"output": tmp_path}, IsADirectoryError, "expected the name of a file as output"),
+        ({"output": tmp_path / "nowhere" / "model"}, FileNotFoundError, "nowhere"),
+        ({"checkpoint": tmp_path / "nowhere" / "model"}, FileNotFoundError, "nowhere"),
+    ):
+        with pytest.raises(error, match=reason):
+            train(KernelRegressor(), X, X[:, 0], **({"output": tmp_path / "model"} | given))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelRegressor,
+        KernelPCA,
+        KernelCCA,
+        KernelClassifier,
+        lambda **given: KernelClassifier(loss="squared", **given),
+    ],
+)
+def test_sums_that_do_not_fit_are_refused_before_any_pass(model, tmp_path):
+    X, y = problem()
+    seen = []
+    for given in ({"n_components": 2000, "map": "RandomFourier"}, {"map": features(2000)}):
+        learner = model(**given)
+        with pytest.raises(
+            MemoryError, match=r"the sums over 2000 features .* need 0\.\d+ GiB at least; memory allows"
+        ):
+            train(learner, X, y if isinstance(learner, KernelClassifier) else X[:, 0], output=tmp_path / "model",
+                  memory="16MB", progress=seen.append)  # fmt: skip
+    assert seen == []
+    assert os.listdir(tmp_path) == []
+    few = model(n_components=2000)  # landmarks are no more than rows
+    train(few, X, y if isinstance(few, KernelClassifier) else X[:, 0], output=tmp_path / "model", memory="16MB")
+
+
+def test_limits_of_the_process_and_its_group_are_those_of_the_machine(monkeypatch, tmp_path):
+    resource = pytest.importorskip("resource")
+    from mercer import _memory
+
+    has = _memory.physical_memory()
+    with monkeypatch.context() as patch:
+        patch.setattr(resource, "getrlimit", lambda which: (has - 1, has))
+        assert _memory.physical_memory() == has - 1
+    (tmp_path / "limit").write_text("1048576\n")
+    (tmp_path / "none").write_text("max\n")
+    monkeypatch.setattr(_memory, "GROUP_LIMITS", (str(tmp_path / "none"), str(tmp_path / "limit")))
+    assert _memory.physical_memory() == 2**20
+    X = problem()[0]
+    with pytest.raises(MemoryError, match=r"this machine has 0\.00098 GiB"):
+        KernelRegressor(map=features(1000)).fit(X, X[:, 0])
