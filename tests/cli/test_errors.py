@@ -89,7 +89,7 @@ def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypat
     def full(*_, **__):
         raise OSError(28, "No space left on device", "m.mercer")
 
-    monkeypatch.setattr("mercer.save", full)
+    monkeypatch.setattr("mercer.persist.runs.save", full)
     message = fails(f"fit houses.csv --target price --features 8 -o {tmp_path}/m.mercer")
     assert message == "Error: m.mercer: no space left on device; make room, or give another place with -o\n"
 

@@ -139,3 +139,20 @@ def test_a_wrong_file_of_options(folder, fails, tmp_path, text, message):
 
 def test_a_file_of_options_that_is_not_there(folder, fails):
     assert "none.toml: no such file" in fails("fit houses.csv --config none.toml --dry-run", code=2)
+
+
+def test_a_run_that_goes_on_ends_in_the_same_model(folder, run, tmp_path):
+    command = f"fit flowers.csv --target kind --features 64 --loss logistic -o {tmp_path}/m.mercer --quiet"
+    checkpoint = tmp_path / "here.checkpoint"
+    assert run(f"{command} --resume --every 0 --checkpoint {checkpoint}").exit_code == 0
+    assert (tmp_path / "m.mercer").read_bytes() == (folder / "flowers.mercer").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.mercer"]
+
+
+def test_a_page_about_the_model(folder, run, tmp_path):
+    for name, target in (("houses", "price"), ("flowers", "kind")):
+        result = run(f"fit {name}.csv --target {target} --features 16 -o {tmp_path}/m --report {tmp_path}/{name}.html")
+        assert result.exit_code == 0, result.output
+        text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        assert "Rows that were held out" in text
+        assert ("<svg" in text) == (name == "houses")

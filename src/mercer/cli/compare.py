@@ -44,8 +44,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     from ..report import compare
 
     for path in (plot, html):
-        if path is not None:
-            check_writable(path)
+        check_writable(path)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}

@@ -47,9 +47,13 @@ from .rows import KernelType, MapType, between_commas, check_target, data_argume
 @click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
 @reading_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--checkpoint", type=click.Path(dir_okay=False), help="The checkpoint; beside the model if not given.")
+@click.option("--every", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds between checkpoints.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint of a run that was stopped.")
+@click.option("--report", type=click.Path(dir_okay=False), help="A page about the model to write, .html.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
-def command(data, target, weight, columns, task, holdout, scale, alpha, memory, seed, dry_run, output, **options):
+def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, **options):
     """Learn a model from the rows of DATA, score it on rows that are held out, and write it to a file.
 
     The model is the one that was scored: the rows that were held out are not learned from.
@@ -60,44 +64,42 @@ def command(data, target, weight, columns, task, holdout, scale, alpha, memory, 
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
     """
     from ..choose import Task, learner_for, task_of
+    from ..persist import train
     from ..report import evaluate, plan
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
-    if not dry_run:
-        check_writable(output)
+    for path in (output, report) if not dry_run else ():
+        check_writable(path)
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
         chosen = task_of(table) if task == "auto" else Task(task, "as asked")
-        train, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
-        check_parts(train, test, holdout)
-        learner = learner_for(
-            chosen.name,
-            n_components=options.pop("features"),
-            scale=None if scale == "none" else scale,
-            alpha=alpha if alpha in ("gcv", "loo") else as_number(alpha),
-            memory=features_share(memory),
-            random_state=seed,
-            **options,
-        )
-        found = plan(learner, train)
+        rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
+        check_parts(rows, test, holdout)
+        learner = learner_for(chosen.name, memory=features_share(memory), random_state=seed, **arguments(options))
+        found = plan(learner, rows)
         if dry_run:
             return show_plan(found, chosen)
         say(f"{chosen.name}, as {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         with progress() as told:
-            model = trained(learner, train, output, told)
+            model = train(learner, rows, output=output, progress=told, **going_on)
         scores = [] if test is None else evaluate(model, test, random_state=seed)
+        if report is not None:
+            write_page(report, output, model, found, scores, test)
         show(model, chosen, found, scores, output, 0 if test is None else test.n_rows)
 
 
-def trained(learner: Any, table: Any, output: str, told: Any) -> Any:
-    """Fit a learner and save it."""
-    from .. import save
-
-    model = learner.set_params(callback=told).fit(table).set_params(callback=None)
-    save(model, output)
-    return model
+def arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as the library calls them."""
+    scale, alpha = options.pop("scale"), options.pop("alpha")
+    return {
+        "n_components": options.pop("features"),
+        "scale": None if scale == "none" else scale,
+        "alpha": alpha if alpha in ("gcv", "loo") else as_number(alpha),
+        **options,
+    }
 
 
 def features_share(memory: str | None) -> int | None:
@@ -117,6 +119,15 @@ def as_number(text: Any) -> float:
 def check_parts(train: Any, test: Any, holdout: float) -> None:
     if train.n_rows == 0 or (test is not None and test.n_rows == 0):
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
+
+
+def write_page(path: str, output: str, model: Any, found: Any, scores: Any, test: Any) -> None:
+    """The page about the model."""
+    from ..persist import atomic_write
+    from ..report import training_page
+
+    with atomic_write(path) as file:
+        file.write(training_page(output, model, found, scores, test).encode())
 
 
 def show_plan(found: Any, chosen: Any) -> None:

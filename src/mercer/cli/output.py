@@ -103,8 +103,10 @@ def size(count: float) -> str:
     raise AssertionError("the last unit takes all")
 
 
-def check_writable(path: str) -> None:
-    """Raise where a file cannot be written, before hours of work are lost to that."""
+def check_writable(path: str | None) -> None:
+    """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
+    if path is None:
+        return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")

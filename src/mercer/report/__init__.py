@@ -7,6 +7,7 @@ from .page import page, table
 from .pictures import comparison_figure, comparison_page
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
+from .training import training_page
 
 __all__ = [
     "Column",
@@ -28,4 +29,5 @@ __all__ = [
     "predictions",
     "regression_metrics",
     "table",
+    "training_page",
 ]

@@ -20,11 +20,7 @@ def comparison_figure(found: Comparison) -> Any:
     -------
     figure : matplotlib Figure, with ``savefig``
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures are drawn by matplotlib, which is not here: pip install 'mercer[plot]'") from error
-    figure = Figure(figsize=(12.0, 4.0), layout="constrained")
+    figure = new_figure(12.0, 4.0)
     panels = figure.subplots(1, 3)
     wanted = (("error", "relative kernel error"), ("score", found.score), ("fit_seconds", "seconds to fit"))
     names = list(dict.fromkeys(entry.map for entry in found.entries if entry.map != EXACT))
@@ -40,6 +36,15 @@ def comparison_figure(found: Comparison) -> Any:
     panels[1].legend(fontsize="small")
     figure.suptitle(found.kernel)
     return figure
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure, in inches."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("pictures are drawn by matplotlib, which is not here: pip install 'mercer[plot]'") from error
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def as_svg(figure: Any) -> str:
