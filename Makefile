@@ -1,6 +1,7 @@
 # `make test` and `make demo` need Python >= 3.11, make and a C++ compiler; everything else is fetched into .venv.
 PYTHON ?= python3
 JOBS ?= 2
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -83,7 +84,8 @@ sanitize: $(INSTALLED)
 	borrowed=$$("$$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && cd "$$folder" && \
 	preload="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libubsan.so)" && \
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$preload" PYTHONPATH="$$folder:$$borrowed" "$$python" -S -m pytest -q \
-		-p no:cacheprovider tests/test_core*.py -k 'not forced and not loaded and not library and not machine'
+		-p no:cacheprovider tests/test_core*.py tests/data/test_libsvm.py \
+		-k 'not forced and not loaded and not library and not machine'
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/digits.py
@@ -100,6 +102,7 @@ mutants: $(INSTALLED)
 FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/fuzz_models.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/fuzz_libsvm.py --seconds $(FUZZ_SECONDS)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py

@@ -1,7 +1,7 @@
 // Which instruction sets are in this library, and which of them the machine runs.
 //
-// The library only answers; the choice is made in src/mercer/_core/_library.py, so there is no global state to lock here
-// and a test can compare all tables in one process.
+// The library only answers; the choice is made in src/mercer/_core/_library.py, so there is no global state to lock
+// here and a test can compare all tables in one process.
 #include "mercer.h"
 
 #include <cstring>
@@ -10,7 +10,8 @@
 // A new kernel adds its name here and a field, in the same order, in mercer.h, from where its type is taken.
 #define MERCER_KERNELS(X)                                                                          \
     X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch) X(srht) X(tensor_sketch)     \
-    X(sign_products) X(pack_signs) X(sparse_sign_products) X(additive) X(craft) X(spread)
+    X(sign_products) X(pack_signs) X(sparse_sign_products) X(additive) X(craft) X(spread)          \
+    X(pack) X(product) X(matrix_waves) X(scaled)
 #define MERCER_DOUBLE_KERNELS(X) X(radial) X(pairs)
 
 #define MERCER_DOUBLE_FUNCTION(name) std::remove_pointer_t<decltype(mercer_kernels::name##_f64)> name##_f64;

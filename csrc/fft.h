@@ -1,9 +1,9 @@
 // The discrete Fourier transform of a group of rows, stored as [index][lane] (transpose.h), in place.
 //
 // Complex number k of a row is the pair of indices 2 k and 2 k + 1.  A pass takes a radix r out of the length n: with
-// m = n / r it replaces x[j], x[j + m], ... by their transform of length r, times powers of exp(-2 pi i / n), and leaves
-// r transforms of length m.  The result is in digit-reversed order, which the caller undoes where it reads them; the
-// inverse starts from there.  A part that fits the first level of cache is finished before the next one is begun.
+// m = n / r it replaces x[j], x[j + m], ... by their transform of length r, times powers of exp(-2 pi i / n), and
+// leaves r transforms of length m.  The result is in digit-reversed order, which the caller undoes where it reads them;
+// the inverse starts from there.  A part that fits the first level of cache is finished before the next one is begun.
 #pragma once
 
 #include "isa.h"

@@ -16,8 +16,8 @@ void waves(const T *phases, size_t rows, size_t count, const T *offset, size_t p
 constexpr size_t rows_a_block = 32;  // rows that a block's signs serve while they are in L1, and the rows in L2
 constexpr size_t scratch_bytes = 16 * 1024;  // rows turned together: with the signs they fit in L1
 
-// The features of a block whose phases are radii times the transform of y, up to its last stages: pairs of waves and, of
-// an odd number, one cosine with the offset.  Radii and offset make half turns.
+// The features of a block whose phases are radii times the transform of y, up to its last stages: pairs of waves and,
+// of an odd number, one cosine with the offset.  Radii and offset make half turns.
 template <class T, size_t count>
 inline T write_block(const T *y, const T *radii, size_t features, T offset, const Waves<T> &waves, T *out) {
     constexpr size_t lanes = Simd<T>::lanes, group = count * lanes;
@@ -46,12 +46,6 @@ inline T write_block(const T *y, const T *radii, size_t features, T offset, cons
         __builtin_memcpy(out + 2 * first, pairs, left * sizeof(T));
     }
     return longest.get() * T(pi);
-}
-
-// The longest phase of a row so far; what is no number stays.
-template <class T>
-inline T longer(T before, T now) {
-    return now <= before || before != before ? before : now;
 }
 
 // Phases of every block, in half turns: radii * H D3 H D2 H D1 x.
@@ -117,8 +111,8 @@ void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, 
     structured<T, 4>(X, rows, n, signs, size, radii, *offset, width, scale, out, longest, scratch);
 }
 
-// Phases of every block, in half turns: radii * H G P H B x, a few rows together.  Signs, orders and directions are those
-// of whole blocks, and after them there is a register of each to be read.
+// Phases of every block, in half turns: radii * H G P H B x, a few rows together.  Signs, orders and directions are
+// those of whole blocks, and after them there is a register of each to be read.
 template <class T>
 struct Fastfood {
     static constexpr size_t R = together<T>, lanes = Simd<T>::lanes;

@@ -1,8 +1,8 @@
 // The Walsh-Hadamard transform of rows, in place, not normalised, in natural (Sylvester) order.
 //
-// A transform of length n is log2(n) stages; stage h replaces every pair (x[i], x[i + h]) by its sum and difference.  All
-// instruction sets run the stages in the same order h = 1, 2, 4, ..., each number is then the same tree of additions
-// everywhere, and the results of all tables are equal to the bit.
+// A transform of length n is log2(n) stages; stage h replaces every pair (x[i], x[i + h]) by its sum and difference.
+// All instruction sets run the stages in the same order h = 1, 2, 4, ..., each number is then the same tree of
+// additions everywhere, and the results of all tables are equal to the bit.
 //
 // Stages are fused to spare memory traffic: the first pass does those inside a register and across up to 8 adjacent
 // registers, every later pass does three (radix 8, which still fits the 16 registers of AVX2 and SSE).
@@ -106,9 +106,9 @@ inline void radix_pass(T *x, size_t n, size_t stride) {
     }
 }
 
-// What is left of a row of n = count * lanes * 8^k numbers after the first pass.  A row longer than L1 is finished part by
-// part before the last pass joins the parts, so that every level of cache is filled once per pass at that level and not
-// once per stage; `first(part, numbers)` does the first pass of a part.
+// What is left of a row of n = count * lanes * 8^k numbers after the first pass.  A row longer than L1 is finished part
+// by part before the last pass joins the parts, so that every level of cache is filled once per pass at that level and
+// not once per stage; `first(part, numbers)` does the first pass of a part.
 template <class T, size_t count, class First>
 void row(T *x, size_t n, First first) {
     constexpr size_t unit = count * Simd<T>::lanes;

@@ -3,8 +3,8 @@
 //   MERCER_ISA           avx512, avx2 or baseline: the namespace of this copy's entry points
 //   MERCER_VECTOR_BYTES  the width of its registers
 //
-// A hot file keeps all else in an unnamed namespace.  With external linkage the linker would fold equal templates of the
-// three copies into one, and the baseline table might then call AVX-512 code on a machine that has none.
+// A hot file keeps all else in an unnamed namespace.  With external linkage the linker would fold equal templates of
+// the three copies into one, and the baseline table might then call AVX-512 code on a machine that has none.
 #pragma once
 
 #include <cstddef>

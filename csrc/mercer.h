@@ -28,16 +28,16 @@ typedef struct {
 /* The hot kernels of one instruction set; src/mercer/_core/_library.py mirrors this struct field by field.
  *
  * Kernels keep no state, allocate nothing and never fail: the caller has checked shapes and alignment, and may run them
- * from any number of threads on disjoint rows.  What a kernel returns is the first row of which an output overflowed, or
- * `rows` where none did. */
+ * from any number of threads on disjoint rows.  What a kernel returns is the first row of which an output overflowed,
+ * or `rows` where none did. */
 typedef struct {
     /* Each of the `rows` consecutive rows of `width` numbers (a power of two) becomes H times itself. */
     void (*hadamard_f32)(float *data, size_t rows, size_t width);
     void (*hadamard_f64)(double *data, size_t rows, size_t width);
 
-    /* Fourier features of `rows` rows of `count` phases p: the first width - count phases make pairs scale cos p,
-     * scale sin p, the others one feature scale cos(p + offset) each, with one offset for all (period 1) or one for
-     * each.  `longest` gets the largest |p| of every row; beyond 4096 (f32) or 2^22 (f64) its features are worthless. */
+    /* Fourier features of `rows` rows of `count` phases p: the first width - count phases make pairs scale cos p, scale
+     * sin p, the others one feature scale cos(p + offset) each, with one offset for all (period 1) or one for each.
+     * `longest` gets the largest |p| of every row; beyond 4096 (f32) or 2^22 (f64) its features are worthless. */
     void (*waves_f32)(const float *phases, size_t rows, size_t count, const float *offset, size_t period, size_t width,
                       float scale, float *out, float *longest);
     void (*waves_f64)(const double *phases, size_t rows, size_t count, const double *offset, size_t period,
@@ -52,8 +52,9 @@ typedef struct {
                            const double *radii, const double *offset, size_t width, double scale, double *out,
                            double *longest, double *scratch);
 
-    /* The same with phases radii H G P H B x, blocks of any size.  After the last sign, order and direction come 16 more
-     * that are read for nothing.  `scratch` has room for 48 bytes times `size`, which counts as 16 where it is less. */
+    /* The same with phases radii H G P H B x, blocks of any size.  After the last sign, order and direction come 16
+     * more that are read for nothing.  `scratch` has room for 48 bytes times `size`, which counts as 16 where it is
+     * less. */
     void (*fastfood_f32)(const float *X, size_t rows, size_t n, const float *signs, const int32_t *orders,
                          const float *directions, size_t size, const float *radii, const float *offset, size_t width,
                          float scale, float *out, float *longest, float *scratch);
@@ -74,10 +75,11 @@ typedef struct {
                                   double *scratch);
 
     /* Features scale scales[row] (Re z, Im z, ...), the scales 1 where there are none, of z = product over s of the
-     * outputs outputs[s] of H diag(signs) x.  A row x has n numbers, `constant` unless that is 0, and zeros up to `size`;
-     * signs[block][s] are `size` real and `size` imaginary parts, with 16 more numbers at the end of all, and features
-     * come in blocks of `size`.  `outputs` has `stride` indices, 16 more than features, for each s; rows of features are
-     * `out_stride` numbers apart.  `scratch` has room for 80 bytes times `size`, which counts as 16 where it is less. */
+     * outputs outputs[s] of H diag(signs) x.  A row x has n numbers, `constant` unless that is 0, and zeros up to
+     * `size`; signs[block][s] are `size` real and `size` imaginary parts, with 16 more numbers at the end of all, and
+     * features come in blocks of `size`.  `outputs` has `stride` indices, 16 more than features, for each s; rows of
+     * features are `out_stride` numbers apart.  `scratch` has room for 80 bytes times `size`, which counts as 16 where
+     * it is less. */
     size_t (*srht_f32)(const float *X, size_t rows, size_t n, float constant, const float *signs, size_t degree,
                        size_t size, const int32_t *outputs, size_t stride, size_t width, float scale,
                        const float *scales, float *out, size_t out_stride, float *scratch);
@@ -137,24 +139,52 @@ typedef struct {
                                        size_t width, double *scratch);
 
     /* Features of `count` values x >= 0, each 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1] root(x)
-     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is.  The first
-     * value that is negative or not finite, or `count`. */
+     * cos(p) and weights[2j] root(x) sin(p), p = j frequencies[0] log x, for j = 1 ... order; all 0 where x is.  The
+     * first value that is negative or not finite, or `count`. */
     size_t (*additive_f32)(const float *values, size_t count, const double *frequencies, size_t order,
                            const double *weights, float *out);
     size_t (*additive_f64)(const double *values, size_t count, const double *frequencies, size_t order,
                            const double *weights, double *out);
 
-    /* Features scale (H diag(signs) x)[outputs], `width` of them, of rows of n numbers and zeros up to `size`.  `scratch`
-     * has room for `size` numbers. */
+    /* Features scale (H diag(signs) x)[outputs], `width` of them, of rows of n numbers and zeros up to `size`.
+     * `scratch` has room for `size` numbers. */
     size_t (*craft_f32)(const float *X, size_t rows, size_t n, const float *signs, size_t size, const int32_t *outputs,
                         size_t width, float scale, float *out, float *scratch);
     size_t (*craft_f64)(const double *X, size_t rows, size_t n, const double *signs, size_t size,
                         const int32_t *outputs, size_t width, double scale, double *out, double *scratch);
 
-    /* The columns of additive features: column c becomes `width` neighbours from c width on.  Columns have the size of a
-     * float or a double. */
+    /* The columns of additive features: column c becomes `width` neighbours from c width on.  Columns have the size of
+     * a float or a double. */
     void (*spread_f32)(const uint32_t *columns, size_t count, size_t width, uint32_t *out);
     void (*spread_f64)(const uint64_t *columns, size_t count, size_t width, uint64_t *out);
+
+    /* A matrix of n rows less an origin, which is taken from each of its columns, as the products below read it: in an
+     * order that is the instruction set's own.  Neighbours in a column are row_step numbers apart, those in a row
+     * column_step.  `panels` has room for n times the columns, these rounded up to a multiple of 32. */
+    void (*pack_f32)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, float *panels);
+    void (*pack_f64)(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
+                     const double *origin, double *panels);
+
+    /* The products of rows of n numbers with the columns of such a matrix.  `scratch` has room for 640 KiB. */
+    size_t (*product_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t columns, float *out,
+                          float *scratch);
+    size_t (*product_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t columns, double *out,
+                          double *scratch);
+
+    /* The features waves() of the products with such a matrix of `count` columns, the phases.  `scratch` as above. */
+    void (*matrix_waves_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t count,
+                             const float *offset, size_t period, size_t width, float scale, float *out, float *longest,
+                             float *scratch);
+    void (*matrix_waves_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t count,
+                             const double *offset, size_t period, size_t width, double scale, double *out,
+                             double *longest, double *scratch);
+
+    /* out = (x - offset) factor for the n columns of every row.  The first row with a number that is not finite, or
+     * `rows`. */
+    size_t (*scaled_f32)(const float *X, size_t rows, size_t n, const float *offset, const float *factor, float *out);
+    size_t (*scaled_f64)(const double *X, size_t rows, size_t n, const double *offset, const double *factor,
+                         double *out);
 
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
@@ -165,11 +195,11 @@ typedef struct {
     void (*radial_f64)(double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
                        const double *norms_x, const double *norms_y, size_t shape, double scale);
 
-    /* For every row x of X and y of Y a sum or product over the columns, by its number `term`: the sum of min(x, y) (0),
-     * |x - y| (1), 2 x y / (x + y) (2) or Jensen and Shannon's term (3); one over the product of 1 + scale^2 (x - y)^2
-     * (4) or cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 and at least
-     * `others`.  Terms 3 and 5 have a second number for each: log(x) / log 4 (any for x = 0) beside x, and
-     * exp(-u / 2) / sqrt(2) beside exp(u). */
+    /* For every row x of X and y of Y a sum or product over the columns, by its number `term`: the sum of min(x, y)
+     * (0), |x - y| (1), 2 x y / (x + y) (2) or Jensen and Shannon's term (3); one over the product of 1 + scale^2 (x -
+     * y)^2 (4) or cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 and at
+     * least `others`.  Terms 3 and 5 have a second number for each: log(x) / log 4 (any for x = 0) beside x, and exp(-u
+     * / 2) / sqrt(2) beside exp(u). */
     void (*pairs_f64)(const double *X, const double *second_X, size_t rows, const double *Y, const double *second_Y,
                       size_t others, size_t stride, size_t columns, size_t term, double scale, double *out);
 } mercer_kernels;
@@ -179,6 +209,33 @@ MERCER_EXPORT int mercer_isa_supported(const char *name);
 
 /* The kernels of an instruction set, or NULL where it is not supported. */
 MERCER_EXPORT const mercer_kernels *mercer_isa_kernels(const char *name);
+
+/* What is wrong with text in the format of LIBSVM; src/mercer/_core/_libsvm.py has the words. */
+enum {
+    MERCER_LIBSVM_FINE,
+    MERCER_LIBSVM_LABEL,    /* no number where the label should be */
+    MERCER_LIBSVM_LABELS,   /* several labels */
+    MERCER_LIBSVM_ENTRY,    /* not of the form index:value */
+    MERCER_LIBSVM_NEGATIVE, /* a negative index */
+    MERCER_LIBSVM_INDEX,    /* an index of more than 18 digits */
+    MERCER_LIBSVM_BASE,     /* an index below the first one */
+    MERCER_LIBSVM_ORDER,    /* an index below the one before */
+    MERCER_LIBSVM_TWICE,    /* an index twice */
+    MERCER_LIBSVM_VALUE     /* no number where the value should be */
+};
+
+/* Rows and entries so far, the least and the largest index, the line, counted from 0, and where the text that is wrong
+ * begins. */
+typedef struct {
+    int64_t rows, entries, least, most, line, offset;
+} mercer_libsvm_found;
+
+/* Reads rows of "label index:value ...", one a line; the last of the `size` bytes is a line break.  `base` is taken off
+ * indices, which are written in `index_bytes` (4 or 8), as are the starts of rows among entries.  There must be room
+ * for as many labels as line breaks, a start more, and as many entries as colons.  Without labels, rows and entries are
+ * counted, and values are not looked at. */
+MERCER_EXPORT int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels,
+                                void *starts, void *indices, double *values, mercer_libsvm_found *found);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 // Kernels that are a sum or a product over the columns of two rows.
 //
 // The rows of Y come by columns, so that a register holds one column of several rows of Y, against one number of a row
-// of X.  Every pair adds its columns in their order, whatever rows are beside it, and its terms do not change when x and
-// y do: a Gram matrix is symmetric to the bit.
+// of X.  Every pair adds its columns in their order, whatever rows are beside it, and its terms do not change when x
+// and y do: a Gram matrix is symmetric to the bit.
 #include "exponential.h"
 
 namespace {
@@ -44,7 +44,8 @@ struct Fraction {
     Numbers over, under;
 
     Fraction(Numbers x, Numbers y) : over(x * y), under(or_one(x + y)) {}
-    Fraction(const Fraction &a, const Fraction &b) : over(a.over * b.under + b.over * a.under), under(a.under * b.under) {}
+    Fraction(const Fraction &a, const Fraction &b)
+        : over(a.over * b.under + b.over * a.under), under(a.under * b.under) {}
 };
 
 // Four columns have one division, which costs more than all the rest.
@@ -58,8 +59,8 @@ struct Chi2 : Sum {
     static Numbers finish(Numbers total) { return total + total; }
 };
 
-// With r = low / high a column is low ((1 + r) log(1 + r) / r + |log x - log y|) / log 4.  The second number of a column
-// is log(x) / log 4, and the rest of the bracket a polynomial in r - 1/2 (interpolated at Chebyshev nodes).
+// With r = low / high a column is low ((1 + r) log(1 + r) / r + |log x - log y|) / log 4.  The second number of a
+// column is log(x) / log 4, and the rest of the bracket a polynomial in r - 1/2 (interpolated at Chebyshev nodes).
 struct JensenShannon : Sum {
     static constexpr bool doubles = true;
     static constexpr double log_4 = 0x1.62e42fefa39efp+0;
@@ -108,8 +109,8 @@ struct Tables {
     double *out;
 };
 
-// Add a group of columns, of which `filled` are there and the others 0, to the totals of `count` rows of X from row i on
-// against registers of rows of Y from row j on.
+// Add a group of columns, of which `filled` are there and the others 0, to the totals of `count` rows of X from row i
+// on against registers of rows of Y from row j on.
 template <class Term, size_t count>
 inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, Numbers (&total)[count][registers]) {
     for (size_t b = 0; b < registers; ++b) {

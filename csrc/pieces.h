@@ -111,8 +111,8 @@ void gather_pieces_of_rows(const T *X, size_t rows, size_t n, size_t size, T *gr
     for (size_t i = n * R; i < size * R; ++i) group[i] = T(0);
 }
 
-// y = H diag(signs) x for `size` pieces x, of which those from `filled` on are 0: the first pass multiplies.  After the last
-// sign a register can be read.
+// y = H diag(signs) x for `size` pieces x, of which those from `filled` on are 0: the first pass multiplies.  After the
+// last sign a register can be read.
 template <class T, size_t count>
 void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size, T *y) {
     constexpr size_t R = together<T>;
@@ -157,8 +157,8 @@ struct Places {
     T scale_of(size_t row) const { return scales ? scale * scales[row] : scale; }
 };
 
-// Features scale (Re z_0, Im z_0, Re z_1, ...) of `rows` rows from `first` on, whose parts are given as pieces; `column`
-// is that of Re z_0.  The first row with a feature that is not finite, or `rows`.
+// Features scale (Re z_0, Im z_0, Re z_1, ...) of `rows` rows from `first` on, whose parts are given as pieces;
+// `column` is that of Re z_0.  The first row with a feature that is not finite, or `rows`.
 template <class T>
 size_t write_parts(const T *real, const T *imaginary, const Places<T> &places, size_t first, size_t rows, size_t column,
                    size_t width) {

@@ -1,7 +1,7 @@
 // Cosines and sines of phases that are given as quarter turns and a rest.
 //
-// Sine and cosine of the rest, in [-pi/4, pi/4], are polynomials in its square (interpolated at Chebyshev nodes), within
-// two units in the last place.
+// Sine and cosine of the rest, in [-pi/4, pi/4], are polynomials in its square (interpolated at Chebyshev nodes),
+// within two units in the last place.
 #pragma once
 
 #include "waves.h"

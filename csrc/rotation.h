@@ -162,7 +162,8 @@ inline void multiply(T *y, const T *x, const T *s, size_t n, size_t size) {
 // For each of `rows` rows x, of n numbers and zeros after them: of the `size` numbers y = H D3 H D2 H D1 x the first
 // `wanted`, but for the stages among `count` adjacent registers, which are for the caller to do last.
 //
-// Every pass over a row waits for the end of the one before; with the same pass over other rows between them it need not.
+// Every pass over a row waits for the end of the one before; with the same pass over other rows between them it need
+// not.
 template <class T, size_t count, class Next>
 inline void rotate(T *y, const T *X, size_t rows, size_t n, const T *signs, size_t size, const Strides &strides,
                    size_t wanted, Next ahead) {

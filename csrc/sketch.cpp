@@ -1,4 +1,5 @@
-// Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the cache.
+// Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the
+// cache.
 #include "mercer.h"
 #include "pieces.h"
 
@@ -70,7 +71,8 @@ struct CountSketches {
 };
 
 // Projections are some outputs of H diag(complex signs) x, x with the constant, unless that is 0, and then zeros up to
-// `size`: signs (block, degree, part, size), and after them as many numbers as a register has; outputs (degree, stride).
+// `size`: signs (block, degree, part, size), and after them as many numbers as a register has; outputs (degree,
+// stride).
 template <class T>
 struct Srht {
     static constexpr size_t R = together<T>;
@@ -176,7 +178,7 @@ namespace mercer::MERCER_ISA {
     size_t srht_##suffix(const T *X, size_t rows, size_t n, T constant, const T *signs, size_t degree, size_t size,   \
                          const std::int32_t *outputs, size_t stride, size_t width, T scale, const T *scales, T *out,  \
                          size_t out_stride, T *scratch) {                                                             \
-        const Srht<T> srht{X, n, constant, signs, degree, size, outputs, stride, scratch};                                      \
+        const Srht<T> srht{X, n, constant, signs, degree, size, outputs, stride, scratch};                            \
         const Places<T> features{out, out_stride, scale, scales};                                                     \
         return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
             return srht.write(first, some, features, width);                                                          \

@@ -1,10 +1,10 @@
 // Cosines and sines of phases, as the features of Fourier maps.
 //
 // A phase is reduced by half turns to r in [-pi/2, pi/2]; sine and cosine of r are polynomials in r^2 (of the least
-// largest error), and both change sign with every half turn: nothing is swapped, as it would be with quarter turns.  The
-// error is below 1.5 eps times the scale.  A reduction of radians is exact up to the limit of the type; phases beyond it
-// are for the caller to find out by the longest phase of a row, and to map in another way.  Phases that a kernel makes
-// itself may come in half turns, whose reduction is a subtraction.
+// largest error), and both change sign with every half turn: nothing is swapped, as it would be with quarter turns.
+// The error is below 1.5 eps times the scale.  A reduction of radians is exact up to the limit of the type; phases
+// beyond it are for the caller to find out by the longest phase of a row, and to map in another way.  Phases that a
+// kernel makes itself may come in half turns, whose reduction is a subtraction.
 #pragma once
 
 #include "isa.h"
@@ -72,8 +72,8 @@ struct Wave {
     Vector<T> cosine, sine;
 };
 
-// scale cos and scale sin of reduced phases in radians (unit 1) or in half turns (unit pi), the scale and the unit being
-// part of the coefficients.
+// scale cos and scale sin of reduced phases in radians (unit 1) or in half turns (unit pi), the scale and the unit
+// being part of the coefficients.
 template <class T>
 class Waves {
     static constexpr size_t sines = sizeof Circle<T>::sine / sizeof(double) + 1;
@@ -122,6 +122,12 @@ class Longest {
         return length;
     }
 };
+
+// The longest phase of a row so far; what is no number stays.
+template <class T>
+inline T longer(T before, T now) {
+    return now <= before || before != before ? before : now;
+}
 
 // Features scale * (cos p_0, sin p_0, cos p_1, ...) of `count` phases.
 template <class T>

@@ -75,6 +75,15 @@ def test_sums_are_taken_in_order(threads):
     assert count[0] == 50
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_may_be_finer_than_what_is_added(threads):
+    parts = [np.full(3, 1.0, dtype=np.float32), *(np.full(3, 1e-8, dtype=np.float32) for _ in range(99))]
+    (total,) = sum_in_order(lambda place: (parts[place],), range(100), threads, held=8, dtype=np.float64)
+    assert total.dtype == np.float64
+    np.testing.assert_allclose(total, 1.0 + 99e-8, rtol=1e-12)
+    assert sum_in_order(lambda place: (parts[place].copy(),), range(9), threads, held=8)[0].dtype == np.float32
+
+
 def test_large_results_are_summed_by_fewer_threads():
     running, most, lock = 0, 0, threading.Lock()
 

@@ -74,13 +74,15 @@ class Stream:
         """The antithetic stream: every bit flipped, so that its uniforms are one minus the uniforms of this one."""
         return Stream(self.seed, *self.path, mirror=not self.mirror)
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """The first ``count`` raw words."""
+    def words(self, count: int, start: int = 0) -> NDArray[np.uint64]:
+        """The first ``count`` raw words, or those from number ``start`` on."""
         check_memory((count,), 8, "the random numbers of a map")
         # The type stands in the address so that child(1) and child("1") differ; the separator cannot occur in a repr.
         address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
         key = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=16).digest(), "little")
-        words = np.random.Philox(key=key).random_raw(count)
+        philox = np.random.Philox(key=key)
+        philox.advance(start // 4)  # which counts in fours
+        words = philox.random_raw(start % 4 + count)[start % 4 :]
         return ~words if self.mirror else words
 
     def _bits(self, count: int) -> NDArray[np.uint8]:

@@ -16,7 +16,6 @@ from functools import lru_cache
 from typing import Any
 
 import joblib
-import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
@@ -32,9 +31,9 @@ HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
 
-def tile_rows(scratch: int) -> int:
+def tile_rows(scratch: int, most: int = TILE) -> int:
     """Rows a tile: 256, fewer (always a power of two) where one row needs so many floats that a tile would be large."""
-    rows = TILE
+    rows = most
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
     return rows
@@ -196,27 +195,28 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
 
 
 def sum_in_order(
-    work: Callable[[Any], tuple[NDArray[np.float64], ...]],
+    work: Callable[[Any], tuple[NDArray[Any], ...]],
     items: Iterable[Any],
     n_jobs: int | None,
     held: int,
     after: Callable[[Any], None] | None = None,
-    totals: list[NDArray[np.float64]] | None = None,
-) -> tuple[NDArray[np.float64], ...]:
+    dtype: Any = None,
+    totals: list[NDArray[Any]] | None = None,
+) -> tuple[NDArray[Any], ...]:
     """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
 
     ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
-    ``after`` is called, on this thread, with every item whose result has been added. ``totals`` is a list of sums that
-    are added to in place; where it is empty, it is filled.
+    ``after`` is called, on this thread, with every item whose result has been added. Sums have this ``dtype``, or that
+    of the first result. ``totals`` is a list of sums that are added to in place; where it is empty, it is filled.
     """
     threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
     totals = [] if totals is None else totals
 
-    def add(item: Any, parts: tuple[NDArray[np.float64], ...]) -> None:
+    def add(item: Any, parts: tuple[NDArray[Any], ...]) -> None:
         for total, part in zip(totals, parts, strict=bool(totals)):
             total += part
         if not totals:
-            totals.extend(parts)
+            totals.extend(part.astype(dtype or part.dtype, copy=False) for part in parts)
         if after is not None:
             after(item)
 

@@ -10,7 +10,17 @@ from threadpoolctl import threadpool_info
 
 from . import __version__, _core
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "array-api-compat", "threadpoolctl", "joblib", "torch", "matplotlib")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "array-api-compat",
+    "threadpoolctl",
+    "joblib",
+    "pyarrow",
+    "torch",
+    "matplotlib",
+)
 
 
 def show_versions() -> None:

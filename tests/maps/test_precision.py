@@ -113,6 +113,28 @@ def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
+@pytest.mark.skipif(not _core.AVAILABLE, reason="BLAS sums in an order that hangs on the number of rows")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mercer.RandomFourier(Laplacian(0.1), n_components=301),
+        lambda: mercer.RandomFourier(Gaussian(0.001), n_components=77, form="offset"),
+        lambda: mercer.OrthogonalFourier(Gaussian(0.001), n_components=600),
+        lambda: mercer.QuasiFourier(Gaussian(0.001), n_components=64),
+        lambda: Nystrom(Gaussian(0.001), n_components=150),
+        lambda: Nystrom(Polynomial(2, coef0=1.0), n_components=100),
+    ],
+)
+def test_packed_products_leave_all_cuts_free(make, dtype):
+    X = np.random.default_rng(0).normal(size=(TILE + 130, 300)).astype(dtype)
+    sketch = make().set_params(random_state=0, n_jobs=1).fit(X)
+    whole = sketch.transform(X)
+    for cut in (1, 13, 100, 257):
+        np.testing.assert_array_equal(np.concatenate([sketch.transform(X[:cut]), sketch.transform(X[cut:])]), whole)
+    np.testing.assert_array_equal(sketch.set_params(n_jobs=3).transform(X), whole)
+
+
 @pytest.mark.parametrize("row", obeying())
 def test_any_other_chunks_agree_to_a_few_ulp(row):
     X = row.sample(TILE + 30)

@@ -9,7 +9,10 @@ NumPy code.
 from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
+from ._libsvm import LibsvmError, LibsvmRows, libsvm
 from ._pairs import ColumnRows, pairs, radial
+from ._product import Panels, kept_panels, matrix_waves, panels, product
+from ._scaled import scaled
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
 from ._tensor import spectrum, tensor_sketch
@@ -19,6 +22,9 @@ __all__ = [
     "ISA",
     "ColumnRows",
     "FastfoodTables",
+    "LibsvmError",
+    "LibsvmRows",
+    "Panels",
     "RowParts",
     "SignProducts",
     "SrhtTables",
@@ -31,8 +37,14 @@ __all__ = [
     "hadamard",
     "hadamard_sketch",
     "in_chunks",
+    "kept_panels",
+    "libsvm",
+    "matrix_waves",
     "pairs",
+    "panels",
+    "product",
     "radial",
+    "scaled",
     "sign_products",
     "sparse_signs",
     "spectrum",

@@ -38,17 +38,21 @@ def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray
     longest : the largest abs(p) of every row, NaN where one is NaN
         Beyond 4096 in float32 and 2**22 in float64 the features of a row are worthless.
     """
-    (rows, count), (_, width) = two_dimensional("phases", phases), two_dimensional("out", out)
+    (rows, count), (period, width) = two_dimensional("phases", phases), wave_shapes(phases.shape[-1], offset, out)
     dtype, longest = phases.dtype, np.empty(rows, dtype=phases.dtype)
-    if not count <= width <= 2 * count:
-        raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
-    singles = 2 * count - width
-    period = 1 if len(offset) == 1 else singles
     arguments = checked("phases", phases, dtype), rows, count, checked("offset", offset, dtype, (period,)), period
     kernel("waves", dtype)(
         *arguments, width, scale, checked("out", out, dtype, (rows, width), True), longest.ctypes.data
     )
     return longest
+
+
+def wave_shapes(count: int, offset: NDArray[Any], out: NDArray[Any]) -> tuple[int, int]:
+    """How many offsets, and how many features, so many phases have."""
+    _, width = two_dimensional("out", out)
+    if not count <= width <= 2 * count:
+        raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
+    return 1 if len(offset) == 1 else 2 * count - width, width
 
 
 def structured(

@@ -31,12 +31,18 @@ _SIGNATURES = {
     "additive": "pnpnpp>n",
     "craft": "pnnpnpnxpp>n",
     "spread": "pnnp",
+    "pack": "pnnnnpp",
+    "product": "pnnpnpp>n",
+    "matrix_waves": "pnnpnpnnxppp",
+    "scaled": "pnnppp>n",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {
     "radial": "pnnppnppnx",
     "pairs": "ppnppnnnnxp",
 }
+# Functions outside those tables, of which there is one for every machine; an i is an int.
+_PLAIN_SIGNATURES = {"libsvm": "pnnnppppp>i"}
 REGISTER = 16
 """Numbers that the widest register holds."""
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}
@@ -46,7 +52,7 @@ Table = dict[str, Callable[..., Any]]
 
 def _field(signature: str, number: Any) -> Any:
     # CFUNCTYPE, unlike PYFUNCTYPE, releases the GIL during the call: tiles on several threads run at once.
-    types = {"p": ctypes.c_void_p, "n": ctypes.c_size_t, "x": number}
+    types = {"p": ctypes.c_void_p, "n": ctypes.c_size_t, "i": ctypes.c_int, "x": number}
     arguments, _, result = signature.partition(">")
     return ctypes.CFUNCTYPE(types[result] if result else None, *(types[letter] for letter in arguments))
 
@@ -85,7 +91,11 @@ def _supported(library: ctypes.CDLL) -> tuple[str, ...]:
 def _kernels(library: ctypes.CDLL, isa: str) -> Table:
     # Read once: ctypes makes a new function object at every access.
     struct = library.mercer_isa_kernels(isa.encode()).contents
-    return {field[0]: getattr(struct, field[0]) for field in _Struct._fields_}
+    kernels = {field[0]: getattr(struct, field[0]) for field in _Struct._fields_}
+    plain = {
+        name: _field(signature, None)((f"mercer_{name}", library)) for name, signature in _PLAIN_SIGNATURES.items()
+    }
+    return kernels | plain
 
 
 def _pick(forced: str) -> tuple[str | None, Table | None]:
@@ -108,14 +118,19 @@ ISA, _TABLE = _pick(os.environ.get("MERCER_ISA", ""))
 AVAILABLE = ISA is not None
 
 
-def kernel(name: str, dtype: Any) -> Callable[..., Any]:
-    """The kernel for this precision."""
+def plain(name: str) -> Callable[..., Any]:
+    """The function of this name, or the kernel with its precision in its name."""
     if _TABLE is None:
         raise RuntimeError("mercer's compiled core is not loaded; ask mercer._core.AVAILABLE before calling it")
+    return _TABLE[name]
+
+
+def kernel(name: str, dtype: Any) -> Callable[..., Any]:
+    """The kernel for this precision."""
     if dtype == np.float32:
-        return _TABLE[name + "_f32"]
+        return plain(name + "_f32")
     if dtype == np.float64:
-        return _TABLE[name + "_f64"]
+        return plain(name + "_f64")
     raise TypeError(f"X must be float32 or float64 in the machine's byte order, got {dtype.str}")
 
 

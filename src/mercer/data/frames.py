@@ -1,35 +1,79 @@
-"""The only file that knows pandas and polars: the columns of a frame as NumPy arrays."""
+"""The only file that knows pandas, polars and Arrow: the columns of a frame as NumPy arrays."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
+@dataclass(frozen=True)
+class Frame:
+    """Named columns as NumPy arrays of equal length: floats, or levels as objects, None where they are missing."""
+
+    parts: dict[str, NDArray[Any]]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(next(iter(self.parts.values()))), len(self.parts)
+
+
+def is_arrow(X: Any) -> bool:
+    """Whether X is an Arrow table or record batch; asks nothing of a machine without Arrow."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch)
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is a table with named columns, each of its own type."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "schema"))
+    return isinstance(X, Frame) or (hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "schema")))
+
+
+def names_of(X: Any) -> list[str]:
+    """The names of a frame's columns, which must be different."""
+    given = X.parts if isinstance(X, Frame) else X.schema.names if is_arrow(X) else X.columns
+    names = [str(name) for name in given]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the columns of a frame must have different names, found {twice!r} twice")
+    return names
 
 
 def columns(X: Any) -> dict[str, Any]:
     """The columns by name, in order."""
-    found = {str(name): X.iloc[:, place] if hasattr(X, "iloc") else X[:, place] for place, name in enumerate(X.columns)}
-    if len(found) < len(X.columns):
-        names = [str(name) for name in X.columns]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the columns of a frame must have different names, found {twice!r} twice")
-    return found
+    if isinstance(X, Frame):
+        return X.parts
+    names = names_of(X)
+    if is_arrow(X):
+        return dict(zip(names, X.columns, strict=True))
+    return {name: X.iloc[:, place] if hasattr(X, "iloc") else X[:, place] for place, name in enumerate(names)}
 
 
 def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
     """Some rows of a frame."""
+    if isinstance(X, Frame):
+        return Frame({name: part[rows] for name, part in X.parts.items()})
+    if is_arrow(X):
+        if not isinstance(rows, slice):
+            return X.take(rows)
+        start, stop, _ = rows.indices(X.num_rows)
+        return X.slice(start, max(0, stop - start))
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def stacked_frames(frames: list[Any]) -> Any:
     """Frames with the same columns one below the other."""
+    if isinstance(frames[0], Frame):
+        return Frame({name: np.concatenate([frame.parts[name] for frame in frames]) for name in frames[0].parts})
+    if is_arrow(frames[0]):
+        import pyarrow as pa
+
+        tables = [frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame]) for frame in frames]
+        return pa.concat_tables(tables, promote_options="permissive")
     if hasattr(frames[0], "iloc"):
         import pandas
 
@@ -39,19 +83,60 @@ def stacked_frames(frames: list[Any]) -> Any:
     return polars.concat(frames, how="vertical_relaxed")
 
 
+def kind_of(column: Any) -> str:
+    """What the entries of a column are: "int", "float32", "float64", "bool", "text", "empty", or the name of a type.
+
+    "text" are all levels that are not truth values; those of which only "empty" ones are seen may be anything.
+    """
+    if hasattr(column, "type"):
+        return arrow_kind(column.type)
+    dtype = column.dtype
+    name = str(dtype).lower()
+    if hasattr(dtype, "is_numeric"):  # polars
+        if dtype.is_integer():
+            return "int"
+        if dtype.is_numeric():
+            return name if name == "float32" else "float64"
+        known = {"boolean": "bool", "null": "empty"}
+        return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
+    if hasattr(dtype, "categories"):  # of pandas, whose kind is that of an object
+        return "text"
+    kind = getattr(dtype, "kind", "O")
+    if kind in "iuf":
+        return "int" if kind in "iu" else name if name == "float32" else "float64"
+    return "bool" if kind == "b" else "text" if kind in "OUTS" else name
+
+
+def arrow_kind(given: Any) -> str:
+    """``kind_of`` for a type of Arrow."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(given):
+        return arrow_kind(given.value_type)
+    if types.is_integer(given):
+        return "int"
+    if types.is_floating(given) or types.is_decimal(given):
+        return "float32" if types.is_float32(given) else "float64"
+    if types.is_boolean(given) or types.is_null(given):
+        return "bool" if types.is_boolean(given) else "empty"
+    return "text" if str(given) in ("string", "large_string", "string_view") else str(given)
+
+
 def is_numeric(column: Any) -> bool:
     """Whether the entries of a column are numbers: text, categories and truth values are levels."""
-    dtype = column.dtype
-    if hasattr(dtype, "is_numeric"):  # polars
-        return bool(dtype.is_numeric())
-    # pandas' categories have a kind too, that of an object
-    kind = getattr(dtype, "kind", "O")
-    return kind in "iuf" and not hasattr(dtype, "categories")
+    return kind_of(column) in ("int", "float32", "float64")
 
 
 def numbers(column: Any) -> NDArray[Any]:
     """A numeric column as floats, missing entries as NaN; float32 stays float32."""
-    kept = np.float32 if str(column.dtype).lower() == "float32" else np.float64
+    kept = np.float32 if kind_of(column) == "float32" else np.float64
+    if isinstance(column, np.ndarray):
+        return column.astype(kept, copy=False)
+    if hasattr(column, "type"):
+        import pyarrow as pa
+
+        # unsafe, that is rounded, as an integer beyond 2^53 is in every other kind of frame
+        return np.asarray(column.cast(pa.from_numpy_dtype(kept), safe=False))
     if hasattr(column, "iloc"):
         return np.asarray(column.to_numpy(dtype=kept, na_value=np.nan))
     return np.asarray(column.cast(_polars_float(kept)).fill_null(float("nan")).to_numpy())
@@ -63,8 +148,20 @@ def _polars_float(kept: Any) -> Any:
     return polars.Float32 if kept is np.float32 else polars.Float64
 
 
+def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where levels are missing."""
+    return np.array([value is None for value in values.tolist()], dtype=bool)
+
+
 def levels(column: Any) -> NDArray[Any]:
     """A column of text, categories or truth values as objects, missing entries as None."""
+    if isinstance(column, np.ndarray):
+        return column.astype(object)
+    if hasattr(column, "type"):
+        import pyarrow.types as types
+
+        plain = column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+        return np.asarray(plain).astype(object)
     values = np.asarray(column.to_numpy() if not hasattr(column, "iloc") else column.to_numpy(dtype=object))
     missing = np.asarray(column.isna() if hasattr(column, "isna") else column.is_null().to_numpy())
     found = values.astype(object)

@@ -51,6 +51,10 @@ class Rows(ABC):
         """All rows where they are in memory as they are, else None."""
         return None
 
+    def where(self, row: int) -> str | None:
+        """In which file a row is, in words; None where there are no files."""
+        return None
+
     def blocks(self) -> Iterator[Any]:
         """One pass over all rows in order."""
         for block, _ in self.weighted_blocks():

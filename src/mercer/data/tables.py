@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from .fingerprints import digest, sketched
-from .frames import frame_rows, is_frame, stacked_frames
+from .frames import frame_rows, is_frame, names_of, stacked_frames
 from .rows import BLOCK_ROWS
 
 
@@ -87,7 +87,32 @@ class Table(ABC):
 
     def fingerprint(self) -> str:
         """A short text that other rows hardly share: here of their number and the first block."""
-        return digest(self.n_rows, *map(sketched, next(self.blocks())))
+        return digest(self.n_rows, *map(sketched, self.head()))
+
+    def head(self) -> Block:
+        """The first block; an error where there are no rows."""
+        block = next(iter(self.blocks()), None)
+        if block is None:
+            raise ValueError("the table has no rows")
+        return block
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the columns, None where they have none."""
+        X = self.head().X
+        return tuple(names_of(X)) if is_frame(X) else None
+
+    def features(self) -> Table:
+        """The table without targets and weights, where that is another one."""
+        return self
+
+    def targets(self) -> Iterator[Block]:
+        """One pass over targets and weights; X may be whatever is cheapest to give."""
+        return self.blocks()
+
+    def where(self, row: int) -> str | None:
+        """In which file a row is, in words; None where there are no files."""
+        return None
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         """The rows of these numbers, which rise, in parts."""

@@ -147,6 +147,10 @@ class Kernel(ABC):
         """``_block`` as a function of X alone, with what depends on Y alone made once."""
         return lambda X: self._block(X, Y)
 
+    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        """The same for a thread that has some of the rows X: it is to use one core, and others have the other rows."""
+        return self._against(Y)
+
     @abstractmethod
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         """k(x, x) of the rows of a float64 matrix."""

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_di
 from .. import _core
 from .._array import canonical_csr, dense, squares
 from .._random import Stream
+from .._tiles import TILE, tiles
 from ._base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
@@ -43,6 +44,16 @@ class DotProduct(Kernel):
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self._overwritten(inner_products(X, Y))
+
+    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        if not _core.AVAILABLE or sp.issparse(Y):
+            return self._against(Y)
+        products = packed_products(Y)
+
+        def block(X: Any) -> NDArray[np.float64]:
+            return self._block(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
+
+        return block
 
     def _diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.value(squares(X))
@@ -91,7 +102,12 @@ class Radial(ShiftInvariant):
         return self._against(Y)(X)
 
     def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
-        distances = Distances(Y)
+        return self._of(Distances(Y))
+
+    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        return self._of(Distances(Y, packed=True))
+
+    def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
         shape = self._shape
 
         def block(X: Any) -> NDArray[np.float64]:
@@ -202,16 +218,20 @@ def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 
 class Distances:
-    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once."""
+    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once.
 
-    def __init__(self, Y: Any):
+    Where Y is packed, the distances of a row are the same whatever rows stand beside it.
+    """
+
+    def __init__(self, Y: Any, packed: bool = False):
         self._others = Y
         self._dense = _core.AVAILABLE and not sp.issparse(Y)
         if self._dense:
             self._others = np.ascontiguousarray(Y)
             self._origin = Y.mean(axis=0)
-            self._shifted = self._others - self._origin
-            self._norms = row_squares(self._shifted)
+            self._products = (packed_products if packed else plain_products)(self._others, self._origin)
+            parts = (self._others[tile] - self._origin for tile in tiles(self._others.shape[0], TILE))
+            self._norms = np.concatenate([row_squares(part) for part in parts])
 
     def are_compiled(self, X: Any) -> bool:
         """Whether the compiled core makes them, and functions of them."""
@@ -223,9 +243,30 @@ class Distances:
             return squared_distances(X, self._others)
         X = np.ascontiguousarray(X)
         shifted = X - self._origin
-        values = shifted @ self._shifted.T
+        values = self._products(shifted)
         _core.radial(values, X, self._others, (row_squares(shifted), self._norms), shape, scale)
         return values
+
+
+Products = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def plain_products(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> Products:
+    """Inner products with the rows of Y less an origin."""
+    shifted = Y - origin
+    return lambda X: X @ shifted.T
+
+
+def packed_products(Y: NDArray[np.float64], origin: NDArray[np.float64] | None = None) -> Products:
+    """The same by the compiled core, from rows that are contiguous."""
+    panels = _core.panels(np.ascontiguousarray(Y).T, np.float64, origin)
+
+    def products(X: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty((X.shape[0], panels.columns))
+        _core.product(X, panels, values)
+        return values
+
+    return products
 
 
 def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:

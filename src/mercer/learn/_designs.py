@@ -24,6 +24,11 @@ Matrix = NDArray[np.float64]
 Part = tuple[slice, Callable[[], NDArray[Any]]]
 """Consecutive rows, with a function that gives their features."""
 
+CACHED_BYTES = 4 * 2**20
+"""Features that stay in a cache between two products."""
+LEAST_ROWS = 64
+"""Fewer at once would make products slow."""
+
 
 class Design(ABC):
     """Features Z of n rows, and a column of ones where there is an intercept."""
@@ -79,11 +84,35 @@ class Design(ABC):
 
         def work(item: Part) -> tuple[Matrix]:
             rows, features = item
-            return ((features().T @ R[rows]).astype(np.float64),)
+            return ((R[rows].T @ features()).T.astype(np.float64),)
 
         held, after = 8 * self.n_features * R.shape[1], after_parts(self.watch.begin(what))
         (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
+
+    def curved(self, W: Matrix, bend: Callable[[slice, NDArray[Any]], NDArray[Any]], what: str) -> Matrix:
+        """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product."""
+        self.passes += 1
+        weights, offset = W[: self.n_features].astype(self.dtype), W[self.n_features :].astype(self.dtype)
+        few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
+
+        def work(item: Part) -> tuple[Matrix, Matrix]:
+            chunk, features = item
+            Z, sums = features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
+            totals = np.zeros(W.shape[1])
+            for start in range(0, len(Z), few):
+                z = Z[start : start + few]
+                V = z @ weights
+                if self.intercept:
+                    V += offset
+                R = bend(slice(chunk.start + start, chunk.start + start + len(z)), V)
+                sums += R.T @ z
+                totals += R.sum(axis=0)
+            return sums.T.astype(np.float64), totals
+
+        held, after = 8 * self.n_features * W.shape[1], after_parts(self.watch.begin(what))
+        G, totals = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
+        return np.vstack([G, totals]) if self.intercept else G
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""

@@ -99,7 +99,7 @@ def checked_labels(y: Any) -> NDArray[Any]:
 
 def all_labels(table: Table, watch: Watch) -> tuple[NDArray[Any], Matrix]:
     """The labels and the weights of all rows, by a pass over them alone."""
-    parts = [(block.y, block.weight) for block in watch.over("labels", table.blocks())]
+    parts = [(block.y, block.weight) for block in watch.over("labels", table.targets())]
     if any(y is None for y, _ in parts):
         raise ValueError("the blocks must bring y, found X alone")
     y = checked_labels(np.concatenate([np.asarray(y) for y, _ in parts]))

@@ -7,7 +7,7 @@ classes, each class is a problem of its own, which can be minimised for itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Values = NDArray[Any]
 Numbers = NDArray[np.int64]
+Bend = Callable[[slice, Values], Values]
+"""The second derivative at some rows, applied to changes of their decision values."""
 
 
 class Loss(ABC):
@@ -40,9 +42,10 @@ class Loss(ABC):
     def curvature(self, F: Values) -> Values:
         """Its second derivative in every decision value."""
 
-    def along(self, F: Values, V: Values) -> Values:
-        """The second derivative applied to V, row by row."""
-        return self.curvature(F) * V
+    def bend(self, F: Values) -> Bend:
+        """The second derivative at F."""
+        h = self.curvature(F)
+        return lambda rows, V: h[rows] * V
 
 
 class TaskLoss(Loss):
@@ -134,9 +137,10 @@ class Softmax(TaskLoss):
         p = self.probabilities(F)
         return p * (1 - p) * self.weight[:, None].astype(F.dtype)
 
-    def along(self, F: Values, V: Values) -> Values:
+    def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
-        return (p * V - p * (p * V).sum(axis=1, keepdims=True)) * self.weight[:, None].astype(F.dtype)
+        scaled = p * self.weight[:, None].astype(F.dtype)
+        return lambda rows, V: scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None])
 
 
 class SideBySide(Loss):
@@ -151,10 +155,9 @@ class SideBySide(Loss):
         firsts = [columns.start for columns in self.columns]
         self.problems = np.concatenate([first + loss.problems for first, loss in zip(firsts, losses, strict=True)])
 
-    def _each(self, name: str, *values: Values) -> list[Values]:
+    def _each(self, name: str, F: Values) -> list[Any]:
         """What every loss makes of its own columns."""
-        pairs = zip(self.losses, self.columns, strict=True)
-        return [getattr(loss, name)(*(V[:, columns] for V in values)) for loss, columns in pairs]
+        return [getattr(loss, name)(F[:, columns]) for loss, columns in zip(self.losses, self.columns, strict=True)]
 
     def value(self, F: Values) -> NDArray[np.float64]:
         return np.concatenate(self._each("value", F))
@@ -165,8 +168,9 @@ class SideBySide(Loss):
     def curvature(self, F: Values) -> Values:
         return np.concatenate(self._each("curvature", F), axis=1)
 
-    def along(self, F: Values, V: Values) -> Values:
-        return np.concatenate(self._each("along", F, V), axis=1)
+    def bend(self, F: Values) -> Bend:
+        bends = list(zip(self._each("bend", F), self.columns, strict=True))
+        return lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in bends], axis=1)
 
 
 def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .. import maps
-from .._checks import check_choice, check_whole
+from .._checks import check_choice
 from .._memory import check_room
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
-from ..choose import feature_map
-from ..data import ArrayTable, Table
+from ..data import ArrayTable, SourceTable, Table
 from ..data.frames import columns, is_frame, is_numeric
-from ..data.tables import part_of
-from ..kernels import Gaussian, Kernel
+from ..data.table_rows import placed
+from ..data.tables import Block, part_of
+from ..kernels import Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
+from ..maps._tables import adopt_columns, matched_columns
 from ._keeping import Keeper
+from ._map_choice import DEFAULT_COMPONENTS, chosen_map
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
-DEFAULT_COMPONENTS = 1024
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
+
+
+class Matched(ArrayTable):
+    """Rows of a table, from number ``first`` on, whose columns are those of the model already."""
+
+    def __init__(self, table: Table, X: Any, first: int):
+        super().__init__(X)
+        self._table, self._first = table, first
+
+    def where(self, row: int) -> str | None:
+        return self._table.where(self._first + row)
 
 
 class KernelMachine(KernelParameters):
@@ -118,9 +129,9 @@ class KernelMachine(KernelParameters):
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
-            validate_data(self, next(X.blocks()).X, skip_check_array=True, reset=reset)
-            self._check_room(X)
-            return X
+            table = self._adopted(X, reset)
+            self._check_room(table)
+            return table
         X = self._checked(X, reset)
         weight = None
         if sample_weight is not None:
@@ -150,6 +161,27 @@ class KernelMachine(KernelParameters):
                 raise
             check_room(self._least_memory(table.n_rows), f"the sums over {table.n_rows} landmarks", memory)
 
+    def _adopted(self, table: Table, reset: bool) -> Table:
+        """A table as this machine takes it: the columns of files are matched by name."""
+        if isinstance(table, Matched):
+            return table
+        X = table.head().X
+        if not isinstance(table, SourceTable):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            return table
+        if reset:
+            adopt_columns(self, table)
+            return table
+        matched = matched_columns(self, table)
+        known = self.preparation_.columns or ()
+        wanted = {column.name for column in known if column.levels is not None}
+        wrong = wanted.symmetric_difference(matched.levels)
+        if wrong:
+            name = min(wrong)
+            kinds = ("levels", "numbers") if name in wanted else ("numbers", "levels")
+            raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
+        return matched
+
     # -- from rows to features -----------------------------------------------------------------------------------------
 
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
@@ -165,7 +197,7 @@ class KernelMachine(KernelParameters):
             )
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
-        chosen = self._chosen_map(table.n_rows if exact else None)
+        chosen = chosen_map(self, table.n_rows if exact else None)
         seed = watch.seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
         rows = PreparedRows(table, self.preparation_, self._rng, watch)
@@ -203,24 +235,6 @@ class KernelMachine(KernelParameters):
         """Whether there is a model to save: one that is fitted, or could add rows."""
         return hasattr(self, self._set_last)
 
-    def _chosen_map(self, n_rows: int | None) -> FeatureMap:
-        given = {name: getattr(self, name) for name in ("kernel", "n_components", "random_state")}
-        if isinstance(self.map, FeatureMap):
-            twice = [name for name, value in given.items() if value is not None]
-            if twice:
-                raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
-            return clone(self.map)
-        width = DEFAULT_COMPONENTS if self.n_components is None else self.n_components
-        check_whole("n_components", width, alternatives=" or None")
-        kernel = Gaussian("scale") if self.kernel is None else self.kernel
-        if isinstance(self.map, str) and self.map != "auto":
-            arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": self.random_state}
-            return named_map(self.map)(**arguments)
-        check_choice("map", self.map, ("auto", "the name of a map", "a FeatureMap"))
-        if n_rows is not None and n_rows <= width:
-            return Nystrom(parsed(kernel), n_components=width, random_state=self.random_state)
-        return feature_map(kernel, n_components=width, random_state=self.random_state)
-
     def _features(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
@@ -244,7 +258,7 @@ class KernelMachine(KernelParameters):
                 if tell is not None:
                     tell(chunk.last)
 
-            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, totals)
+            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
 
         return rows.watch.summed(what, add)
 
@@ -287,20 +301,54 @@ class KernelMachine(KernelParameters):
     def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
         """What a function gives for prepared rows, some of them at a time."""
         check_is_fitted(self)
+        if isinstance(X, Table):
+            table = self._adopted(X.features(), reset=False)
+            return np.concatenate([self._of_rows(table, block.X, n, function) for n, block in numbered(table)])
         X = self._checked(X, reset=False)
-        first = function(self._prepared(X, slice(0, 1)), 0)
-        out = np.empty((X.shape[0], *first.shape[1:]), dtype=first.dtype)
+        return self._of_rows(ArrayTable(X), X, 0, function)
+
+    def _of_rows(self, table: Table, X: Any, first: int, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+        """What a function gives for rows of a table, the first of which has this number."""
+
+        def part(rows: slice) -> NDArray[Any]:
+            numbers = range(first + rows.start, first + rows.stop)
+            prepared = placed(table, self.preparation_, part_of(X, rows), numbers)
+            check_rows(self.map_.kernel_, prepared, numbers.start, table.where)
+            return function(prepared, numbers.start)
+
+        head = part(slice(0, 1))
+        out = np.empty((X.shape[0], *head.shape[1:]), dtype=head.dtype)
 
         def fill(rows: slice) -> None:
-            out[rows] = function(self._prepared(X, rows), rows.start)
+            out[rows] = part(rows)
 
         run_tiles(fill, X.shape[0], PREDICTED_ROWS, self.n_jobs)
         return out
 
-    def _prepared(self, X: Any, rows: slice) -> Any:
-        prepared = self.preparation_(part_of(X, rows), rows.start)
-        check_rows(self.map_.kernel_, prepared, rows.start)
-        return prepared
+    @available_if(lambda self: hasattr(self, "predict"))
+    def predict_blocks(self, table: Table, method: str = "predict") -> Iterator[NDArray[Any]]:
+        """Predictions block by block, for more rows than their predictions have room for.
+
+        Parameters
+        ----------
+        table : Table
+        method : the method whose results are wanted, such as "decision_function"
+        """
+        check_is_fitted(self)
+        table = self._adopted(table.features(), reset=False)
+        for first, block in numbered(table):
+            yield getattr(self, method)(Matched(table, block.X, first))
+
+    def _observed(
+        self, table: Table, predict: Callable[[Any], Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
+        """The targets of a table, what is predicted for the same rows, and their weights."""
+        table = self._adopted(table, reset=False)
+        parts = [(block.y, predict(Matched(table, block.X, first)), block.weight) for first, block in numbered(table)]
+        if any(y is None for y, _, _ in parts):
+            raise ValueError("the blocks must bring y, found X alone")
+        y, predicted, weight = zip(*parts, strict=True)
+        return np.concatenate(y), np.concatenate(predicted), None if weight[0] is None else np.concatenate(weight)
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -330,20 +378,12 @@ class KernelMachine(KernelParameters):
         return tags
 
 
-def parsed(kernel: Any) -> Any:
-    """A kernel, also where it was given as text."""
-    from ..kernels import parse
-
-    return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
-
-
-def named_map(name: str) -> Any:
-    """The class of a map by its name, as it is written or in lower case with underscores."""
-    names = {known.lower(): known for known in maps.__all__ if known not in ("FeatureMap",)}
-    found = names.get(name.replace("_", "").lower())
-    if found is None:
-        raise ValueError(f"map must be 'auto', a FeatureMap or one of {sorted(names.values())}, found {name!r}")
-    return getattr(maps, found)
+def numbered(table: Table) -> Iterator[tuple[int, Block]]:
+    """The blocks of a table, with the numbers of their first rows."""
+    first = 0
+    for block in table.blocks():
+        yield first, block
+        first += block.X.shape[0]
 
 
 def equal_parameters(ours: Any, theirs: Any) -> bool:

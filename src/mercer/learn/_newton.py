@@ -142,10 +142,11 @@ class Newton:
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
-        taken = 0
+        bend, taken = self.loss.bend(F), 0
         while taken < 2 * worth:
-            what = f"conjugate gradients {taken}"
-            curved = self.ridge * direction + self.design.kept(what, self.curved, F, direction, passes=2)
+            what = "conjugate gradients"
+            bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
+            curved = self.ridge * direction + bent
             taken += 1
             length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
             step, residual = step + length * direction, residual - length * curved
@@ -157,11 +158,6 @@ class Newton:
             energy = following
         self.is_stale = taken > worth
         return step
-
-    def curved(self, F: Values, direction: Matrix) -> Matrix:
-        """The second derivative of the loss, applied to a direction."""
-        V = self.design.products(direction, "conjugate gradients")
-        return self.design.transposed(self.loss.along(F, V), "conjugate gradients")
 
     def sums(self, terms: Matrix) -> Matrix:
         """For every column the sum over those of its problem, and over them alone: each goes its own way."""

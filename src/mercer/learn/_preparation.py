@@ -12,8 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import squares
 from ..data.frames import columns, is_frame, is_numeric, levels, numbers
+from ..data.table_rows import RowError
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
@@ -121,12 +123,16 @@ class Preparation:
 
     # -- use -----------------------------------------------------------------------------------------------------------
 
-    def __call__(self, X: Any, first_row: int = 0) -> Any:
-        """Rows of numbers; ``first_row`` is the number of the first one, for messages."""
-        encoded = self.encode(X, first_row)
+    def __call__(self, X: Any) -> Any:
+        """Rows of numbers."""
+        encoded = self.encode(X)
+        if self.offset is not None and _core.AVAILABLE and not sp.issparse(encoded):
+            scaled = self._scaled_at_once(encoded)
+            if scaled is not None:
+                return scaled
         values = encoded.data if sp.issparse(encoded) else encoded
         if np.isnan(values).any():
-            encoded = self._filled(encoded, first_row)
+            encoded = self._filled(encoded)
         if self.scale == "unit":
             norms = np.sqrt(squares(encoded))
             norms[norms == 0.0] = 1.0
@@ -140,7 +146,16 @@ class Preparation:
             )
         return (encoded if self.offset is None else encoded - self.offset.astype(encoded.dtype)) * factor
 
-    def encode(self, X: Any, first_row: int = 0) -> Any:
+    def _scaled_at_once(self, encoded: NDArray[Any]) -> NDArray[Any] | None:
+        """Dense rows by the compiled core, in one pass; None where there are gaps to fill or to refuse."""
+        assert self.offset is not None
+        assert self.factor is not None
+        encoded, dtype = np.ascontiguousarray(encoded), encoded.dtype
+        out = np.empty_like(encoded)
+        bad = _core.scaled(encoded, self.offset.astype(dtype), self.factor.astype(dtype), out)
+        return out if bad is None else None
+
+    def encode(self, X: Any) -> Any:
         """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""
         if not is_frame(X):
             return X
@@ -149,11 +164,11 @@ class Preparation:
         missing = next((column.name for column in self.columns if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
-        parts = [self._encoded(column, here[column.name], first_row) for column in self.columns]
+        parts = [self._encoded(column, here[column.name]) for column in self.columns]
         dtype = np.result_type(*(part.dtype for part in parts))
         return np.concatenate([part.astype(dtype, copy=False) for part in parts], axis=1)
 
-    def _encoded(self, column: Column, values: Any, first_row: int) -> NDArray[Any]:
+    def _encoded(self, column: Column, values: Any) -> NDArray[Any]:
         if column.levels is None:
             return numbers(values)[:, None]
         found = levels(values)
@@ -162,23 +177,19 @@ class Preparation:
         if self.unknown == "error" and (numbered == -2).any():
             row = int(np.argmax(numbered == -2))
             known = ", ".join(map(repr, column.levels[:8])) + (", ..." if len(column.levels) > 8 else "")
-            raise ValueError(
-                f"column {column.name!r} has the level {found[row]!r} in row {first_row + row}; known are {known}"
-            )
+            raise RowError(row, f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}")
         hot = (numbered[:, None] == np.arange(len(column.levels))).astype(np.float32)
         hot[numbered == -1] = np.nan
         return hot
 
-    def _filled(self, encoded: Any, first_row: int) -> Any:
+    def _filled(self, encoded: Any) -> Any:
         values = encoded.data if sp.issparse(encoded) else encoded
         gaps = np.isnan(values)
         places = encoded.tocoo().coords if sp.issparse(encoded) else None
         rows, cols = (places[0][gaps], places[1][gaps]) if places is not None else np.nonzero(gaps)
         if self.filling is None:
-            row, col = int(rows[0]), int(cols[0])
-            raise ValueError(
-                f"Input X contains NaN: row {first_row + row}, {self._name_of(col)} is missing; missing='mean' fills it"
-            )
+            name = self._name_of(int(cols[0]))
+            raise RowError(int(rows[0]), f"Input X contains NaN: {{row}}, {name} is missing; missing='mean' fills it")
         if np.isnan(self.filling[cols]).any():
             col = int(cols[np.argmax(np.isnan(self.filling[cols]))])
             raise ValueError(f"{self._name_of(col)} is missing in every row that was learned from: it has no mean")

@@ -42,8 +42,8 @@ def cholesky(gram: Matrix, alpha: float, precision: float) -> tuple[Matrix, bool
     """The factor of gram + alpha I, None where it is singular as far as the moments can tell."""
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += alpha
-    try:
-        factor = scipy.linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+    try:  # the transpose is the same matrix in the order of LAPACK, which would else copy it
+        factor = scipy.linalg.cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
     pivots = np.diag(factor[0]) ** 2

@@ -116,18 +116,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : the other view: a matrix of numbers, a column where it is one-dimensional; None where X is Blocks
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
         if isinstance(X, Table):
-            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in X.blocks()))
+            table = self._table(X, y, sample_weight, reset=True)
+            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in table.targets()))
         else:
-            y = Y = self._second(y)
+            Y = self._second(y)
             check_consistent_length(X, Y)
-        table = self._table(X, y, sample_weight, reset=True)
+            table = self._table(X, Y, sample_weight, reset=True)
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
@@ -183,7 +184,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         y : the other view, or None
 
         Returns

@@ -153,8 +153,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is Blocks, which bring it
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is a table, which brings it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
@@ -327,7 +327,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
 
         Returns
         -------
@@ -341,7 +341,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
 
         Returns
         -------
@@ -356,7 +356,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
 
         Returns
         -------
@@ -370,21 +370,22 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         with np.errstate(divide="ignore"):
             return each(np.log, self.predict_proba(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; for several tasks, of those of which every class is.
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
-        y : the classes, as for ``fit``
-        sample_weight : array of shape (n_rows,) or None
+        X, y, sample_weight : as for ``fit``
         """
-        predicted = self.predict(X)
+        if isinstance(X, Table):
+            y, predicted, sample_weight = self._observed(X, self.predict)
+        else:
+            predicted = self.predict(X)
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))

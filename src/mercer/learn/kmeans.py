@@ -117,7 +117,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
         y : ignored
         """
         for name in ("n_clusters", "n_init", "max_iter"):
@@ -209,7 +209,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
         return np.sqrt(self._distances(X))
@@ -219,7 +219,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
         return self._distances(X).argmin(axis=1).astype(np.int32)
@@ -229,7 +229,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         y : ignored
         """
         check_is_fitted(self)

@@ -90,7 +90,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
         y : ignored
         sample_weight : array of shape (n_rows,) or None
         """
@@ -121,7 +121,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
         return self._products(X, self.directions_, -(self.directions_ @ self.mean_))

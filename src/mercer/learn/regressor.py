@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
@@ -101,8 +102,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, pandas or polars frame, or :class:`mercer.data.Blocks`
-        y : array of shape (n_rows,) or (n_rows, n_targets); None where X is Blocks, which bring it
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : array of shape (n_rows,) or (n_rows, n_targets); None where X is a table, which brings it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
@@ -209,7 +210,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         Parameters
         ----------
-        X : dense or CSR matrix, or pandas or polars frame
+        X : dense or CSR matrix, pandas or polars frame, or a table
         return_std : bool
             Whether to give the standard deviation of a new observation too: the noise about the fit, and what the rows
             of ``fit`` leave open of the coefficients. Needs the sums: ``keep_statistics=True``, or ``partial_fit``.
@@ -222,6 +223,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The coefficient of determination of the predictions.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        """
+        if isinstance(X, Table):
+            observed, predicted, weight = self._observed(X, self.predict)
+            return float(r2_score(observed, predicted, sample_weight=weight))
+        return float(super().score(X, y, sample_weight))
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)

@@ -36,8 +36,8 @@ from .._array import (
 from .._checks import check_choice, check_whole, is_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
-from .._tiles import run_pieces, run_tiles, single_threaded_blas, tile_rows
-from ..data import as_rows
+from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_rows
+from ..data import Table
 from ..kernels import Kernel
 from ..kernels._base import located
 from ._blackbox import as_objects
@@ -45,6 +45,7 @@ from ._parameters import KernelParameters
 from ._row_check import Check, check_blocks, is_plain, row_check
 from ._sparse_features import sparse_features
 from ._stored import StoredMap
+from ._tables import TableFeatures, rows_to_fit, table_features
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
@@ -57,7 +58,7 @@ def other_maps(kernel: Kernel) -> str:
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, StoredMap, ABC):
+class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, StoredMap, ABC):
     """A map Z of rows whose inner products <Z(x), Z(y)> estimate a kernel.
 
     Parameters
@@ -80,6 +81,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
+
+    _largest_tile: ClassVar[int] = TILE
+    """The most rows a tile has, a power of two."""
 
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
@@ -195,13 +199,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Parameters
         ----------
-        X : dense or CSR matrix of shape (n_rows, n_features)
+        X : dense or CSR matrix of shape (n_rows, n_features), or a table of :mod:`mercer.data`
         y : ignored
         """
-        X = self._validated(X, reset=True)
         seed = as_seed(self.random_state)
         # The sample hangs on the seed alone: every map of this seed then learns the same bandwidth.
-        self._fit_rows(as_rows(X, Stream(seed)), seed)
+        self._fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
         return self
 
     def _fit_rows(self, rows: Any, seed: int) -> None:
@@ -255,7 +258,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Parameters
         ----------
-        X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features)
+        X : dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features), or a table
         out : array of shape (n_rows, n_components_) and the dtype of the features, or None
             Written to and returned. Memory that was used before is faster to write than fresh memory. After an error
             its content is lost.
@@ -267,6 +270,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         if not hasattr(self, "parameters_"):  # which costs a hundredth of what is asked then
             check_is_fitted(self)
+        if isinstance(X, Table):
+            return table_features(self, X)
         given, X = X, X if is_plain(X, self) else self._validated(X, reset=False, finite=False)
         check_rows = self.kernel_.check_rows
         check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
@@ -313,7 +318,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         if alone:
             run_pieces(fill, X.shape[0], n_jobs)
         else:
-            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1))
+            rows = tile_rows(self._scratch(X.shape[1] if X.ndim == 2 else 1), self._largest_tile)
             run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
         return Z
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
-from .._array import Array, double, first_overflow, in_double, interleave, namespace, product
+from .._array import Array, double, first_overflow, in_double, interleave, is_sparse, namespace, product
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
@@ -128,10 +129,14 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
 def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
     """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
-    frequencies, offset = params.frequencies.T.astype(dtype, order="C", copy=False), params.offset.astype(dtype)
+    frequencies, offset = params.frequencies, params.offset.astype(dtype)
+    transposed = cache(lambda: frequencies.T.astype(dtype, order="C", copy=False))
 
     def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-        return _core.waves(np.ascontiguousarray(product(X, frequencies)), offset, scale, out)
+        if is_sparse(X):
+            return _core.waves(np.ascontiguousarray(product(X, transposed())), offset, scale, out)
+        panels = _core.kept_panels(frequencies, dtype, transposed=True)
+        return _core.matrix_waves(np.ascontiguousarray(X), panels, offset, scale, out)
 
     return write
 
@@ -221,6 +226,10 @@ class FourierMap(FeatureMap):
 
     def _scratch(self, n_features: int) -> int:
         return 2 * n_features + 5 * self.n_components_
+
+    @property
+    def _rows_alone(self) -> bool:
+        return self.kernel_.chart is None
 
 
 class RotationInvariantMap(FourierMap):

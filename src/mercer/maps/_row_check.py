@@ -58,13 +58,15 @@ def check_blocks(kernel: Kernel, rows: Any) -> None:
         return kernel.check_rows(rows.whole)
     first = 0
     for block in rows.blocks():
-        check_rows(kernel, block, first)
+        check_rows(kernel, block, first, rows.where)
         first += block.shape[0]
 
 
-def check_rows(kernel: Kernel, X: Any, first_row: int) -> None:
-    """The same for rows from number ``first_row`` on."""
+def check_rows(kernel: Kernel, X: Any, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
+    """The same for rows from number ``first_row`` on; ``where`` tells where one is, in words, if it is in a file."""
     try:
         kernel.check_rows(X)
     except ValueError as error:
-        raise ValueError(f"{error}, counted from row {first_row}" if first_row else str(error)) from error
+        place = where(first_row)
+        counted = f", counted from row {first_row}" if first_row or place else ""
+        raise ValueError(f"{error}{counted}{f', which is {place}' if place else ''}") from error

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
@@ -122,6 +123,7 @@ class Nystrom(FeatureMap):
     _bias = "its landmarks are chosen from the rows"
     _draws_from_rows = True
     _learned: ClassVar[dict[str, Any]] = {"n_components_": int, "_n_landmarks": int}
+    _largest_tile = 128  # that many kernel values stay in cache until they are multiplied
 
     def __init__(
         self,
@@ -291,11 +293,17 @@ class Nystrom(FeatureMap):
     def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
         if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
-        values = self.kernel_._against(params.landmarks)
+        values = self.kernel_._against_alone(params.landmarks)
+        whitening = _core.kept_panels(params.whitening, np.float64)
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
+            wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
             with np.errstate(over="ignore", invalid="ignore"):
-                np.matmul(values(X.astype(np.float64, copy=False)), params.whitening, out=out)
+                at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
+                row = _core.product(at_landmarks, whitening, wide)
+                if wide is out:
+                    return row
+                out[...] = wide
             return first_overflow(out)
 
         return features

@@ -79,6 +79,8 @@ class TreeSketch(PolynomialMap):
     (3, 32)
     """
 
+    _largest_tile = 64  # the sketches of all nodes are alive at once, and stay in cache
+
     def __init__(
         self,
         kernel: Kernel = Polynomial(4),  # noqa: B008 - frozen

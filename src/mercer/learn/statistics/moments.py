@@ -52,7 +52,9 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
-        """Those of one chunk; products are taken in the precision of the features, sums and targets in float64."""
+        """Those of one chunk; products of features are in their precision, and are to be added in float64."""
+        if weight is not None and (weight == 1.0).all():
+            weight = None  # and no copy of Z
         total = float(len(Z)) if weight is None else float(weight.sum())
         w = np.ones(len(Z)) if weight is None else weight
         features, targets = _weighted_sum(Z, w), w @ Y
@@ -61,7 +63,7 @@ class Moments(NamedTuple):
         deviations = Y - mean
         root = np.sqrt(w)
         scaled = Z if weight is None else Z * root[:, None].astype(Z.dtype)
-        gram = (scaled.T @ scaled).astype(np.float64)
+        gram = scaled.T @ scaled
         cross = (scaled.T @ (deviations * root[:, None]).astype(Z.dtype)).astype(np.float64)
         cross += np.outer(features, mean)
         squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
@@ -78,8 +80,9 @@ class Moments(NamedTuple):
             zeros = np.zeros_like(self.features), np.zeros_like(self.targets)
             return Centred(self.gram, self.cross, self.squares, *zeros)
         z, y = self.features / total, self.targets / total
+        products = np.outer(self.features, z)
         return Centred(
-            self.gram - np.outer(self.features, z),
+            np.subtract(self.gram, products, out=products),
             self.cross - np.outer(self.features, y),
             self.squares - np.outer(self.targets, y),
             z,

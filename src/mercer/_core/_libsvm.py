@@ -1,0 +1,165 @@
+"""Rows from text in the format of LIBSVM, by the compiled core or, without it, by the same rules in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _library
+
+FAULTS = (
+    "",
+    "expected a label, found {found!r}",
+    "expected one label, found several: {found!r}",
+    "expected index:value, found {found!r}",
+    "an index must not be negative, found {found!r}",
+    "an index must have at most 18 digits, found {found!r}",
+    "indices count from 1, found {found!r}: zero_based=True counts them from 0",
+    "indices must rise, found {found!r} after a larger one",
+    "an index must come once, found {found!r} again",
+    "expected a number after the colon, found {found!r}",
+)
+"""What is wrong, by the numbers of csrc/mercer.h."""
+LABEL, LABELS, ENTRY, NEGATIVE, INDEX, BASE, ORDER, TWICE, VALUE = range(1, 10)
+
+NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
+BLANKS = b" \t\r"
+
+
+class LibsvmRows(NamedTuple):
+    """Rows as CSR, or what was counted of them; the indices that were found are those of the text."""
+
+    n_lines: int
+    n_rows: int
+    n_entries: int
+    least: int
+    most: int
+    labels: NDArray[np.float64] | None = None
+    starts: NDArray[Any] | None = None
+    indices: NDArray[Any] | None = None
+    values: NDArray[np.float64] | None = None
+
+
+class LibsvmError(ValueError):
+    """What is wrong with a line, which is counted from 0."""
+
+    def __init__(self, what: int, line: int, found: bytes):
+        shown = found[:40].decode(errors="replace")
+        super().__init__(FAULTS[what].format(found=shown))
+        self.line = line
+
+
+class _Found(ctypes.Structure):
+    """``mercer_libsvm_found`` of csrc/mercer.h."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in ("rows", "entries", "least", "most", "line", "offset"))
+
+
+def libsvm(text: bytes, base: int = 0, index: Any = np.int64, count: bool = False) -> LibsvmRows:
+    """The rows of text, every line of which ends with a line break.
+
+    Parameters
+    ----------
+    text : lines of "label index:value ...", some with comments after # or empty
+    base : what is taken off every index
+    index : int32 or int64, the type of indices
+    count : bool
+        Whether to count alone; values are then not looked at.
+
+    Raises
+    ------
+    LibsvmError : with the line of the first fault
+    """
+    if not text.endswith(b"\n"):
+        raise ValueError("the last line of the text has no line break")
+    if not _library.AVAILABLE:
+        return _in_python(text, base, index, count)
+    found = _Found()
+    lines, colons = (0, 0) if count else (occurrences(text, b"\n"), occurrences(text, b":"))
+    labels, values = np.empty(lines), np.empty(colons)
+    starts, indices = np.empty(lines + 1, dtype=index), np.empty(colons, dtype=index)
+    arrays = [None if count else array.ctypes.data for array in (labels, starts, indices, values)]
+    address = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p)
+    what = _library.plain("libsvm")(address, len(text), base, starts.itemsize, *arrays, ctypes.addressof(found))
+    if what:
+        raise LibsvmError(what, found.line, _token(text, found.offset))
+    counted = LibsvmRows(found.line, found.rows, found.entries, found.least if found.entries else -1, found.most)
+    if count:
+        return counted
+    rows, entries = found.rows, found.entries
+    return counted._replace(
+        labels=labels[:rows], starts=starts[: rows + 1], indices=indices[:entries], values=values[:entries]
+    )
+
+
+def occurrences(text: bytes, letter: bytes) -> int:
+    """How often a letter comes, several times as fast as ``bytes.count`` tells where it comes often."""
+    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == letter[0]))
+
+
+def _token(text: bytes, offset: int) -> bytes:
+    return re.split(rb"[ \t\r\n#]", text[offset : offset + 64], maxsplit=1)[0]
+
+
+def _in_python(text: bytes, base: int, index: Any, count: bool) -> LibsvmRows:
+    labels: list[float] = []
+    starts, indices, values = [0], [], []
+    for number, line in enumerate(text[:-1].split(b"\n")):
+        tokens = re.split(rb"[ \t\r]+", line.split(b"#", 1)[0].strip(BLANKS))
+        if tokens == [b""]:
+            continue
+        labels.append(_label(tokens[0], number))
+        rest = tokens[1:]
+        if rest and rest[0].startswith(b"qid:"):
+            if not re.fullmatch(rb"qid:[0-9]+", rest[0]):
+                raise LibsvmError(ENTRY, number, rest[0])
+            rest = rest[1:]
+        last = -1
+        for token in rest:
+            last, value = _entry(token, number, base, last, count)
+            indices.append(last)
+            values.append(value)
+        starts.append(len(indices))
+    places = np.array(indices, dtype=np.int64)
+    least, most = (int(places.min()), int(places.max())) if len(places) else (-1, -1)
+    counted = LibsvmRows(text.count(b"\n"), len(labels), len(indices), least, most)
+    if count:
+        return counted
+    return counted._replace(
+        labels=np.array(labels),
+        starts=np.array(starts, dtype=index),
+        indices=(places - base).astype(index),
+        values=np.array(values),
+    )
+
+
+def _label(token: bytes, line: int) -> float:
+    if b"," in token and NUMBER.fullmatch(token.split(b",", 1)[0]):
+        raise LibsvmError(LABELS, line, token)
+    if not NUMBER.fullmatch(token):
+        raise LibsvmError(LABEL, line, token)
+    return float(token)
+
+
+def _entry(token: bytes, line: int, base: int, last: int, count: bool) -> tuple[int, float]:
+    place, colon, value = token.partition(b":")
+    if token.startswith(b"-"):
+        raise LibsvmError(NEGATIVE, line, token)
+    if not (colon and re.fullmatch(rb"[0-9]+", place)):
+        raise LibsvmError(ENTRY, line, token)
+    if len(place) > 18:
+        raise LibsvmError(INDEX, line, token)
+    found = int(place)
+    if found < base:
+        raise LibsvmError(BASE, line, token)
+    if found <= last:
+        raise LibsvmError(TWICE if found == last else ORDER, line, token)
+    if count:
+        return found, 0.0
+    if not NUMBER.fullmatch(value):
+        raise LibsvmError(VALUE, line, token)
+    return found, float(value)

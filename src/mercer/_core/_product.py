@@ -1,0 +1,121 @@
+"""Products of rows with a matrix that is packed once."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._fourier import wave_shapes
+from ._library import checked, first_of, kernel, scratch, two_dimensional
+
+COLUMNS_TOGETHER = 32
+"""Columns are filled up to a multiple of so many, on any instruction set."""
+SCRATCH_BYTES = 640 * 1024
+
+
+class Panels(NamedTuple):
+    """A matrix in the order in which products read it."""
+
+    numbers: NDArray[Any]
+    rows: int
+    columns: int
+
+
+class _Kept(NamedTuple):
+    matrix: Any  # a weak reference
+    trace: NDArray[np.float64]
+    pack: Any
+    panels: Panels
+
+
+_kept: dict[tuple[int, Any, bool], _Kept] = {}
+
+
+def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] | None = None) -> Panels:
+    """A matrix, by rows or by columns, packed for rows of this type, the origin taken from each of its columns."""
+    (rows, columns), dtype = two_dimensional("the matrix", matrix), np.dtype(dtype)
+    if rows == 0:
+        raise ValueError("the matrix must have a row at least, got none")
+    by_rows = matrix.flags.c_contiguous
+    address = checked("the matrix", matrix if by_rows else matrix.T, np.float64)
+    origin = np.zeros(rows) if origin is None else origin
+    numbers = scratch(rows * -(-columns // COLUMNS_TOGETHER) * COLUMNS_TOGETHER, dtype)
+    steps = (columns, 1) if by_rows else (1, rows)
+    shift = checked("the origin", origin, np.float64, (rows,))
+    kernel("pack", dtype)(address, rows, columns, *steps, shift, numbers.ctypes.data)
+    return Panels(numbers, rows, columns)
+
+
+def kept_panels(matrix: NDArray[np.float64], dtype: Any, transposed: bool = False) -> Panels:
+    """The panels of a matrix, or of its transpose, made once and kept as long as the matrix lives.
+
+    Packing costs as much as the product of a few dozen rows. It is done again where the matrix has been written to,
+    which an entry of every row and of every column tells: a change of a single entry may go unnoticed.
+    """
+    pack, key = kernel("pack", np.dtype(dtype)), (id(matrix), np.dtype(dtype), transposed)
+    places, found = np.arange(max(matrix.shape)), _kept.get(key)
+    trace = matrix[places % matrix.shape[0], places % matrix.shape[1]]
+    if found is None or found.matrix() is not matrix or found.pack is not pack or (found.trace != trace).any():
+        made = panels(matrix.T if transposed else matrix, dtype)
+        found = _kept[key] = _Kept(weakref.ref(matrix, lambda _: _kept.pop(key, None)), trace, pack, made)
+    return found.panels
+
+
+def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
+    """Write the product of rows with a packed matrix; the bits of a row do not hang on those beside it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, matrix.rows), float32 or float64
+    matrix : panels in the type of X
+    out : ndarray of shape (n_rows, matrix.columns), written to
+
+    Returns
+    -------
+    row : the first row with a number that is not finite, or None
+    """
+    arguments, rows = _rows_and_panels(X, matrix)
+    written = checked("out", out, X.dtype, (rows, matrix.columns), True)
+    room = scratch(SCRATCH_BYTES // X.itemsize, X.dtype)
+    return first_of(kernel("product", X.dtype)(*arguments, written, room.ctypes.data), rows)
+
+
+def matrix_waves(
+    X: NDArray[Any], matrix: Panels, offset: NDArray[Any], scale: float, out: NDArray[Any]
+) -> NDArray[Any]:
+    """Write the features :func:`waves` of the phases that are the products of rows with a packed matrix.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, matrix.rows), float32 or float64
+    matrix : panels in the type of X, a column for every phase
+    offset, scale, out : as for :func:`waves`
+
+    Returns
+    -------
+    longest : as of :func:`waves`
+    """
+    arguments, rows = _rows_and_panels(X, matrix)
+    period, width = wave_shapes(matrix.columns, offset, out)
+    longest, room = np.empty(rows, dtype=X.dtype), scratch(SCRATCH_BYTES // X.itemsize, X.dtype)
+    kernel("matrix_waves", X.dtype)(
+        *arguments,
+        checked("offset", offset, X.dtype, (period,)),
+        period,
+        width,
+        scale,
+        checked("out", out, X.dtype, (rows, width), True),
+        longest.ctypes.data,
+        room.ctypes.data,
+    )
+    return longest
+
+
+def _rows_and_panels(X: NDArray[Any], matrix: Panels) -> tuple[tuple[int, ...], int]:
+    """What kernels take of both, and the number of rows."""
+    rows, _ = two_dimensional("X", X)
+    address = checked("X", X, X.dtype, (rows, matrix.rows))
+    return (address, rows, matrix.rows, checked("the panels", matrix.numbers, X.dtype), matrix.columns), rows

@@ -1,0 +1,215 @@
+"""Which columns are features, targets and weights: matched by name between files, and widened."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .frames import Frame, absent, columns, levels, numbers
+from .sources import Source, SourceError
+from .tables import Block
+
+NUMBERS = ("int", "float32", "float64", "empty")
+LEVELS = ("text", "bool")
+
+
+class Roles(NamedTuple):
+    """The columns that are no features: targets, weights, and the one that rows are told apart by."""
+
+    target: Any = None
+    weight: Any = None
+    group: Any = None
+
+    def all(self) -> tuple[Any, ...]:
+        """Every column that has a role."""
+        targets = self.target if isinstance(self.target, tuple) else (self.target,)
+        return tuple(dict.fromkeys(name for name in (*targets, self.weight, self.group) if name is not None))
+
+
+class Layout(ABC):
+    """How a batch of rows becomes a block."""
+
+    names: tuple[str, ...] | None
+    """Those of the features, None where they have none."""
+    width: int
+    roles: Roles
+    dtype: Any
+    levels: tuple[str, ...] = ()
+    """The features that are text or truth values."""
+    sources: list[Source]
+    notes: tuple[str, ...] = ()
+
+    def widened(self, width: int) -> Layout | None:
+        """The layout with so many features, where those that are not there are zeros; None where they are not."""
+        return None
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """What must be read: features, then columns with a role."""
+        return tuple(dict.fromkeys((*(self.names or ()), *self.roles.all())))
+
+    @abstractmethod
+    def block(self, batch: Any) -> Block:
+        """A batch as features, targets and weights; missing entries are NaN or None."""
+
+    @abstractmethod
+    def groups(self, batch: Any) -> NDArray[Any]:
+        """What a batch has in the column that rows are told apart by."""
+
+    @abstractmethod
+    def apart(self, column: Any) -> Self:
+        """The layout in which rows are told apart by this column, which is no feature then."""
+
+    @abstractmethod
+    def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
+        """The layout with these features, in this order, and these roles."""
+
+
+class NamedLayout(Layout):
+    """Columns with names, of numbers or of levels."""
+
+    def __init__(self, sources: list[Source], names: Sequence[str] | None, roles: Roles, dtype: Any):
+        self.sources, self._dtype = sources, dtype
+        schemas = [source.schema for source in sources]
+        first = schemas[0]
+        assert isinstance(first, dict)
+        self.roles = roles
+        self.names = tuple(name for name in first if name not in roles.all()) if names is None else tuple(names)
+        self.width = len(self.names)
+        if names is None and not self.names:
+            raise ValueError(f"{sources[0].name} has no columns beside {', '.join(map(repr, roles.all()))}")
+        self.kinds: dict[str, str] = {name: "empty" for name in self.needed}
+        extra: dict[str, str] = {}
+        for source in sources:
+            self._merge(source)
+            assert isinstance(source.schema, dict)
+            extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *extra)}
+        if names is None:
+            self.notes = tuple(
+                f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
+            )
+        single = all(self.kinds[name] == "float32" for name in self.names if self.kinds[name] in NUMBERS)
+        self.dtype = np.dtype(dtype if dtype is not None else np.float32 if single else np.float64)
+        self.levels = tuple(name for name in self.names if self.kinds[name] in LEVELS)
+
+    def _merge(self, source: Source) -> None:
+        """Widen the kinds of columns by those of one more source."""
+        schema = source.schema
+        assert isinstance(schema, dict)
+        for name, kind in self.kinds.items():
+            if name not in schema:
+                raise SourceError(f"{source.name} has no column {name!r}; it has {', '.join(map(repr, schema))}")
+            here = schema[name]
+            if here not in (*NUMBERS, *LEVELS):
+                raise SourceError(f"column {name!r} of {source.name} is of type {here}: neither numbers nor text")
+            self.kinds[name] = wider(kind, here)
+            if not self.kinds[name]:
+                before = self.sources[0].name
+                raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
+
+    def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
+        return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype)
+
+    def apart(self, column: Any) -> NamedLayout:
+        return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
+
+    def block(self, batch: Any) -> Block:
+        given = columns(batch)
+        assert self.names is not None
+        if self.levels:
+            X: Any = Frame({name: self._feature(given[name], name) for name in self.names})
+        else:
+            X = np.empty((batch.shape[0], self.width), dtype=self.dtype)
+            for place, name in enumerate(self.names):
+                X[:, place] = numbers(given[name])
+        target, weight = self.roles.target, self.roles.weight
+        if isinstance(target, tuple):
+            y: Any = np.stack([self._target(given[name], name).astype(np.float64) for name in target], axis=1)
+        else:
+            y = None if target is None else self._target(given[target], target)
+        return Block(X, y, None if weight is None else numbers(given[weight]).astype(np.float64))
+
+    def _feature(self, column: Any, name: str) -> NDArray[Any]:
+        return levels(column) if self.kinds[name] in LEVELS else numbers(column).astype(self.dtype, copy=False)
+
+    def _target(self, column: Any, name: str) -> NDArray[Any]:
+        """Targets as whole numbers, floats, truth values or text; as floats or objects where some are missing."""
+        kind = self.kinds[name]
+        if kind in LEVELS:
+            found = levels(column)
+            return found if absent(found).any() else found.astype(bool if kind == "bool" else str)
+        found = numbers(column).astype(np.float64, copy=False)
+        if kind != "int" or np.isnan(found).any():
+            return found
+        return np.asarray(column).astype(np.int64)  # not from floats, which would round labels beyond 2^53
+
+    def groups(self, batch: Any) -> NDArray[Any]:
+        column = columns(batch)[self.roles.group]
+        return levels(column) if self.kinds[self.roles.group] in LEVELS else numbers(column)
+
+
+class MatrixLayout(Layout):
+    """Columns without names, known by their number."""
+
+    names = None
+
+    def __init__(self, sources: list[Source], columns: Sequence[int] | None, roles: Roles, dtype: Any):
+        widths = {source.schema for source in sources if isinstance(source.schema, int)}
+        if len(widths) != 1:
+            first, other = next((a, b) for a, b in pairwise(sources) if a.schema != b.schema)
+            raise SourceError(f"{other.name} has {other.schema} columns, but {first.name} has {first.schema}")
+        self.sources, (self._all,), self._dtype = sources, widths, dtype
+        self.roles = Roles(*(None if place is None else self._place(place) for place in roles))
+        taken = set(self.roles.all())
+        if columns is None:
+            self._columns = None if not taken else [place for place in range(self._all) if place not in taken]
+        else:
+            self._columns = [self._place(place) for place in columns]
+        self.width = self._all if self._columns is None else len(self._columns)
+        self.dtype = None if dtype is None else np.dtype(dtype)
+
+    def _place(self, column: Any) -> int:
+        if not isinstance(column, int | np.integer) or not -self._all <= column < self._all:
+            raise ValueError(f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}")
+        return int(column) % self._all
+
+    def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
+        return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+
+    def apart(self, column: Any) -> MatrixLayout:
+        place = self._place(column)
+        kept = [one for one in (range(self._all) if self._columns is None else self._columns) if one != place]
+        return MatrixLayout(self.sources, kept, self.roles._replace(group=place), self._dtype)
+
+    def widened(self, width: int) -> MatrixLayout | None:
+        wider = [source.widened(width) for source in self.sources] if self._columns is None else [None]
+        sources = [source for source in wider if source is not None]
+        return MatrixLayout(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
+
+    def block(self, batch: Block) -> Block:
+        X = batch.X if self._columns is None else batch.X[:, self._columns]
+        kept = self.dtype or (np.float32 if X.dtype == np.float32 else np.float64)
+        X = X.astype(kept, copy=False) if sp.issparse(X) else np.array(X, dtype=kept, order="C", copy=None)
+        y = batch.y if self.roles.target is None else self._column(batch.X, self.roles.target)
+        weight = None if self.roles.weight is None else self._column(batch.X, self.roles.weight).astype(np.float64)
+        return Block(X, y, weight)
+
+    @staticmethod
+    def _column(X: Any, place: int) -> NDArray[Any]:
+        return X[:, [place]].toarray()[:, 0] if sp.issparse(X) else np.asarray(X[:, place])
+
+    def groups(self, batch: Block) -> NDArray[Any]:
+        return self._column(batch.X, self.roles.group)
+
+
+def wider(one: str, other: str) -> str:
+    """The kind that holds both; "" where there is none."""
+    if one == other or "empty" in (one, other):
+        return other if one == "empty" else one
+    return "float64" if one in NUMBERS and other in NUMBERS else ""

@@ -1,0 +1,204 @@
+"""LIBSVM files (also known as svmlight), plain or gzipped: sparse rows, read a few megabytes at a time."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._checks import check_choice, check_whole
+from .._core import LibsvmError, LibsvmRows, libsvm
+from .sources import FileSource, SourceError
+from .tables import Block
+
+READ_BYTES = 1 << 22
+WRITTEN_ROWS = 1024
+
+
+class Part(NamedTuple):
+    """Some lines of a file: where they begin, and the numbers of the first line and of the first row among them."""
+
+    offset: int
+    line: int
+    row: int
+
+
+class Survey(NamedTuple):
+    """What a pass over the indices finds: parts of the file, its rows, and the least and largest index."""
+
+    parts: tuple[Part, ...]
+    n_rows: int
+    least: int
+    most: int
+
+
+class LibsvmFile(FileSource):
+    """One LIBSVM file; ``base`` and ``width`` are those of all files of a table."""
+
+    format = "LIBSVM"
+    base = 0
+    width = 0
+    is_cut = False
+    """Whether the last line has no line break, and so may be the beginning of one."""
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        with self.reading(), open(self.path, "rb") as plain:
+            if plain.read(2) == b"\x1f\x8b":
+                plain.seek(0)
+                with gzip.open(plain) as unpacked:
+                    yield unpacked
+            else:
+                plain.seek(0)
+                yield plain
+
+    def _texts(self, file: Any) -> Iterator[tuple[int, bytes]]:
+        """Whole lines from where the file stands, with where they begin; the last one is ended where it is not."""
+        while True:
+            offset = file.tell()
+            text = file.read(READ_BYTES) + file.readline()
+            if not text:
+                return
+            if not text.endswith(b"\n"):
+                self.is_cut = True
+                text += b"\n"
+            yield offset, text
+
+    def _parsed(self, text: bytes, line: int, **options: Any) -> LibsvmRows:
+        try:
+            return libsvm(text, **options)
+        except LibsvmError as error:
+            raise SourceError(f"{self.name}, line {line + error.line + 1}: {error}") from error
+
+    @cached_property
+    def survey(self) -> Survey:
+        parts: list[Part] = []
+        line, row, least, most = 0, 0, -1, -1
+        with self._opened() as file:
+            for offset, text in self._texts(file):
+                parts.append(Part(offset, line, row))
+                found = self._parsed(text, line, count=True)
+                line, row = line + found.n_lines, row + found.n_rows
+                most = max(most, found.most)
+                least = found.least if least < 0 else min(least, found.least) if found.n_entries else least
+        return Survey(tuple(parts), row, least, most)
+
+    @property
+    def schema(self) -> int:
+        return self.width
+
+    @property
+    def n_rows(self) -> int:
+        return self.survey.n_rows
+
+    def widened(self, width: int) -> LibsvmFile | None:
+        other = copy(self)
+        other.width = width
+        return other if self.width <= width else None
+
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+        index = np.int32 if self.width <= np.iinfo(np.int32).max else np.int64
+        begin = max((part for part in self.survey.parts if part.row <= start), key=lambda part: part.offset)
+        line, skipped = begin.line, start - begin.row
+        with self._opened() as file:
+            file.seek(begin.offset)
+            for _, text in self._texts(file):
+                rows = self._parsed(text, line, base=self.base, index=index)
+                line += rows.n_lines
+                X = sp.csr_array((rows.values, rows.indices, rows.starts), shape=(rows.n_rows, self.width))
+                assert rows.labels is not None
+                if skipped < rows.n_rows:
+                    yield Block(X[skipped:] if skipped else X, rows.labels[skipped:])
+                skipped = max(0, skipped - rows.n_rows)
+
+
+def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> tuple[str, ...]:
+    """Let files count columns alike: from 0 where an index of one of them is 0 and nothing else was asked for.
+
+    Returns notes on what may be wrong with them.
+    """
+    if not files:
+        return ()
+    check_choice("zero_based", zero_based, ("auto", True, False))
+    least = min((file.survey.least for file in files if file.survey.least >= 0), default=1)
+    base = 0 if zero_based is True or (zero_based == "auto" and least == 0) else 1
+    widest = max(files, key=lambda file: file.survey.most)
+    width = widest.survey.most + 1 - base
+    if n_features is not None:
+        check_whole("n_features", n_features)
+        if n_features < width:
+            raise SourceError(f"{widest.name} has index {widest.survey.most}, but there are {n_features} features")
+    for file in files:
+        file.base, file.width = base, max(1, width) if n_features is None else int(n_features)
+    return tuple(
+        f"the last line of {file.name} has no line break: it may have been cut" for file in files if file.is_cut
+    )
+
+
+def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) -> None:
+    """Write rows in the format of LIBSVM; numbers are read back to the bit.
+
+    The file appears when it is complete, and takes the place of one that is there.
+
+    Parameters
+    ----------
+    path : where to write
+    X : dense or CSR matrix; zeros are left out
+    y : array of shape (n_rows,) or None, which writes labels of 0
+    zero_based : whether columns are counted from 0, and not from 1
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> import mercer
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "rows.libsvm")
+    >>> mercer.data.write_libsvm(path, np.array([[0.5, 0.0], [0.0, 3.0]]), [1, -1])
+    >>> print(path.read_text(), end="")
+    1 1:0.5
+    -1 2:3
+    >>> next(mercer.data.open(path).blocks()).X.toarray()
+    array([[0.5, 0. ],
+           [0. , 3. ]])
+    """
+    path, X = Path(path), sp.csr_array(X)
+    labels = np.zeros(X.shape[0]) if y is None else np.asarray(y)
+    if labels.shape != (X.shape[0],):
+        raise ValueError(f"y must have shape {(X.shape[0],)}, found {labels.shape}")
+    name = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(name, "x", encoding="ascii") as file:
+            for start in range(0, X.shape[0], WRITTEN_ROWS):
+                rows = slice(start, start + WRITTEN_ROWS)
+                file.writelines(lines_of(X[rows], labels[rows], 0 if zero_based else 1))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    finally:
+        name.unlink(missing_ok=True)
+
+
+def lines_of(X: Any, y: Any, first: int) -> Iterator[str]:
+    """Rows as text, the first column of which has this number."""
+    X.sort_indices()
+    entries = [
+        f" {index + first}:{shortest(value)}" if value else ""
+        for index, value in zip(X.indices.tolist(), X.data.astype(np.float64).tolist(), strict=True)
+    ]
+    for label, begin, end in zip(
+        y.astype(np.float64).tolist(), X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True
+    ):
+        yield shortest(label) + "".join(entries[begin:end]) + "\n"
+
+
+def shortest(value: float) -> str:
+    """The shortest decimal that is read back as this number."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

@@ -1,0 +1,41 @@
+"""Parquet files: row groups that are not asked for are not read, and page checksums are verified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from .frames import arrow_kind
+from .sources import FileSource, arrow, batch_rows, portions
+
+
+class ParquetFile(FileSource):
+    """One Parquet file."""
+
+    format = "Parquet"
+
+    @cached_property
+    def _footer(self) -> Any:
+        with self.reading():
+            return arrow(".parquet").read_metadata(self.path)
+
+    @cached_property
+    def schema(self) -> dict[str, str]:
+        return {field.name: arrow_kind(field.type) for field in self._footer.schema.to_arrow_schema()}
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._footer.num_rows)
+
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+        groups = [self._footer.row_group(number).num_rows for number in range(self._footer.num_row_groups)]
+        first = 0
+        while first < len(groups) and start >= groups[first]:
+            start -= groups[first]
+            first += 1
+        with self.reading(), arrow(".parquet").ParquetFile(self.path, page_checksum_verification=True) as file:
+            batches = file.iter_batches(
+                batch_rows(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
+            )
+            yield from portions(batches, start, len(names))

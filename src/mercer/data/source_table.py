@@ -1,0 +1,359 @@
+"""One table of any number of files or objects: what no format has to know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import islice
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_probability
+from .._random import as_seed
+from .columns import Layout, Roles
+from .faults import bytes_of, first_fault, negative_weight, sound_rows
+from .fingerprints import digest, sketched
+from .parts import Group, Share
+from .rows import BLOCK_ROWS
+from .shuffling import old_number, shuffled
+from .sources import Source, SourceError
+from .tables import Block, Table, recut, rows_of
+
+SURVEYED = 1 << 16
+"""Rows whose lots are drawn at once."""
+
+
+class Start(NamedTuple):
+    """Where a block begins: the number of a source, and of a row in it."""
+
+    source: int
+    row: int
+
+
+class Piece(NamedTuple):
+    """Rows that are kept of a batch, with their numbers in their source."""
+
+    source: int
+    rows: NDArray[np.int64]
+    block: Block
+
+
+class Given(NamedTuple):
+    """Targets and weights that are not in the files, for all rows in order."""
+
+    y: Any = None
+    weight: Any = None
+
+
+class SourceTable(Table):
+    """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
+
+    Attributes
+    ----------
+    names : the names of the features, None where they have none
+    n_rows : how many rows there are
+    notes : what was ignored, in words
+    dropped : rows that the last pass left out for a gap or an infinity
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        given: Given,
+        drop: bool = False,
+        memory: int = 0,
+        notes: tuple[str, ...] = (),
+    ):
+        self._layout, self._given, self._drop, self._memory = layout, given, drop, memory
+        self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
+        self._group: Group | None = None
+        self._shares: tuple[Share, ...] = ()
+        self._order: int | None = None
+        self.notes = notes
+        self.dropped = 0
+        self._forget()
+        for name, part in (("target", given.y), ("weight", given.weight)):
+            if part is not None and len(part) != self._first_rows[-1]:
+                raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
+
+    def _forget(self) -> None:
+        """Know nothing of passes."""
+        self._starts = [Start(0, 0)]
+        self._n_rows: int | None = None
+        self._kept: list[Block] | None = None
+
+    def _with(self, layout: Layout, given: Given | None = None) -> Self:
+        """The same rows in another layout."""
+        other = copy(self)
+        other._layout, other._given = layout, self._given if given is None else given
+        other._forget()
+        return other
+
+    @property
+    def _sources(self) -> list[Source]:
+        return self._layout.sources
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        return self._layout.names
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return self._layout.width
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The features that are text or truth values."""
+        return self._layout.levels
+
+    @property
+    def _by_number(self) -> bool:
+        """Whether the numbers of rows alone tell which are in the table, and so their number without a pass."""
+        weighted = self._layout.roles.weight is not None or self._given.weight is not None
+        return not (self._drop or weighted or self._group)
+
+    @property
+    def _all_kept(self) -> bool:
+        return self._by_number and not self._shares
+
+    @property
+    def n_rows(self) -> int:
+        if self._all_kept:
+            return int(self._first_rows[-1])
+        if self._n_rows is None:
+            self._n_rows = self._survey() if self._by_number else sum(len(piece.rows) for piece in self._pieces(0))
+        return self._n_rows
+
+    def _survey(self) -> int:
+        """How many rows are in the table by their numbers; where its blocks begin is noted on the way."""
+        count = 0
+        for source, first in enumerate(self._first_rows[:-1].tolist()):
+            n_rows = int(self._first_rows[source + 1]) - first
+            for row in range(0, n_rows, SURVEYED):
+                rows = row + np.flatnonzero(self._shared(first + row, min(SURVEYED, n_rows - row)))
+                self._note_starts(source, rows, count)
+                count += len(rows)
+        return count
+
+    def _shared(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Which of these rows, by their numbers among all, fall to this table."""
+        mask = np.ones(count, dtype=bool)
+        for share in self._shares:
+            mask &= share.mask(first, count)
+        return mask
+
+    def fingerprint(self) -> str:
+        """A text that hangs on the names, sizes and times of files, or on some rows of what is in memory."""
+        parts = [source.fingerprint() for source in self._sources]
+        chosen = (self.names, self._layout.roles, self._drop, self._group, self._shares, self._order)
+        return digest(*parts, *chosen, *map(sketched, self._given))
+
+    def where(self, row: int) -> str | None:
+        if self._order is not None:
+            return self._in_order().where(old_number(row, self.n_rows, self._order))
+        number, rest = divmod(row, BLOCK_ROWS)
+        for piece in self._pieces(number):
+            if rest < len(piece.rows):
+                return f"row {piece.rows[rest]} of {self._sources[piece.source].name}"
+            rest -= len(piece.rows)
+        return None
+
+    # -- other tables of the same files --------------------------------------------------------------------------------
+
+    def matched(self, names: Sequence[str] | None, width: int) -> Self:
+        """The table with the columns of these names in this order, as a model asks for them; others are ignored."""
+        if self.names is None or names is None:
+            layout = self._layout if self.width == width else self._layout.widened(width)
+            if layout is None:
+                raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
+            return self if layout is self._layout else self._with(layout)
+        if tuple(names) == self.names:
+            return self
+        extra = [name for name in self.names if name not in names]
+        if extra:
+            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
+        return self._with(self._layout.only(names, self._layout.roles))
+
+    def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
+        """Two tables: rows to learn from, and rows that are held out.
+
+        Parameters
+        ----------
+        test : number between 0 and 1, or with ``column`` a value or several
+            The share of rows that are held out, about, or what they have in the column.
+        seed : int
+            Draws the lot of every row, which hangs on nothing but its number.
+        column : name or number of a column, or None
+            It is no feature of either table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mercer
+        >>> table = mercer.data.open(np.arange(20.0).reshape(10, 2), target=1)
+        >>> train, test = table.split(test=0.3, seed=0)
+        >>> train.n_rows + test.n_rows
+        10
+        """
+        if column is None:
+            check_probability("test", test)
+            share = Share(float(test), as_seed(seed), len(self._shares), held_out=False)
+            parts = self._with(self._layout), self._with(self._layout)
+            for part, held_out in zip(parts, (False, True), strict=True):
+                part._shares = (*self._shares, share._replace(held_out=held_out))
+            return parts
+        if self._group is not None:
+            raise ValueError(f"the table was split by column {self._layout.roles.group!r} already")
+        values = tuple(test) if isinstance(test, list | tuple | set | np.ndarray) else (test,)
+        layout = self._layout.apart(column)
+        parts = self._with(layout), self._with(layout)
+        for part, held_out in zip(parts, (False, True), strict=True):
+            part._group = Group(values, held_out)
+        return parts
+
+    def shuffled(self, seed: int = 0) -> Self:
+        """The table in an order that a seed draws, the same in every pass.
+
+        Blocks come in any order, and rows are mixed among 16 of them, which are held at a time. Cheap where a pass may
+        begin anywhere: for Parquet, Arrow, LIBSVM and NumPy's files and for what is in memory, not for CSV.
+
+        Parameters
+        ----------
+        seed : int
+        """
+        other = self._with(self._layout)
+        other._order = as_seed(seed)
+        return other
+
+    def _in_order(self) -> Self:
+        """The table before it was shuffled."""
+        other = self._with(self._layout)
+        other._order = None
+        return other
+
+    def features(self) -> Self:
+        """The table without targets and weights: rows of weight 0 count too, and no more is read than features.
+
+        Where rows are dropped it is the table itself, so that these are the same.
+        """
+        if self._drop or (self._all_kept and self._kept is not None):
+            return self
+        return self._with(self._layout.only(None, Roles(group=self._layout.roles.group)), Given())
+
+    def targets(self) -> Iterator[Block]:
+        if self._drop or self._kept is not None or self.names is None:
+            return self.blocks()
+        alone = self._with(self._layout.only((), self._layout.roles))
+        alone._memory = 0
+        return alone.blocks()
+
+    def _note(self, note: str) -> None:
+        self.notes = (*self.notes, note)
+        warnings.warn(note, UserWarning, stacklevel=5)
+
+    # -- passes --------------------------------------------------------------------------------------------------------
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        for source in self._sources:
+            source.check()
+        if self._kept is not None:
+            yield from self._kept[start:]
+            return
+        held: list[Block] | None = [] if start == 0 and self._memory else None
+        size = 0
+        for block in self._read(start):
+            if held is not None:
+                held.append(block)
+                size += bytes_of(block)
+                held = held if size <= self._memory else None
+            yield block
+        self._kept = held
+
+    def _read(self, start: int) -> Iterator[Block]:
+        if self._order is not None:
+            return islice(recut(shuffled(self._in_order(), self._order)), start, None)
+        return recut(piece.block for piece in self._pieces(start))
+
+    def _pieces(self, start: int) -> Iterator[Piece]:
+        """Rows that are kept, from the beginning of block number ``start`` on."""
+        begin, skipped = self._start_of(start)
+        for piece in self._pieces_from(begin, start - skipped // BLOCK_ROWS):
+            fewer = min(skipped, len(piece.rows))
+            skipped -= fewer
+            if fewer:
+                rest = slice(fewer, None)
+                piece = Piece(piece.source, piece.rows[rest], rows_of(piece.block, rest))
+            if len(piece.rows):
+                yield piece
+
+    def _start_of(self, number: int) -> tuple[Start, int]:
+        """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
+        if not self._all_kept:
+            if self._by_number and number >= len(self._starts):
+                self._survey()
+            known = min(number, len(self._starts) - 1)
+            return self._starts[known], (number - known) * BLOCK_ROWS
+        row = number * BLOCK_ROWS
+        source = int(np.searchsorted(self._first_rows, row, side="right")) - 1
+        return Start(source, row - int(self._first_rows[source])), 0
+
+    def _pieces_from(self, begin: Start, number: int) -> Iterator[Piece]:
+        """Rows that are kept from where block ``number`` begins; where the next ones begin is noted on the way."""
+        count, dropped = number * BLOCK_ROWS, 0
+        for source in range(begin.source, len(self._sources)):
+            row = begin.row if source == begin.source else 0
+            for batch in self._sources[source].batches(row, self._layout.needed):
+                block = self._block(batch, source, row)
+                rows = np.arange(row, row + block.X.shape[0])
+                row += len(rows)
+                fine = self._fine(block, source, row - len(rows))
+                dropped += 0 if fine is None else int(np.count_nonzero(~fine))
+                kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
+                if kept is not None:
+                    rows, block = rows[kept], rows_of(block, kept)
+                    self._note_starts(source, rows, count)
+                count += len(rows)
+                yield Piece(source, rows, block)
+        if number == 0:
+            self.dropped, self._n_rows = dropped, count
+
+    def _note_starts(self, source: int, rows: NDArray[np.int64], count: int) -> None:
+        for place in range(-count % BLOCK_ROWS, len(rows), BLOCK_ROWS):
+            if (count + place) // BLOCK_ROWS == len(self._starts):
+                self._starts.append(Start(source, int(rows[place])))
+
+    def _block(self, batch: Any, source: int, row: int) -> Block:
+        """A batch as it was read, with what was given beside the files."""
+        block = self._layout.block(batch)
+        first = int(self._first_rows[source]) + row
+        y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
+        return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
+
+    def _fine(self, block: Block, source: int, row: int) -> NDArray[np.bool_] | None:
+        """Which rows have neither gaps nor infinities, where others are to be left out; else they are errors."""
+        fine = sound_rows(block) if self._drop else None
+        fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
+        if fault is not None:
+            raise SourceError(f"{self._sources[source].name}, row {row + fault.row}: {fault.what}")
+        return fine
+
+    def _counted(
+        self, batch: Any, block: Block, fine: NDArray[np.bool_] | None, first: int
+    ) -> NDArray[np.bool_] | None:
+        """Which rows, from number ``first`` on, are in the table; None where that is known of all without a look."""
+        if self._all_kept:
+            return None
+        kept = self._shared(first, block.X.shape[0])
+        if fine is not None:
+            kept &= fine
+        if block.weight is not None:
+            kept &= block.weight != 0.0
+        if self._group is not None:
+            kept &= self._group.mask(self._layout.groups(batch))
+        return kept

@@ -1,0 +1,182 @@
+"""What a format gives: the columns of one file or object, and batches of its rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
+
+from .fingerprints import digest, sketched
+from .frames import columns, frame_rows, kind_of
+from .rows import BLOCK_ROWS
+from .tables import Block, rows_of
+
+BATCH_NUMBERS = 1 << 18
+"""About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
+
+
+class SourceError(ValueError):
+    """What is wrong with rows, with the name of the file and the row or line in it."""
+
+
+class Source(ABC):
+    """The rows of one file or object.
+
+    ``name`` is what messages call it. A format gives ``schema``, ``n_rows`` and ``batches``.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def schema(self) -> dict[str, str] | int:
+        """The kinds of the columns by name (see :func:`kind_of`), or how many there are, where they have no names."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int: ...
+
+    @abstractmethod
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+        """All rows from number ``start`` on, in batches of any size.
+
+        Frames with at least the columns of these names, or a :class:`Block` where columns have no names.
+        """
+
+    @abstractmethod
+    def fingerprint(self) -> str: ...
+
+    def widened(self, width: int) -> Source | None:
+        """The same rows with columns of zeros added, where such columns leave no trace; None elsewhere."""
+        return None
+
+    def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
+        """Raise where the rows are no longer those that were opened."""
+
+
+class Stamp(NamedTuple):
+    """What tells that a file has changed."""
+
+    size: int
+    nanoseconds: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp:
+        status = path.stat()
+        return cls(status.st_size, status.st_mtime_ns)
+
+
+class FileSource(Source):
+    """One file, as it was when it was opened."""
+
+    format: ClassVar[str]
+    """The name of the format, for messages."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.name = str(path)
+        self._stamp = Stamp.of(path)
+
+    def fingerprint(self) -> str:
+        return digest(self.path.name, *self._stamp)
+
+    def check(self) -> None:
+        try:
+            now = Stamp.of(self.path)
+        except FileNotFoundError as error:
+            raise SourceError(f"{self.name} has gone since it was opened") from error
+        if now != self._stamp:
+            raise SourceError(
+                f"{self.name} has changed since it was opened: {self._stamp.size} bytes then, {now.size} now"
+                if now.size != self._stamp.size
+                else f"{self.name} was written to since it was opened"
+            )
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let every error name the file; the file must be the same before and after."""
+        self.check()
+        try:
+            yield
+        except (SourceError, ImportError, MemoryError):
+            raise
+        except Exception as error:  # whatever a reader raises: it is about this file
+            self.check()
+            raise SourceError(f"{self.name} cannot be read as {self.format}: {error}") from error
+        self.check()
+
+
+class FrameSource(Source):
+    """A frame in memory."""
+
+    def __init__(self, X: Any):
+        self._X = X
+        self.name = type(X).__name__
+
+    @property
+    def schema(self) -> dict[str, str]:
+        return {name: kind_of(column) for name, column in columns(self._X).items()}
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._X.shape[0])
+
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+        for first in range(start, self.n_rows, BLOCK_ROWS):
+            yield frame_rows(self._X, slice(first, first + BLOCK_ROWS))
+
+    def fingerprint(self) -> str:
+        return sketched(self._X)
+
+
+class MatrixSource(Source):
+    """A matrix in memory, dense or CSR, with targets beside it or without."""
+
+    def __init__(self, X: Any, y: Any = None, name: str | None = None):
+        self._all = Block(X, y)
+        self.name = type(X).__name__ if name is None else name
+
+    @property
+    def schema(self) -> int:
+        return int(self._all.X.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._all.X.shape[0])
+
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+        for first in range(start, self.n_rows, BLOCK_ROWS):
+            yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
+
+    def fingerprint(self) -> str:
+        return digest(sketched(self._all.X), sketched(self._all.y))
+
+
+def batch_rows(width: int) -> int:
+    """How many rows to read at once: a multiple of a block, of which few are held at a time."""
+    return BLOCK_ROWS * max(1, BATCH_NUMBERS // BLOCK_ROWS // max(1, width))
+
+
+def portions(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]:
+    """Frames without their first ``start`` rows, and in parts where they are large."""
+    step = batch_rows(width)
+    for frame in frames:
+        rows = frame.shape[0]
+        for first in range(start, rows, step):
+            yield frame_rows(frame, slice(first, first + step))
+        start = max(0, start - rows)
+
+
+def arrow(part: str = "") -> ModuleType:
+    """A module of pyarrow, which files need and nothing else."""
+    from importlib import import_module
+
+    try:
+        return import_module(f"pyarrow{part}")
+    except ImportError as error:
+        raise ImportError(
+            "Parquet, Arrow and CSV files are read by pyarrow, which is not here: pip install 'mercer[io]'"
+        ) from error

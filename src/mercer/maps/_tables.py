@@ -1,0 +1,113 @@
+"""Tables in the place of matrices: the names of columns, and the features of rows block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._array import send
+from .._memory import check_memory
+from .._random import Stream
+from ..data import Rows, SourceTable, Table, as_rows
+from ..data.frames import columns, is_frame, numbers
+from ..data.table_rows import RowError, TableRows, placed
+from ._row_check import check_rows
+from ._sparse_features import sparse_features
+
+if TYPE_CHECKING:
+    from ._base import FeatureMap
+
+
+def adopt_columns(estimator: Any, table: SourceTable) -> None:
+    """Tell an estimator what it is fitted on, as scikit-learn does for matrices and frames."""
+    estimator.n_features_in_ = table.width
+    if table.names is not None:
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def matched_columns(estimator: Any, table: SourceTable) -> SourceTable:
+    """The table with the columns that an estimator was fitted on."""
+    return table.matched(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_)
+
+
+def numeric(X: Any) -> Any:
+    """Rows as a map takes them, which turns no text into numbers and fills no gaps."""
+    if is_frame(X):
+        X = np.column_stack([numbers(column) for column in columns(X).values()])
+    values = X.data if sp.issparse(X) else X
+    if not np.isfinite(values).all():
+        place = int(np.argmin(np.isfinite(values).ravel()))
+        row = int(np.searchsorted(X.indptr, place, side="right")) - 1 if sp.issparse(X) else place // X.shape[1]
+        raise RowError(row, "Input X contains NaN or infinity in {row}")
+    return X
+
+
+def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
+    """The rows of a matrix or a table for a map, which then knows its columns."""
+    if not isinstance(X, Table):
+        return as_rows(map._validated(X, reset=True), rng)
+    head = X.head().X
+    if isinstance(X, SourceTable):
+        if X.levels:
+            raise ValueError(
+                f"a map takes columns of numbers, found levels in {X.levels[0]!r}: "
+                "a learner of mercer.learn turns levels into such columns"
+            )
+        adopt_columns(map, X)
+    else:
+        validate_data(map, head, skip_check_array=True, reset=True)
+    return TableRows(X, numeric, rng.child("rows"))
+
+
+class TableFeatures:
+    """What maps make of tables."""
+
+    def transform_blocks(self: Any, table: Table) -> Iterator[Any]:
+        """Map the rows of a table block by block, for more rows than their features have room for.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        check_is_fitted(self)
+        return feature_blocks(self, table)
+
+
+def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[Any]:
+    """The features of a table's rows, block by block, written to ``out`` where it is given."""
+    table = table.features()
+    if isinstance(table, SourceTable):
+        table = matched_columns(map, table)
+    first = 0
+    for block in table.blocks():
+        rows = range(first, first + block.X.shape[0])
+        X = placed(table, numeric, block.X, rows)
+        if X.shape[1] != map.n_features_in_:
+            raise ValueError(f"a block has {X.shape[1]} columns, but {map.n_features_in_} are expected")
+        check_rows(map.kernel_, X, first, table.where)
+        if sp.issparse(X) and map._keeps_sparse:
+            yield sparse_features(map, send(map.parameters_, X), X, lambda checked: None)
+        else:
+            into = None if out is None else out[rows.start : rows.stop]
+            yield map._features(map.parameters_, X, map.n_jobs, first, into)
+        first = rows.stop
+
+
+def table_features(map: FeatureMap, table: Table) -> Any:
+    """The features of all rows of a table."""
+    table = table.features()
+    head = table.head().X
+    if sp.issparse(head) and map._keeps_sparse:
+        return sp.vstack(list(feature_blocks(map, table)), format="csr")
+    shape = (table.n_rows, map.n_components_)
+    check_memory(shape, head.dtype.itemsize, "the array of features")
+    Z = np.empty(shape, dtype=head.dtype)
+    for _ in feature_blocks(map, table, Z):
+        pass
+    return Z

@@ -1,0 +1,221 @@
+"""The same rows in every format give the same table."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from mercer import KernelClassifier, KernelRegressor, data
+from mercer.data.tables import joined
+
+from .test_parquet import as_frame, numbers, people
+
+
+def to_parquet(frame, path):
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path, row_group_size=900)
+
+
+def to_feather(frame, path):
+    pa.feather.write_feather(frame, path, chunksize=1100)
+
+
+def to_stream(frame, path):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, 1300)
+
+
+def to_csv(frame, path):
+    frame.to_csv(path, index=False)
+
+
+FORMATS = {
+    "a.parquet": to_parquet,
+    "a.feather": to_feather,
+    "a.arrow": to_stream,
+    "a.csv": to_csv,
+    "a.csv.gz": to_csv,
+    "a.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+}
+
+
+def whole(table):
+    return joined(list(table.blocks()))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_named_columns(tmp_path, name):
+    frame = people(10_000)
+    frame.loc[7, "height"] = None
+    frame.loc[8, "town"] = None
+    first, second = tmp_path / f"1{name}", tmp_path / f"2{name}"
+    FORMATS[name](frame[:4500], first)
+    FORMATS[name](frame[4500:], second)
+    table = data.open([first, second], target="y")
+    assert table.names == ("age", "town", "height")
+    assert table.n_rows == 10_000
+    assert [block.X.shape[0] for block in table.blocks()] == [4096, 4096, 1808]
+    found = whole(table)
+    np.testing.assert_array_equal(found.X.parts["age"], frame["age"])
+    np.testing.assert_array_equal(found.X.parts["height"], frame["height"])
+    assert found.X.parts["town"].tolist() == [None if pd.isna(town) else town for town in frame["town"]]
+    assert found.y.tolist() == frame["y"].tolist()
+    later = joined(list(table.blocks(1)))
+    np.testing.assert_array_equal(later.X.parts["age"], frame["age"][4096:])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_labels_keep_their_type(tmp_path, name):
+    X, y = numbers(800)
+    for labels in (np.arange(800) % 3, y, y > 0, np.where(y > 0, "up", "down")):
+        FORMATS[name](as_frame(X, y=labels), tmp_path / name)
+        found = whole(data.open(tmp_path / name, target="y"))
+        assert found.y.dtype.kind == labels.dtype.kind
+        np.testing.assert_array_equal(found.y, labels)
+        np.testing.assert_array_equal(found.X, X)
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "compressed", "memory", "csr", "fortran"])
+def test_matrices(tmp_path, kind):
+    X, y = numbers(9000, dtype=np.float32)
+    target: object = y
+    if kind in ("npy", "fortran"):
+        source: object = tmp_path / "X.npy"
+        np.save(source, np.asfortranarray(X) if kind == "fortran" else X)
+    elif kind in ("npz", "compressed"):
+        source, target = tmp_path / "rows.npz", "y"
+        (np.savez if kind == "npz" else np.savez_compressed)(source, X=X, y=y)
+    else:
+        source = X if kind == "memory" else sp.csr_array(X)
+    table = data.open(source, target=target)
+    assert (table.n_rows, table.width, table.names) == (9000, 4, None)
+    model = KernelRegressor(n_components=16, random_state=0).fit(table)
+    expected = KernelRegressor(n_components=16, random_state=0).fit(sp.csr_array(X) if kind == "csr" else X, y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.predict(table).dtype == np.float32
+    assert model.score(table) == pytest.approx(expected.score(X, y), rel=1e-4)
+    np.testing.assert_array_equal(next(table.blocks(2)).y, y[8192:])
+
+
+def test_an_npz_is_mapped(tmp_path):
+    X, y = numbers(100)
+    np.savez(tmp_path / "rows.npz", X=X, y=y)
+    table = data.open(tmp_path / "rows.npz", target="y")
+    assert isinstance(table._sources[0]._load(), np.memmap)
+
+
+def test_columns_by_number(tmp_path):
+    X, _ = numbers(50)
+    np.save(tmp_path / "X.npy", X)
+    for source in (tmp_path / "X.npy", X, sp.csr_array(X)):
+        table = data.open(source, target=-1, weight=1, columns=[2, 0], drop=True) if source is X else None
+        block = whole(data.open(source, target=-1, columns=[2, 0]))
+        dense = block.X if isinstance(block.X, np.ndarray) else block.X.toarray()
+        np.testing.assert_array_equal(dense, X[:, [2, 0]])
+        np.testing.assert_array_equal(block.y, X[:, 3])
+        assert data.open(source, target=3).width == 3
+        if table is not None:
+            with pytest.raises(data.SourceError, match="the weight must not be negative"):
+                whole(table)
+        with pytest.raises(ValueError, match="has columns 0 to 3 without names, found 'age'"):
+            data.open(source, target="age")
+
+
+def test_precision_and_integers(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(5, dtype=np.float32), "b": np.arange(5, dtype=np.float32), "n": range(5)})
+    to_parquet(frame, tmp_path / "a.parquet")
+    assert whole(data.open(tmp_path / "a.parquet", target="n")).X.dtype == np.float32
+    assert whole(data.open(tmp_path / "a.parquet")).X.dtype == np.float64
+    assert whole(data.open(tmp_path / "a.parquet", dtype=np.float32)).X.dtype == np.float32
+    X = np.arange(6).reshape(3, 2)
+    assert whole(data.open(X)).X.dtype == np.float64
+
+
+def test_a_folder_and_a_pattern(tmp_path):
+    X, y = numbers(30)
+    (tmp_path / "deep").mkdir()
+    to_parquet(as_frame(X[20:], y=y[20:]), tmp_path / "deep" / "c.parquet")
+    to_parquet(as_frame(X[10:20], y=y[10:20]), tmp_path / "b.parquet")
+    to_parquet(as_frame(X[:10], y=y[:10]), tmp_path / "a.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden.parquet").touch()
+    (tmp_path / "notes.md").touch()
+    np.testing.assert_array_equal(whole(data.open(tmp_path, target="y")).X, X)
+    np.testing.assert_array_equal(whole(data.open(f"{tmp_path}/*.parquet", target="y")).X, X[:20])
+    with pytest.raises(FileNotFoundError, match="no files of rows are found at"):
+        data.open(f"{tmp_path}/*.csv")
+    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('parquet'"):
+        data.open(tmp_path / "notes.md")
+    to_csv(as_frame(X), tmp_path / "d.csv")
+    with pytest.raises(ValueError, match=r"files of one table have one format, found .*a.parquet and .*d.csv"):
+        data.open(tmp_path)
+
+
+def test_csv_guesses_are_corrected(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 1000)
+    lines = ["a,b,c"] + [f"{i},{i}," for i in range(500)] + ["0.5,7,x"]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines) + "\n")
+    found = whole(data.open(path, target="b"))
+    assert found.y.dtype == np.int64
+    assert found.X.parts["a"][-1] == 0.5
+    assert found.X.parts["c"][-1] == "x"
+    assert whole(data.open(path, target="a")).y.dtype == np.float64
+    path.write_text("\n".join([*lines, "word,1,y"]) + "\n")
+    with pytest.raises(data.SourceError, match=r"a.csv cannot be read as CSV.*Row #503.*'word'"):
+        data.open(path)
+    path.write_text("\n".join([*lines, "1,1"]) + "\n")
+    with pytest.raises(data.SourceError, match=r"a.csv cannot be read as CSV.*Row #503: Expected 3 columns, got 2"):
+        data.open(path)
+    path.write_text("a,b,a\n1,2,3\n")
+    with pytest.raises(data.SourceError, match=r"a.csv has two columns of the name 'a'"):
+        data.open(path)
+
+
+def test_a_torn_gzip(tmp_path):
+    lines = "a,b\n" + "\n".join(f"{i},{i * i}" for i in range(3000))
+    packed = gzip.compress(lines.encode())
+    (tmp_path / "a.csv.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(data.SourceError, match=r"a.csv.gz cannot be read as CSV"):
+        data.open(tmp_path / "a.csv.gz")
+
+
+def test_nothing_is_unpickled(tmp_path):
+    path = tmp_path / "X.npy"
+    np.save(path, np.array([[object()]], dtype=object), allow_pickle=True)
+    with pytest.raises(data.SourceError, match=r"X.npy cannot be read as NumPy's .npy"):
+        data.open(path)
+    np.savez(tmp_path / "X.npz", X=np.array([[None]], dtype=object))
+    with pytest.raises(data.SourceError, match=r"X.npz must hold a matrix of numbers, found objects"):
+        data.open(tmp_path / "X.npz")
+    np.save(path, np.zeros(3))
+    with pytest.raises(data.SourceError, match=r"X.npy must hold a matrix of numbers, found shape \(3,\) of float64"):
+        data.open(path)
+
+
+def test_what_is_no_source_is_named():
+    with pytest.raises(TypeError, match="rows come from paths, matrices and frames, found int"):
+        data.open(3)
+    with pytest.raises(TypeError, match="a Blocks is a table already"):
+        data.open(data.Blocks([np.eye(2)]))
+    with pytest.raises(ValueError, match="target has 2 entries, but there are 3 rows"):
+        data.open(np.eye(3), target=np.zeros(2))
+    with pytest.raises(ValueError, match=r"2 dimensions, found shape \(3,\)"):
+        data.open(np.zeros(3))
+
+
+def test_a_classifier_takes_an_npz(tmp_path):
+    X, y = numbers(600)
+    np.savez(tmp_path / "rows.npz", X=X, y=(y > 0).astype(np.int8), w=np.ones(600))
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0)
+    table = data.open(tmp_path / "rows.npz", target="y", weight="w")
+    assert model.fit(table).score(table) > 0.8
+    with pytest.raises(data.SourceError, match=r"rows.npz has no array 'z'; it has 'X', 'y', 'w'"):
+        data.open(tmp_path / "rows.npz", target="z")
