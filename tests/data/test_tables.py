@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -257,3 +258,27 @@ def test_features_of_a_table_are_written_where_they_are_asked_for():
             ValueError, match=r"out must be a NumPy array of shape \(5000, 8\) and dtype float64, found"
         ):
             map.transform(table, out=np.empty((5000, 7)))
+
+
+@pytest.mark.parametrize("make", [data.open, data.ArrayTable, lambda X: data.Blocks([X[:3000], X[3000:]])])
+def test_one_entry_changes_a_fingerprint(make):
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    before = make(X).fingerprint()
+    assert make(X.copy()).fingerprint() == before
+    X[4321, 1] += 1e-9
+    assert make(X).fingerprint() != before
+    frame = pd.DataFrame({"a": X[:, 0], "town": ["rome", "oslo"] * 2500})
+    before = data.open(frame).fingerprint()
+    frame.loc[3001, "town"] = "lima"
+    assert data.open(frame).fingerprint() != before
+
+
+def test_an_index_that_was_not_there_when_a_file_was_opened(tmp_path):
+    path = tmp_path / "rows.libsvm"
+    path.write_text("1 1:2 3:4\n")
+    table = data.open(path)
+    stat = path.stat()
+    path.write_text("1 1:2 9:4\n")
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    with pytest.raises(data.SourceError, match=r"rows\.libsvm has changed: there is an index 9 now"):
+        list(table.blocks())

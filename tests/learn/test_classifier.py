@@ -249,3 +249,11 @@ def test_arguments_are_checked():
     ):
         with pytest.raises(ValueError, match=message):
             KernelClassifier(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_float32_sums_that_rounding_makes_indefinite_still_precondition(loss):
+    X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
+    X = np.hstack([X, X])
+    model = KernelClassifier(Gaussian(0.01), n_components=128, map="RandomFourier", C=1e6, loss=loss, random_state=0)
+    assert model.fit(X, X[:, 0] * X[:, 1] > 0).score(X, X[:, 0] * X[:, 1] > 0) > 0.99

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge
@@ -267,3 +268,18 @@ def test_partial_fit_after_fit_begins_anew():
         warnings.simplefilter("error")
         kept = KernelRegressor(map=fourier(), keep_statistics=True).fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
     np.testing.assert_allclose(kept.coef_, KernelRegressor(map=fourier()).fit(X, y).coef_, atol=1e-10)
+
+
+def test_a_batch_with_other_targets_changes_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = KernelRegressor(n_components=16, random_state=0).partial_fit(X, X[:, 0])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="expected 1 targets, found 2"):
+        model.partial_fit(X, X[:, :2])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_model_of_a_numeric_frame_predicts_blocks_of_frames():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
+    model = KernelRegressor(n_components=16, scale="standard", random_state=0).fit(frame, frame["a"])
+    np.testing.assert_array_equal(model.predict(Blocks([frame[:20], frame[20:]])), model.predict(frame))

@@ -304,3 +304,14 @@ def test_limits_of_the_process_and_its_group_are_those_of_the_machine(monkeypatc
     X = problem()[0]
     with pytest.raises(MemoryError, match=r"this machine has 0\.00098 GiB"):
         KernelRegressor(map=features(1000)).fit(X, X[:, 0])
+
+
+def test_what_another_run_is_writing_stays(tmp_path):
+    X = problem()[0]
+    others = [tmp_path / name for name in (".model.v2.abcdefgh.tmp", ".model.v2.checkpoint.abcdefgh.tmp")]
+    own = tmp_path / ".model.abcd_123.tmp"
+    for path in (*others, own):
+        path.touch()
+    train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model")
+    assert all(path.exists() for path in others)
+    assert not own.exists()

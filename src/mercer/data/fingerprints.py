@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .frames import columns, frame_rows, is_frame, is_numeric, levels, numbers
-
-SAMPLED = 1024
-"""Rows of an array that are looked at."""
+from .frames import columns, is_frame, is_numeric, levels, numbers
 
 
 def digest(*parts: Any) -> str:
@@ -19,16 +16,17 @@ def digest(*parts: Any) -> str:
     return hashlib.blake2b("\x00".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
-def sketched(X: Any) -> str:
-    """The shape and types of an array or frame, and a hash of rows at equal distances."""
+def hashed(X: Any) -> str:
+    """A hash of every entry of an array or frame, with its shape and types."""
     if X is None:
         return "none"
-    rows = np.unique(np.linspace(0, max(0, X.shape[0] - 1), SAMPLED).astype(np.int64))[: X.shape[0]]
     if is_frame(X):
-        some = columns(frame_rows(X, rows))
-        parts = [(name, numbers(part) if is_numeric(part) else levels(part)) for name, part in some.items()]
-        return digest(X.shape, *(digest(name, part.dtype, part.tolist()) for name, part in parts))
-    some = X[rows]
-    if sp.issparse(some):
-        return digest(X.shape, X.dtype, X.nnz, *(part.tolist() for part in (some.data, some.indices, some.indptr)))
-    return digest(X.shape, X.dtype, np.asarray(some).tolist())
+        here = {name: numbers(part) if is_numeric(part) else levels(part) for name, part in columns(X).items()}
+        return digest(X.shape, *(digest(name, hashed(part)) for name, part in here.items()))
+    if sp.issparse(X):
+        return digest(X.shape, *map(hashed, (X.data, X.indices, X.indptr)))
+    array = np.asarray(X)
+    if array.dtype == object:
+        return digest(array.shape, *map(repr, array.ravel().tolist()))
+    entries = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return digest(array.shape, array.dtype, hashlib.blake2b(entries.data, digest_size=16).hexdigest())

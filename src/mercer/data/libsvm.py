@@ -112,6 +112,8 @@ class LibsvmFile(FileSource):
             file.seek(begin.offset)
             for _, text in self._texts(file):
                 rows = self._parsed(text, line, base=self.base, index=index)
+                if rows.n_entries and rows.most - self.base >= self.width:
+                    raise SourceError(f"{self.name} has changed: there is an index {rows.most} now")
                 line += rows.n_lines
                 X = sp.csr_array((rows.values, rows.indices, rows.starts), shape=(rows.n_rows, self.width))
                 assert rows.labels is not None

@@ -15,7 +15,7 @@ from .._checks import check_probability
 from .._random import as_seed
 from .columns import Layout, Roles
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
-from .fingerprints import digest, sketched
+from .fingerprints import digest, hashed
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
@@ -152,7 +152,7 @@ class SourceTable(Table):
         """A text that hangs on the names, sizes and times of files, or on some rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self.names, self._layout.roles, self._drop, self._group, self._shares, self._order)
-        return digest(*parts, *chosen, *map(sketched, self._given))
+        return digest(*parts, *chosen, *map(hashed, self._given))
 
     def where(self, row: int) -> str | None:
         if self._order is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from .fingerprints import digest, sketched
+from .fingerprints import digest, hashed
 from .frames import columns, frame_rows, kind_of
 from .rows import BLOCK_ROWS
 from .tables import Block, rows_of
@@ -129,7 +129,7 @@ class FrameSource(Source):
             yield frame_rows(self._X, slice(first, first + BLOCK_ROWS))
 
     def fingerprint(self) -> str:
-        return sketched(self._X)
+        return hashed(self._X)
 
 
 class MatrixSource(Source):
@@ -152,7 +152,7 @@ class MatrixSource(Source):
             yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
 
     def fingerprint(self) -> str:
-        return digest(sketched(self._all.X), sketched(self._all.y))
+        return digest(hashed(self._all.X), hashed(self._all.y))
 
 
 def batch_rows(width: int) -> int:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from .fingerprints import digest, sketched
+from .fingerprints import digest, hashed
 from .frames import frame_rows, is_frame, names_of, stacked_frames
 from .rows import BLOCK_ROWS
 
@@ -86,8 +86,8 @@ class Table(ABC):
     def n_rows(self) -> int: ...
 
     def fingerprint(self) -> str:
-        """A short text that other rows hardly share: here of their number and the first block."""
-        return digest(self.n_rows, *map(sketched, self.head()))
+        """A short text that other rows do not share; it takes a pass over them where they are not files."""
+        return digest(*(hashed(part) for block in self.blocks() for part in block))
 
     def head(self) -> Block:
         """The first block; an error where there are no rows."""
@@ -147,7 +147,7 @@ class ArrayTable(Table):
             yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
 
     def fingerprint(self) -> str:
-        return digest(*map(sketched, self._all))
+        return digest(*map(hashed, self._all))
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         return [part_of(self._all.X, numbers)]

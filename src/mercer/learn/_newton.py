@@ -26,6 +26,8 @@ Factor = tuple[Values, bool]
 NEGLIGIBLE = 1e-3
 """Rows whose curvature is below this share of the mean do not enter a preconditioner."""
 HAIR = 1e-7
+ROUNDING = 8.0
+"""Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
 FORCING = 0.1
 """How far conjugate gradients reduce the error of a Newton step."""
 PRODUCT_COST = 3.0
@@ -218,8 +220,12 @@ class Newton:
         return self.factor(self.design.moments(h, alone))[0]
 
     def factor(self, moments: Values) -> Factor:
-        """Of the Hessian; a free intercept that no row holds is held by a hair."""
-        hair = HAIR * (1.0 + float(np.trace(moments)) / len(moments))
+        """Of the Hessian; a free intercept that no row holds is held by a hair.
+
+        So is everything that the rounding of the sums could make negative: this preconditions, and moves no solution.
+        """
+        trace = float(np.trace(moments))
+        hair = max(HAIR * (1.0 + trace / len(moments)), ROUNDING * float(np.finfo(moments.dtype).eps) * trace)
         moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], hair).astype(moments.dtype)
         return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
 

@@ -159,8 +159,10 @@ class Preparation:
         """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""
         if not is_frame(X):
             return X
-        assert self.columns is not None
         here = columns(X)
+        if self.columns is None:  # learned from a matrix; that the names are those of then was seen to before
+            parts = [numbers(column) for column in here.values()]
+            return np.column_stack(parts).astype(np.result_type(*parts), copy=False)
         missing = next((column.name for column in self.columns if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")

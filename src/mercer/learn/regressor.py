@@ -140,7 +140,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             y = checked_targets(y)
             check_consistent_length(X, y)
         table = self._table(X, y, sample_weight, reset)
-        self._single = np.ndim(next(table.blocks()).y) <= 1
+        if reset or self.statistics_ is None:  # else it is known, and what does not fit is refused later
+            self._single = np.ndim(table.head().y) <= 1
         return table
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:

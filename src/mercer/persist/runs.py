@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -69,7 +69,7 @@ def train(
         The one before has ``.previous`` after that.
     every : seconds between two checkpoints
     resume : bool
-        Whether to go on from the checkpoint, where there is one. One of other rows (by number and a sample), arguments
+        Whether to go on from the checkpoint, where there is one. One of other rows, arguments
         or versions is refused, and one that is damaged gives way to the one before, with a warning.
     progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
         "bar" is a line on standard error, where that is a terminal.
@@ -134,8 +134,10 @@ def _bar(progress: Any) -> Bar:
 
 def _clear(path: Path) -> None:
     """Remove what a process that was killed left half written, and see that the folder can be written to."""
-    for name in glob.glob(str(path.parent / f".{glob.escape(path.name)}.*.tmp")):
-        os.unlink(name)
+    half = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.tmp")  # as `atomic_write` names them
+    for name in os.listdir(path.parent):
+        if half.fullmatch(name):
+            os.unlink(path.parent / name)
     with tempfile.TemporaryFile(dir=path.parent):
         pass
 
