@@ -243,3 +243,17 @@ def test_pandas_frames_with_other_names():
     assert data.open(frame).names == ("0", "1")
     with pytest.raises(ValueError, match="different names, found 'a' twice"):
         data.open(pd.DataFrame(np.eye(2), columns=["a", "a"]))
+
+
+def test_features_of_a_table_are_written_where_they_are_asked_for():
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    map = RandomFourier(n_components=8, random_state=0).fit(X)
+    out = np.empty((5000, 8))
+    for table in (data.open(X), data.Blocks([X[:1000], X[1000:]])):
+        out[:] = 0.0
+        assert map.transform(table, out=out) is out
+        np.testing.assert_array_equal(out, map.transform(X))
+        with pytest.raises(
+            ValueError, match=r"out must be a NumPy array of shape \(5000, 8\) and dtype float64, found"
+        ):
+            map.transform(table, out=np.empty((5000, 7)))

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -21,7 +22,7 @@ import mercer
 from mercer import RandomFourier
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.persist import OutputInUseError, train
+from mercer.persist import CheckpointError, OutputInUseError, train
 from mercer.persist.checkpoints import read_checkpoint
 
 from . import killed
@@ -169,6 +170,56 @@ def test_a_signal_ends_passes_that_run_side_by_side(tmp_path):
     assert "iterate" in read_checkpoint(tmp_path / "model.checkpoint").found
     train(clone(model), X, y, output=tmp_path / "model", resume=True)
     assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "parquet"])
+def test_files_with_other_rows_are_refused(ending, tmp_path):
+    X, y = problem()
+    source, output = tmp_path / f"rows.{ending}", tmp_path / "model"
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y).round(3)
+
+    def write(frame):
+        if ending == "npz":
+            np.savez(source, X=frame[list("abc")].to_numpy(), y=frame["y"].to_numpy())
+        elif ending == "csv":
+            frame.to_csv(source, index=False)
+        else:
+            frame.to_parquet(source)
+
+    def stop(progress):
+        if (progress.what, progress.rows) == ("sums", 8192):
+            raise ArithmeticError
+
+    write(frame)
+    with pytest.raises(ArithmeticError):
+        train(learner(), mercer.data.open(source, target="y"), output=output, every=0.0, progress=stop)
+    write(frame[::-1])
+    with pytest.raises(CheckpointError, match="the data's fingerprint is"):
+        train(learner(), mercer.data.open(source, target="y"), output=output, resume=True)
+    write(frame[: len(frame) // 2])
+    with pytest.raises(CheckpointError, match="the number of rows is 10000 here and 20000 there"):
+        train(learner(), mercer.data.open(source, target="y"), output=output, resume=True)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_run_over_a_file_goes_on_to_the_same_bytes(ending, tmp_path):
+    X, y = problem()
+    source, output = tmp_path / f"rows.{ending}", tmp_path / "model"
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    frame.to_csv(source, index=False) if ending == "csv" else frame.to_parquet(source)
+    mercer.save(learner().fit(mercer.data.open(source, target="y")), tmp_path / "whole")
+    rest = []
+
+    def stop(progress):
+        if (progress.what, progress.rows) == ("sums", 8192):
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        train(learner(), mercer.data.open(source, target="y"), output=output, every=0.0, progress=stop)
+    train(learner(), mercer.data.open(source, target="y"), output=output, resume=True, progress=rest.append)
+    assert next(one.rows for one in rest if one.what == "sums") == 12288
+    assert output.read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_a_second_signal_ends_a_run_at_once(tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ import re
 import shutil
 from io import StringIO
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,36 +14,19 @@ import pytest
 from sklearn.base import clone
 
 import mercer
-from mercer import Nystrom, RandomFourier
-from mercer.data import Blocks, tables
+from mercer import Nystrom
+from mercer.data import Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _rows
-from mercer.learn.statistics import moments
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.persist import CheckpointError, NotStoredError, train
-from mercer.persist.checkpoints import Checkpoint, Checkpoints, read_checkpoint
+from mercer.persist.checkpoints import Checkpoints, read_checkpoint
 
-ROWS = 200
-BLOCK = 64
-CHUNK = 32
+from .small_runs import CHUNK, ROWS, checkpoint_of, features, problem
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+
 AGAIN = ("labels", "levels", "scales", "map", "features")
 """Passes that a run which goes on makes again."""
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """A few hundred rows are many blocks and chunks."""
-    for module in (tables, _rows):
-        monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK)
-    monkeypatch.setattr(moments, "CHUNK_ROWS", CHUNK)
-
-
-def problem():
-    X = np.random.default_rng(0).normal(size=(ROWS, 3))
-    return X, np.array(["far", "left", "right"])[np.where(np.linalg.norm(X, axis=1) > 1.8, 0, 1 + (X[:, 0] > 0.2))]
-
-
-def features(D=12, seed=0):
-    return RandomFourier(Gaussian(0.3), n_components=D, random_state=seed)
 
 
 NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0}
@@ -76,8 +58,9 @@ def targets(name, X, y):
     return X[:, 0] ** 2 if isinstance(MODELS[name], KernelRegressor) else y
 
 
+@pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, tmp_path):
+def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, most, tmp_path):
     model, (X, y) = MODELS[name], problem()
     y = targets(name, X, y)
     names, output = (tmp_path / "model.checkpoint", tmp_path / "model.checkpoint.previous"), tmp_path / "model"
@@ -93,7 +76,7 @@ def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, tmp_path):
     last = None
     kept = [k for k, state in enumerate(states) if state not in (None, last) and (last := state)]
     assert len(kept) > 3
-    for k in kept[:: 1 + len(kept) // 25]:
+    for k in kept[:: 1 if len(kept) < most else len(kept) // 6]:
         names[0].write_bytes(states[k])
         rest = []
         train(clone(model), X, y, output=output, resume=True, progress=rest.append)
@@ -136,20 +119,6 @@ def test_a_run_that_ends_with_an_error_goes_on(name, tmp_path):
 
 
 # -- what a run goes on from -------------------------------------------------------------------------------------------
-
-
-def checkpoint_of(model, X, y, folder, at=4):
-    """The checkpoint that a run leaves which ends at this block of its sums."""
-    seen = []
-
-    def stop(progress):
-        seen.append(progress.what)
-        if seen.count("sums") == at:
-            raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        train(model, X, y, output=folder / "model", every=0.0, progress=stop)
-    return folder / "model.checkpoint"
 
 
 def test_seeds_that_were_drawn_are_drawn_no_more(tmp_path):
@@ -234,64 +203,6 @@ def test_without_resume_a_run_begins_anew(tmp_path):
     train(KernelRegressor(map=features(9)), X, X[:, 0], output=tmp_path / "model")
     assert os.listdir(tmp_path) == ["model"]
     assert mercer.load(tmp_path / "model").map_.n_components_ == 9
-
-
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
-    X = problem()[0]
-    model = KernelRegressor(map=features())
-    mercer.save(clone(model).fit(X, X[:, 0]), tmp_path / "whole")
-    path = checkpoint_of(clone(model), X, X[:, 0], tmp_path)
-    previous = Path(f"{path}.previous")
-    good, older = path.read_bytes(), previous.read_bytes()
-    for place in range(0, len(good), 97):  # in the header and in every array
-        bad = bytearray(good)
-        bad[place] ^= 0x10
-        path.write_bytes(bad)
-        with pytest.warns(UserWarning, match=r"is damaged: .*goes on from the one before"):
-            assert Checkpoints(path).read().begun.rows == 3 * CHUNK
-    path.write_bytes(good[: len(good) // 2])
-    seen = []
-
-    def stop(progress):
-        seen.append(previous.read_bytes())
-        if progress.what == "sums":
-            raise ArithmeticError
-
-    with pytest.warns(UserWarning, match="damaged"), pytest.raises(ArithmeticError):
-        train(clone(model), X, X[:, 0], output=tmp_path / "model", every=0.0, resume=True, progress=stop)
-    assert seen[-1] == older  # what is damaged takes no one's place
-    assert read_checkpoint(path).begun.rows == 4 * CHUNK
-    train(clone(model), X, X[:, 0], output=tmp_path / "model", resume=True)
-    assert (tmp_path / "model").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
-def test_two_damaged_checkpoints_are_an_error(tmp_path):
-    X = problem()[0]
-    path = checkpoint_of(KernelRegressor(map=features()), X, X[:, 0], tmp_path)
-    path.write_bytes(b"")
-    mercer.save(features().fit(X), f"{path}.previous")
-    with pytest.raises(
-        CheckpointError, match=r"checkpoint' is damaged.*previous' is damaged.*no checkpoint.*resume=False"
-    ):
-        train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model", resume=True)
-
-
-def test_a_checkpoint_holds_arrays_as_they_lie(tmp_path):
-    store = Checkpoints(tmp_path / "checkpoint")
-    arrays = (
-        np.arange(6.0).reshape(2, 3),
-        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-        np.zeros((0, 2), np.float32),
-    )
-    store.write(Checkpoint({"class": "A"}, [2**127], {"one": arrays, "two": (np.array([3]),)}, None))
-    found = store.read()
-    assert (found.identity, found.seeds, found.begun) == ({"class": "A"}, [2**127], None)
-    for ours, theirs in zip(arrays, found.found["one"], strict=True):
-        assert (ours.dtype, ours.flags.c_contiguous, ours.tolist()) == (
-            theirs.dtype,
-            theirs.flags.c_contiguous,
-            theirs.tolist(),
-        )
 
 
 def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):

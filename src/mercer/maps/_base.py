@@ -271,7 +271,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if not hasattr(self, "parameters_"):  # which costs a hundredth of what is asked then
             check_is_fitted(self)
         if isinstance(X, Table):
-            return table_features(self, X)
+            return table_features(self, X, out)
         given, X = X, X if is_plain(X, self) else self._validated(X, reset=False, finite=False)
         check_rows = self.kernel_.check_rows
         check = row_check(X, check_rows, lambda: check_rows(self._validated(given, reset=False)))
@@ -294,10 +294,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         out: Array = None,
         check: Check | None = None,
     ) -> Array:
-        """Map every row of X, tile by tile; ``first_row`` is the number of its first one, for messages.
-
-        ``check`` raises where it finds rows that are not to be mapped.
-        """
+        """Map every row of X, the first of which has this number; ``check`` raises where one is not to be mapped."""
         params = send(params, X)
         Z = feature_array(X, self.n_components_) if out is None else out
         native = self._native(params, Z.dtype) if _core.AVAILABLE and has_kernels(X) else None

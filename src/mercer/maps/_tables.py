@@ -99,15 +99,22 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
         first = rows.stop
 
 
-def table_features(map: FeatureMap, table: Table) -> Any:
-    """The features of all rows of a table."""
+def table_features(map: FeatureMap, table: Table, out: Any = None) -> Any:
+    """The features of all rows of a table, written to ``out`` where it is given."""
     table = table.features()
     head = table.head().X
+    head = placed(table, numeric, head, range(head.shape[0]))
     if sp.issparse(head) and map._keeps_sparse:
+        if out is not None:
+            raise ValueError("out must be None where sparse rows have sparse features, found an array")
         return sp.vstack(list(feature_blocks(map, table)), format="csr")
     shape = (table.n_rows, map.n_components_)
-    check_memory(shape, head.dtype.itemsize, "the array of features")
-    Z = np.empty(shape, dtype=head.dtype)
-    for _ in feature_blocks(map, table, Z):
+    if out is None:
+        check_memory(shape, head.dtype.itemsize, "the array of features")
+        out = np.empty(shape, dtype=head.dtype)
+    elif not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != head.dtype:
+        found = f"{out.shape} and {out.dtype}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ValueError(f"out must be a NumPy array of shape {shape} and dtype {head.dtype}, found {found}")
+    for _ in feature_blocks(map, table, out):
         pass
-    return Z
+    return out

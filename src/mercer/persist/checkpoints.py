@@ -132,7 +132,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if as_whole(held.get("format"), "format", 1) != FORMAT:
         refuse(f"the file has format {held['format']}, and this version goes on from format {FORMAT}")
     check_names(held, ENTRIES, "the checkpoint")
-    return _checkpoint(held, _arrays(header, held, payload))
+    try:
+        return _checkpoint(held, _arrays(header, held, payload))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"its parts do not belong together: {error}") from error
 
 
 def _arrays(header: Header, held: dict[str, Any], payload: memoryview) -> dict[str, NDArray[Any]]:
