@@ -48,6 +48,9 @@ def test_a_map_brings_its_own_kernel():
 
 
 def test_bad_tasks():
+    with pytest.raises(ValueError, match="regression needs a target of numbers, found text"):
+        task_of(data.open(X, target=np.array(["a", "b"] * 50)), "regression")
+    assert task_of(data.open(X, target=1), "classification").name == "classification"
     with pytest.raises(ValueError, match="task must be one of"):
         learner_for("auto")
 

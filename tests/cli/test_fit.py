@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer.cli import fit
+from mercer.persist.locks import locked
 
 
 def fitted(run, *arguments, text=None):
@@ -93,14 +96,17 @@ def test_the_task_goes_by_the_target(run, tmp_path, frames, column, task):
     assert found["task"] == task
     assert found["rows"] == data.open(frame).split(0.2, seed=0)[0].n_rows
     asked = run("fit", tmp_path / "rows.csv", "--target", column, "--dry-run", "--json", "--task", "regression")
-    assert json.loads(asked.stdout)["learner"] == "KernelRegressor"
+    if column == "town":
+        assert "regression needs a target of numbers, found text" in asked.stderr
+    else:
+        assert json.loads(asked.stdout)["learner"] == "KernelRegressor"
 
 
 def test_a_dry_run_writes_nothing(folder, run):
     before = sorted(folder.iterdir())
     result = run("fit houses.csv --target price --dry-run --map nystrom --features 100")
     assert result.exit_code == 0
-    for text in ("regression, as the target has fractions", "Nystrom, 100 features", "town", "80 kB"):
+    for text in ("regression: the target has fractions", "Nystrom, 100 features", "town", "80 kB"):
         assert text in result.stdout
     assert sorted(folder.iterdir()) == before
 
@@ -141,12 +147,37 @@ def test_a_file_of_options_that_is_not_there(folder, fails):
     assert "none.toml: no such file" in fails("fit houses.csv --config none.toml --dry-run", code=2)
 
 
-def test_a_run_that_goes_on_ends_in_the_same_model(folder, run, tmp_path):
-    command = f"fit flowers.csv --target kind --features 64 --loss logistic -o {tmp_path}/m.mercer --quiet"
+def test_a_run_that_goes_on_ends_in_the_same_model(folder, run, tmp_path, monkeypatch):
+    seen = []
+
+    @contextmanager
+    def stopping():
+        def told(one):
+            seen.append(one)
+            if one.what == "conjugate gradients":
+                raise KeyboardInterrupt
+
+        yield told
+
     checkpoint = tmp_path / "here.checkpoint"
-    assert run(f"{command} --resume --every 0 --checkpoint {checkpoint}").exit_code == 0
+    command = (
+        f"fit flowers.csv --target kind --features 64 --loss logistic -o {tmp_path}/m.mercer --checkpoint {checkpoint}"
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(fit, "progress", stopping)
+        assert run(f"{command} --every 0").exit_code == 130
+    assert len(seen) > 3
+    assert [path.name for path in tmp_path.iterdir() if path.name == "m.mercer"] == []
+    assert checkpoint.exists()
+    assert run(f"{command} --resume").exit_code == 0
     assert (tmp_path / "m.mercer").read_bytes() == (folder / "flowers.mercer").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.mercer"]
+    assert [path.name for path in tmp_path.iterdir()] == ["m.mercer"]
+
+
+def test_two_runs_do_not_share_an_output(folder, fails, tmp_path):
+    with locked(tmp_path / "m.mercer.lock"):
+        message = fails(f"fit flowers.csv --target kind --features 8 -o {tmp_path}/m.mercer")
+    assert message.startswith("Error: another run writes to this output")
 
 
 def test_a_page_about_the_model(folder, run, tmp_path):

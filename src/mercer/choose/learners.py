@@ -27,7 +27,7 @@ class Task(NamedTuple):
     why: str
 
 
-def task_of(table: Table) -> Task:
+def task_of(table: Table, asked: str = "auto") -> Task:
     """Whether the targets of a table are classes or numbers.
 
     Text and truth values are classes, and so are whole numbers (floats without fractions too) of at most 20 different
@@ -37,6 +37,8 @@ def task_of(table: Table) -> Task:
     ----------
     table : Table
         Such as :func:`mercer.data.open` gives.
+    asked : "auto", "classification" or "regression"
+        What is not "auto" is taken as it is; regression on text is refused.
 
     Examples
     --------
@@ -48,6 +50,12 @@ def task_of(table: Table) -> Task:
     >>> mercer.choose.task_of(mercer.data.open(X, target=np.arange(100) % 3)).name
     'classification'
     """
+    check_choice("task", asked, TASKS)
+    if asked != "auto":
+        kind = np.asarray(next(table.targets()).y).dtype.kind
+        if asked == "regression" and kind in "OU":
+            raise ValueError("regression needs a target of numbers, found text: ask for classification")
+        return Task(asked, "as asked for")
     seen: set[Any] = set()
     for block in table.targets():
         if block.y is None:

@@ -55,9 +55,10 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
     text = " ".join(str(error).split()) or type(error).__name__
-    if type(error).__name__ == "ModelFileError":  # by name: its module is heavy, and may not be loaded yet
+    if type(error).__name__ == "ModelFileError":  # by name: its module is heavy
         return f"this is no model file of mercer, or a damaged one: {text}"
-    if isinstance(error, ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError):
+    known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
+    if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
         for found, options in OPTIONS.items():
             text = text.replace(found, options)
         return text

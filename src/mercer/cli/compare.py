@@ -52,7 +52,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     options["scale"] = None if scale == "none" else scale
     with table_of(data, memory, target=target, **reading) as table:
         check_target(table, target)
-        chosen = task_of(table).name if task == "auto" else task
+        chosen = task_of(table, task).name
         found = compare(
             table,
             chosen,

@@ -63,7 +63,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
       mercer fit houses.csv --target price -o houses.mercer
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
     """
-    from ..choose import Task, learner_for, task_of
+    from ..choose import learner_for, task_of
     from ..persist import train
     from ..report import evaluate, plan
 
@@ -75,14 +75,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
-        chosen = task_of(table) if task == "auto" else Task(task, "as asked")
+        chosen = task_of(table, task)
         rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
         check_parts(rows, test, holdout)
         learner = learner_for(chosen.name, memory=features_share(memory), random_state=seed, **arguments(options))
         found = plan(learner, rows)
         if dry_run:
             return show_plan(found, chosen)
-        say(f"{chosen.name}, as {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
+        say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         with progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
         scores = [] if test is None else evaluate(model, test, random_state=seed)
@@ -134,7 +134,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     """What would be done."""
     held = f"{size(found.held)} beside a few blocks of rows"
     what = {
-        "task": f"{chosen.name}, as {chosen.why}",
+        "task": f"{chosen.name}: {chosen.why}",
         "learner": found.learner,
         "rows to learn from": found.rows,
         "columns": found.columns,
