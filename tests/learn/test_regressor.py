@@ -283,3 +283,13 @@ def test_a_model_of_a_numeric_frame_predicts_blocks_of_frames():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
     model = KernelRegressor(n_components=16, scale="standard", random_state=0).fit(frame, frame["a"])
     np.testing.assert_array_equal(model.predict(Blocks([frame[:20], frame[20:]])), model.predict(frame))
+
+
+def test_a_single_alpha_leaves_nothing_of_a_path_that_was_tried_before():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = KernelRegressor(n_components=16, alpha=[0.1, 1.0], random_state=0).partial_fit(X, X[:, 0])
+    assert len(model.alphas_) == 2
+    model.set_params(alpha=0.5).partial_fit(X, X[:, 0])
+    assert model.alpha_ == 0.5
+    assert not hasattr(model, "alphas_")
+    assert not hasattr(model, "scores_")

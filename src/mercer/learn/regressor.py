@@ -153,6 +153,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if is_number(self.alpha):
             alpha = float(self.alpha)
             coef = solve_ridge(moments, alpha, intercept, self._precision)
+            for name in ("alphas_", "scores_"):  # of a path that was tried before
+                self.__dict__.pop(name, None)
         else:
             path = Path.of(moments, intercept, self._precision)
             given = isinstance(self.alpha, str)
