@@ -3,10 +3,13 @@
 // The sums of a group of rows and of a panel, as many columns as two registers hold, stay in registers; number k of a
 // panel's columns are neighbours.  Each sum is one chain over k, cut at places that hang on the length of a row alone:
 // the bits of a row hang neither on its neighbours nor on where rows are cut.  A part of a panel stays in L1 while all
-// groups of a tile meet it; the tile's rows and sums stay in L2.
+// groups of a tile meet it; the tile's rows and sums stay in L2.  Sparse rows meet two panels at a time, of which they
+// read the numbers of their entries alone.
 #pragma once
 
 #include "isa.h"
+
+#include <cstdint>
 
 namespace {
 
@@ -91,6 +94,53 @@ struct Gemm {
                         const T *after = start + count < n ? panels + first * n + (start + count) * panel : from;
                         const T *next = c + panel < width ? from + n * panel : after;
                         part(copy, some, from, count, sums + c, start > 0, next);
+                    }
+                }
+                for (size_t r = 0; r < some; ++r) see(top + r, first, width, sums + r * block);
+            }
+        }
+    }
+
+    // sums = the entries of a row times P panels of n rows each.
+    template <size_t P, class Index>
+    static MERCER_INLINE void multiply_entries(const T *values, const Index *indices, size_t count, const T *columns,
+                                               size_t n, T *sums) {
+        Vector<T> sum[P][2] = {};
+        for (size_t i = 0; i < count; ++i) {
+            const Vector<T> number = broadcast(values[i]);
+            const T *from = columns + static_cast<size_t>(indices[i]) * panel;
+#pragma GCC unroll 4
+            for (size_t p = 0; p < P; ++p) {
+                sum[p][0] += number * load(from + p * n * panel);
+                sum[p][1] += number * load(from + p * n * panel + lanes);
+            }
+        }
+#pragma GCC unroll 4
+        for (size_t p = 0; p < P; ++p) {
+            store(sums + p * panel, sum[p][0]);
+            store(sums + p * panel + lanes, sum[p][1]);
+        }
+    }
+
+    // The same as all() for CSR rows, of which row r has the entries starts[r] to starts[r + 1].
+    template <class Index, class See>
+    static void all_sparse(const T *values, const Index *indices, const std::int64_t *starts, size_t rows, size_t n,
+                           const T *panels, size_t columns, T *sums, See see) {
+        for (size_t top = 0; top < rows; top += tile) {
+            const size_t some = rows - top < tile ? rows - top : tile;
+            for (size_t first = 0; first < columns; first += block) {
+                const size_t width = columns - first < block ? columns - first : block;
+                for (size_t c = 0; c < width; c += 2 * panel) {
+                    const T *from = panels + (first + c) * n;
+                    for (size_t r = 0; r < some; ++r) {
+                        const std::int64_t start = starts[top + r];
+                        const size_t count = static_cast<size_t>(starts[top + r + 1] - start);
+                        T *to = sums + r * block + c;
+                        if (width - c > panel) {
+                            multiply_entries<2>(values + start, indices + start, count, from, n, to);
+                        } else {
+                            multiply_entries<1>(values + start, indices + start, count, from, n, to);
+                        }
                     }
                 }
                 for (size_t r = 0; r < some; ++r) see(top + r, first, width, sums + r * block);

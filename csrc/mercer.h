@@ -172,13 +172,15 @@ typedef struct {
     size_t (*product_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t columns, double *out,
                           double *scratch);
 
-    /* The features waves() of the products with such a matrix of `count` columns, the phases.  `scratch` as above. */
-    void (*matrix_waves_f32)(const float *X, size_t rows, size_t n, const float *panels, size_t count,
-                             const float *offset, size_t period, size_t width, float scale, float *out, float *longest,
-                             float *scratch);
-    void (*matrix_waves_f64)(const double *X, size_t rows, size_t n, const double *panels, size_t count,
-                             const double *offset, size_t period, size_t width, double scale, double *out,
-                             double *longest, double *scratch);
+    /* The features waves() of the products of dense or CSR rows with such a matrix of `count` columns, the phases.
+     * `scratch` as above. */
+    void (*matrix_waves_f32)(const float *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                             size_t rows, size_t n, const float *panels, size_t count, const float *offset,
+                             size_t period, size_t width, float scale, float *out, float *longest, float *scratch);
+    void (*matrix_waves_f64)(const double *values, const void *indices, size_t index_bytes, const int64_t *starts,
+                             size_t rows, size_t n, const double *panels, size_t count, const double *offset,
+                             size_t period, size_t width, double scale, double *out, double *longest,
+                             double *scratch);
 
     /* out = (x - offset) factor for the n columns of every row.  The first row with a number that is not finite, or
      * `rows`. */

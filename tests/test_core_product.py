@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from mercer import _core
 from mercer._core import _library, _product
@@ -83,10 +84,30 @@ def test_waves_of_products(isa, count, dtype):
         for period in {1, max(1, singles)}:
             offset = np.linspace(0.1, 6.2, period).astype(dtype)
             out, same = (np.full((31, width), np.nan, dtype=dtype) for _ in range(2))
-            longest = _core.matrix_waves(X, panels, offset, 0.7, out)
+            longest = _core.matrix_waves(_core.RowParts(X), panels, offset, 0.7, out)
             np.testing.assert_array_equal(longest, _core.waves(phases, offset, 0.7, same))
             np.testing.assert_array_equal(out, same)
             assert np.abs(out - expected_waves(phases, offset, 0.7, width)).max() <= 1.5 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("count", [1, 17, 33, 256, 300, 700])
+def test_waves_of_products_of_sparse_rows(isa, count, index, dtype):
+    dense, matrix = rows_and_matrix(150, 50, count, dtype)
+    dense *= np.random.default_rng(1).random(size=dense.shape) < 0.2
+    dense[[0, 70, 149]] = 0.0
+    sparse = sp.csr_array(dense)
+    parts = _core.RowParts(sparse.data, sparse.indices.astype(index), sparse.indptr.astype(np.int64), 50)
+    panels, offset = _core.panels(matrix, dtype), np.full(1, 0.3, dtype=dtype)
+    out, same = (np.full((150, 2 * count - 1), np.nan, dtype=dtype) for _ in range(2))
+    longest = _core.matrix_waves(parts, panels, offset, 0.7, out)
+    expected = _core.matrix_waves(_core.RowParts(dense), panels, offset, 0.7, same)
+    np.testing.assert_allclose(longest, expected, rtol=20 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(out, same, atol=200 * np.finfo(dtype).eps)
+    part = parts._replace(starts=parts.starts[61:65])
+    _core.matrix_waves(part, panels, offset, 0.7, same[:3])
+    np.testing.assert_array_equal(same[:3], out[61:64])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -97,7 +118,7 @@ def test_a_product_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):
         X[20, 3] = wrong
     matrix[:, :300] = 0.0  # infinity times 0 is none, and must not be forgotten when numbers come after it
     longest = _core.matrix_waves(
-        X, _core.panels(matrix, dtype), np.zeros(1, dtype=dtype), 1.0, np.empty((40, 1200), dtype=dtype)
+        _core.RowParts(X), _core.panels(matrix, dtype), np.zeros(1, dtype=dtype), 1.0, np.empty((40, 1200), dtype=dtype)
     )
     np.testing.assert_array_equal(longest <= 32.0, np.arange(40) != 20)
 
@@ -139,6 +160,6 @@ def test_what_products_refuse(isa):
         _core.product(np.ones((3, 4), dtype=np.float32), panels, np.empty((3, 6), dtype=np.float32))
     offset, out = np.zeros(1, dtype=np.float32), np.empty((3, 11), dtype=np.float32)
     with pytest.raises(ValueError, match="5 phases make from 5 to 10 features, got 11"):
-        _core.matrix_waves(np.ones((3, 4), dtype=np.float32), panels, offset, 1.0, out)
+        _core.matrix_waves(_core.RowParts(np.ones((3, 4), dtype=np.float32)), panels, offset, 1.0, out)
     with pytest.raises(ValueError, match="a row at least"):
         _core.panels(np.ones((0, 5)), np.float32)

@@ -33,7 +33,7 @@ _SIGNATURES = {
     "spread": "pnnp",
     "pack": "pnnnnpp",
     "product": "pnnpnpp>n",
-    "matrix_waves": "pnnpnpnnxppp",
+    "matrix_waves": "ppnpnnpnpnnxppp",
     "scaled": "pnnppp>n",
 }
 # Those after them, which are there for double alone.

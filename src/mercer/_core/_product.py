@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ._fourier import wave_shapes
 from ._library import checked, first_of, kernel, scratch, two_dimensional
+from ._sketch import RowParts, row_addresses
 
 COLUMNS_TOGETHER = 32
 """Columns are filled up to a multiple of so many, on any instruction set."""
@@ -77,20 +78,20 @@ def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
     -------
     row : the first row with a number that is not finite, or None
     """
-    arguments, rows = _rows_and_panels(X, matrix)
+    rows, _ = two_dimensional("X", X)
+    arguments = checked("X", X, X.dtype, (rows, matrix.rows)), rows, matrix.rows
+    panels = checked("the panels", matrix.numbers, X.dtype)
     written = checked("out", out, X.dtype, (rows, matrix.columns), True)
     room = scratch(SCRATCH_BYTES // X.itemsize, X.dtype)
-    return first_of(kernel("product", X.dtype)(*arguments, written, room.ctypes.data), rows)
+    return first_of(kernel("product", X.dtype)(*arguments, panels, matrix.columns, written, room.ctypes.data), rows)
 
 
-def matrix_waves(
-    X: NDArray[Any], matrix: Panels, offset: NDArray[Any], scale: float, out: NDArray[Any]
-) -> NDArray[Any]:
+def matrix_waves(X: RowParts, matrix: Panels, offset: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
     """Write the features :func:`waves` of the phases that are the products of rows with a packed matrix.
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, matrix.rows), float32 or float64
+    X : the parts of a dense or CSR matrix of matrix.rows columns, float32 or float64
     matrix : panels in the type of X, a column for every phase
     offset, scale, out : as for :func:`waves`
 
@@ -98,24 +99,21 @@ def matrix_waves(
     -------
     longest : as of :func:`waves`
     """
-    arguments, rows = _rows_and_panels(X, matrix)
+    dtype, (rows, _) = X.values.dtype, two_dimensional("out", out)
     period, width = wave_shapes(matrix.columns, offset, out)
-    longest, room = np.empty(rows, dtype=X.dtype), scratch(SCRATCH_BYTES // X.itemsize, X.dtype)
-    kernel("matrix_waves", X.dtype)(
-        *arguments,
-        checked("offset", offset, X.dtype, (period,)),
+    longest, room = np.empty(rows, dtype=dtype), scratch(SCRATCH_BYTES // dtype.itemsize, dtype)
+    kernel("matrix_waves", dtype)(
+        *row_addresses(X, rows, matrix.rows),
+        rows,
+        matrix.rows,
+        checked("the panels", matrix.numbers, dtype),
+        matrix.columns,
+        checked("offset", offset, dtype, (period,)),
         period,
         width,
         scale,
-        checked("out", out, X.dtype, (rows, width), True),
+        checked("out", out, dtype, (rows, width), True),
         longest.ctypes.data,
         room.ctypes.data,
     )
     return longest
-
-
-def _rows_and_panels(X: NDArray[Any], matrix: Panels) -> tuple[tuple[int, ...], int]:
-    """What kernels take of both, and the number of rows."""
-    rows, _ = two_dimensional("X", X)
-    address = checked("X", X, X.dtype, (rows, matrix.rows))
-    return (address, rows, matrix.rows, checked("the panels", matrix.numbers, X.dtype), matrix.columns), rows

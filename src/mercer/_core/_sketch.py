@@ -69,10 +69,7 @@ def hadamard_sketch(
     size = 1 << ((width + 1) // 2 - 1).bit_length()
     if places.min() < 0 or places.max() >= 2 * size:
         raise ValueError(f"places must be from 0 to {2 * size - 1}")
-    if rows.indices is None:
-        addresses = checked("X", rows.values, dtype, (n_rows, columns - 1)), 0, 0, 0
-    else:
-        addresses = csr_addresses(rows, n_rows, columns - 1)
+    addresses = row_addresses(rows, n_rows, columns - 1)
     room = scratch((4 * size + columns) * 16 // dtype.itemsize, dtype)
     finite = kernel("hadamard_sketch", dtype)(
         *addresses,
@@ -205,6 +202,13 @@ def craft(
         room.ctypes.data,
     )
     return first_of(finite, rows)
+
+
+def row_addresses(rows: RowParts, n_rows: int, columns: int) -> tuple[int, int, int, int]:
+    """Values, indices, their size and starts of dense rows, which have none but the first, or of CSR ones."""
+    if rows.indices is None:
+        return checked("X", rows.values, rows.values.dtype, (n_rows, columns)), 0, 0, 0
+    return csr_addresses(rows, n_rows, columns)
 
 
 def csr_addresses(rows: RowParts, n_rows: int, columns: int) -> tuple[int, int, int, int]:

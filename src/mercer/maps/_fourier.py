@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
-from .._array import Array, double, first_overflow, in_double, interleave, is_sparse, namespace, product
+from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import Stream
 from ..kernels import Gaussian, Kernel
 from ._base import FeatureMap, Native, other_maps
@@ -130,13 +129,10 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
     """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
     frequencies, offset = params.frequencies, params.offset.astype(dtype)
-    transposed = cache(lambda: frequencies.T.astype(dtype, order="C", copy=False))
 
     def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-        if is_sparse(X):
-            return _core.waves(np.ascontiguousarray(product(X, transposed())), offset, scale, out)
         panels = _core.kept_panels(frequencies, dtype, transposed=True)
-        return _core.matrix_waves(np.ascontiguousarray(X), panels, offset, scale, out)
+        return _core.matrix_waves(row_parts(X), panels, offset, scale, out)
 
     return write
 
