@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from .._figures import size
 from .command import Command
-from .output import check_writable, for_machines, interval, say, show_json, show_table, size
+from .output import check_pictures, check_writable, for_machines, interval, say, show_json, show_table
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 HEADERS = ("map", "features", "rows", "kernel error", "fit s", "predict s", "model")
@@ -45,6 +46,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
 
     for path in (plot, html):
         check_writable(path)
+        check_pictures(path)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
@@ -87,8 +89,7 @@ def row_of(entry: Any) -> tuple[Any, ...]:
 def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
     """The picture and the page, where they are asked for."""
     from ..persist import atomic_write
-    from ..report import comparison_page
-    from ..report.pictures import comparison_figure
+    from ..report import comparison_figure, comparison_page
 
     if plot is not None:
         with atomic_write(plot) as file:

@@ -6,8 +6,19 @@ from typing import Any
 
 import click
 
+from .._figures import size
 from .command import Command
-from .output import as_dicts, check_writable, for_machines, progress, say, show_json, show_scores, show_table, size
+from .output import (
+    as_dicts,
+    check_pictures,
+    check_writable,
+    for_machines,
+    progress,
+    say,
+    show_json,
+    show_scores,
+    show_table,
+)
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 
@@ -63,6 +74,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
       mercer fit houses.csv --target price -o houses.mercer
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
     """
+    from time import perf_counter
+
     from ..choose import learner_for, task_of
     from ..persist import train
     from ..report import evaluate, plan
@@ -71,6 +84,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
     for path in (output, report) if not dry_run else ():
         check_writable(path)
+    check_pictures(report)
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
@@ -83,11 +97,13 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if dry_run:
             return show_plan(found, chosen)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
+        begun = perf_counter()
         with progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
+        fitted = perf_counter()
         scores = [] if test is None else evaluate(model, test, random_state=seed)
         if report is not None:
-            write_page(report, output, model, found, scores, test)
+            write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
         show(model, chosen, found, scores, output, 0 if test is None else test.n_rows)
 
 
@@ -121,13 +137,32 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
 
 
-def write_page(path: str, output: str, model: Any, found: Any, scores: Any, test: Any) -> None:
+def write_page(
+    path: str, title: str, model: Any, train: Any, test: Any, scores: Any, times: tuple[float, float]
+) -> None:
     """The page about the model."""
-    from ..persist import atomic_write
-    from ..report import training_page
+    import platform
+    from pathlib import Path
+    from time import perf_counter
 
+    from .._memory import peak_memory
+    from ..persist import atomic_write
+    from ..persist.files import versions
+    from ..report import Origin, Usage, study, training_page
+
+    ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()
+    seed = ctx.params["seed"]
+    studied = (
+        None
+        if test is None
+        else study(model, train, test, random_state=seed, progress=lambda what: say(f"report: {what}"))
+    )
+    usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
+    options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
+    origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
+    page = training_page(title, model, train, test, scores=scores, studied=studied, usage=usage, origin=origin)
     with atomic_write(path) as file:
-        file.write(training_page(output, model, found, scores, test).encode())
+        file.write(page.encode())
 
 
 def show_plan(found: Any, chosen: Any) -> None:

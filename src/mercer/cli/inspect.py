@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from .._figures import size
 from .command import Command
 from .models import model_argument
-from .output import for_machines, show_json, show_table, size
+from .output import for_machines, show_json, show_table
 
 
 @click.command("inspect", cls=Command)

@@ -94,15 +94,6 @@ def say(text: str) -> None:
         click.echo(text, err=True)
 
 
-def size(count: float) -> str:
-    """A number of bytes, for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
-        count /= 1000
-    raise AssertionError("the last unit takes all")
-
-
 def check_writable(path: str | None) -> None:
     """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
     if path is None:
@@ -112,6 +103,14 @@ def check_writable(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place with -o")
+
+
+def check_pictures(path: str | None) -> None:
+    """Raise where a picture is asked for and there is nothing to draw it, before the work is done."""
+    from importlib.util import find_spec
+
+    if path is not None and find_spec("matplotlib") is None:
+        raise ValueError(f"{path} needs matplotlib, which is not here: pip install 'mercer[plot]'")
 
 
 @contextmanager
