@@ -8,13 +8,13 @@ import click
 
 from .._figures import size
 from .command import Command
-from .output import check_pictures, check_writable, for_machines, interval, say, show_json, show_table
+from .output import check_pictures, check_writable, for_machines, say, show_json, show_table
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
-HEADERS = ("map", "features", "rows", "kernel error", "fit s", "predict s", "model")
+HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=Command, short_help="Compare maps with each other and the exact kernel.")
 @data_argument
 @click.option("--target", help="The column to predict.")
 @click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
@@ -70,7 +70,12 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     if for_machines():
         show_json({**found._asdict(), "entries": [entry._asdict() for entry in found.entries]})
     else:
-        show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], found.kernel)
+        rows = max((one.rows for one in found.entries[1:]), default=0)
+        title = f"{found.kernel}: {rows:,} rows to learn from, {found.test_rows:,} held out"
+        show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], title)
+        for path in (plot, html):
+            if path is not None:
+                click.echo(path)
 
 
 def as_width(text: str) -> int:
@@ -80,10 +85,13 @@ def as_width(text: str) -> int:
 
 
 def row_of(entry: Any) -> tuple[Any, ...]:
-    """An entry for people."""
-    seconds = entry.fit_seconds, entry.predict_seconds
-    figures = entry.map, entry.features, entry.rows, entry.error, *seconds, size(entry.bytes), entry.score
-    return (*figures, interval(entry))
+    """An entry for people; times and errors in three digits, which is more than they are good for."""
+    from ..report.comparison import EXACT
+
+    name = f"exact, {entry.rows:,} rows" if entry.map == EXACT else entry.map
+    measured = [float(f"{value:.3g}") for value in (entry.error, entry.fit_seconds, entry.predict_seconds)]
+    between = "-" if entry.low != entry.low else f"{entry.low:.3f} to {entry.high:.3f}"
+    return (name, entry.features, *measured, size(entry.bytes), entry.score, between)
 
 
 def write_pictures(found: Any, plot: str | None, html: str | None) -> None:

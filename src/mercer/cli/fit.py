@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._figures import size
+from .._figures import seconds, size
 from .command import Command
 from .output import (
     as_dicts,
@@ -22,7 +22,7 @@ from .output import (
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 
-@click.command("fit", cls=Command)
+@click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
 @click.option("--target", help="The column to predict: its name, or its number where columns have none.")
 @click.option("--weight", help="A column with what each row counts.")
@@ -101,10 +101,12 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         with progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
         fitted = perf_counter()
+        if test is not None:
+            say(f"fitted in {seconds(fitted - begun)}; scoring {test.n_rows:,} rows held out")
         scores = [] if test is None else evaluate(model, test, random_state=seed)
         if report is not None:
             write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
-        show(model, chosen, found, scores, output, 0 if test is None else test.n_rows)
+        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -185,7 +187,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, held_out: int) -> None:
+def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -209,3 +211,5 @@ def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, held_out
     if scores:
         show_scores(scores, f"{held_out:,} rows held out")
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
+    if report is not None:
+        click.echo(f"{report}: the page about it")

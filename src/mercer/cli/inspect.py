@@ -12,7 +12,7 @@ from .models import model_argument
 from .output import for_machines, show_json, show_table
 
 
-@click.command("inspect", cls=Command)
+@click.command("inspect", cls=Command, short_help="Say what is in a model file.")
 @model_argument
 def command(model):
     """Say what is in a model file, and which columns it needs to predict.

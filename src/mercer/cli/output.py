@@ -53,15 +53,25 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
     for place, header in enumerate(headers):
         numeric = all(isinstance(row[place], int | float | None) for row in rows)
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell(value)) for value in row))
-    terminal = sys.stdout.isatty()
-    console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
+    table.padding = padding_of(table, console)
     console.print(table)
+    console.print()
+
+
+def padding_of(table: Any, console: Any) -> tuple[int, int]:
+    """The room beside cells: in a narrow terminal columns move together, where that keeps cells whole."""
+    endless = console.options.update(max_width=10_000)
+    roomy, table.padding = table.__rich_measure__(console, endless).maximum, (0, 0)
+    tight = table.__rich_measure__(console, endless).maximum
+    return (0, 0) if tight <= console.width < roomy else (0, 1)
 
 
 def cell(value: Any) -> str:
@@ -125,14 +135,17 @@ def progress() -> Iterator[Any]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[share]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=None, share="")
 
-        def told(one: Any) -> None:
+        def tell(one: Any) -> None:
             value = "" if one.objective is None else f", objective {one.objective:.6g}"
-            bar.update(task, total=one.n_rows, completed=one.rows, description=f"pass {one.number}, {one.what}{value}")
+            done = one.rows >= one.n_rows  # what follows a pass, such as a solution, may take longer than it
+            share = "solving" if done else f"{100 * one.rows / one.n_rows:3.0f} %"
+            told = f"pass {one.number}, {one.what}{value}"
+            bar.update(task, total=None if done else one.n_rows, completed=one.rows, description=told, share=share)
 
-        yield told
+        yield tell

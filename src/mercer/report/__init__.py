@@ -7,8 +7,8 @@ from .evaluation import evaluate, features, predictions
 from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
-from .study import Study, study
-from .summary import RowSummary, summary
+from .studies import Study, study
+from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
 
 __all__ = [

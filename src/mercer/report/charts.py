@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .pictures import SERIES, drawing, picture, plain_ticks
-from .study import Narrower, Penalised
-from .style import FAINT, INK
+from .pictures import drawing, logarithmic, picture, width_axis
+from .studies import Narrower, Penalised
+from .style import FAINT, INK, SERIES
 
 MOST_POINTS = 1500
 """Points of a cloud: more make a page heavy, and show no more."""
@@ -27,8 +27,8 @@ def widths_picture(widths: Sequence[Narrower], score: str, full: float, whole: b
         if not whole:
             axes.axhline(full, color=INK, linestyle="--", linewidth=1.2, label="the model, on all its rows")
             axes.legend(loc="lower right")
-        axes.set(xlabel="features", ylabel=f"{score}, held out", xscale="log")
-        plain_ticks(axes, features)
+        axes.set(ylabel=f"{score}, held out")
+        width_axis(axes, features)
     first, last = widths[0], widths[-1]
     said = f"{score} goes from {first.score.value:.4g} at {first.features:,} features to {last.score.value:.4g}"
     return picture(figure, f"Score against number of features: {said} at {last.features:,}.")
@@ -39,9 +39,9 @@ def errors_picture(widths: Sequence[Narrower]) -> str:
     features, errors = [one.features for one in widths], [100 * one.error for one in widths]
     with drawing() as (figure, (axes,)):
         axes.plot(features, errors, "s-", color=SERIES[1])
-        axes.set(xlabel="features", ylabel="relative kernel error, %", xscale="log")
+        axes.set(ylabel="relative kernel error, %")
         axes.set_ylim(bottom=0)
-        plain_ticks(axes, features)
+        width_axis(axes, features)
     said = f"{errors[0]:.3g} % at {features[0]:,} features, {errors[-1]:.3g} % at {features[-1]:,}"
     return picture(figure, f"Kernel error against number of features: {said}.")
 
@@ -53,7 +53,8 @@ def path_picture(path: Sequence[Penalised], name: str, chosen: float, score: str
         axes.plot(values, [one.held_out for one in path], "o-", color=SERIES[0], label="held out")
         axes.plot(values, [one.learned for one in path], "s--", color=SERIES[1], label="learned from")
         axes.axvline(chosen, color=INK, linestyle=":", linewidth=1.2, label=f"{name} of the model")
-        axes.set(xlabel=name, ylabel=score, xscale="log")
+        axes.set(xlabel=name, ylabel=score)
+        logarithmic(axes.xaxis)
         axes.legend()
     best = max(path, key=lambda one: one.held_out)
     return picture(
@@ -68,7 +69,9 @@ def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
     with drawing() as (figure, (axes,)):
         axes.plot(alphas[there], roots[there], "o-", color=SERIES[0])
         axes.axvline(chosen, color=INK, linestyle=":", linewidth=1.2, label="alpha of the model")
-        axes.set(xlabel="alpha", ylabel="expected RMSE", xscale="log", yscale="log")
+        axes.set(xlabel="alpha", ylabel="expected RMSE")
+        for axis in (axes.xaxis, axes.yaxis):
+            logarithmic(axis)
         axes.legend()
     return picture(figure, f"Expected error against alpha, by {rule}: the least is {roots[there].min():.4g}.")
 

@@ -10,8 +10,8 @@ from typing import Any
 from .._figures import size
 from .comparison import EXACT, Comparison, Entry
 from .page import page, paragraph, section, table
-from .pictures import SERIES, drawing, picture, pictures, plain_ticks
-from .style import INK, MARKERS
+from .pictures import drawing, logarithmic, picture, pictures, width_axis
+from .style import INK, MARKERS, SERIES
 
 PANELS = (
     ("error", "relative kernel error", "Kernel error"),
@@ -42,6 +42,7 @@ def comparison_figure(found: Comparison) -> Any:
 
 
 def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
+    """One panel; times and errors are logarithmic where there are any above 0."""
     for number, name in enumerate(names_of(found)):
         mine = sorted((one.features, getattr(one, field)) for one in found.entries if one.map == name)
         look = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
@@ -49,10 +50,10 @@ def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
     for one in found.entries:
         if one.map == EXACT and field != "error":
             axes.axhline(getattr(one, field), color=INK, linestyle="--", label=f"{EXACT}, {one.rows:,} rows")
-    axes.set(xlabel="features", ylabel=label, xscale="log", yscale="linear" if field == "score" else "log")
-    widths = sorted({one.features for one in found.entries if one.map != EXACT})
-    if widths:
-        plain_ticks(axes, widths)
+    axes.set(ylabel=label)
+    if field != "score" and any(getattr(one, field) > 0.0 for one in found.entries):
+        logarithmic(axes.yaxis)
+    width_axis(axes, sorted({one.features for one in found.entries if one.map != EXACT}))
 
 
 def names_of(found: Comparison) -> list[str]:

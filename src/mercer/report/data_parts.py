@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .charts import values_picture
 from .page import bars, details, facts, figure, paragraph, section, table
 from .pictures import pictures
-from .summary import ColumnSummary, RowSummary
+from .summaries import ColumnSummary, RowSummary
 
 MOST_CLASSES = 30
 FIRST_COLUMNS, MOST_COLUMNS = 12, 200

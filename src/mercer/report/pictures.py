@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from .style import FAINT, INK, SERIES, VARIABLES
+from .style import FAINT, INK, VARIABLES
 
 LOOK: Any = {
     "axes.edgecolor": INK,
@@ -76,11 +76,18 @@ def pictures(*each: str) -> str:
     return f'<div class="figures">{there}</div>' if there else ""
 
 
-def plain_ticks(axes: Any, values: Any) -> None:
-    """The widths that were tried as the ticks of a logarithmic axis."""
+def logarithmic(axis: Any) -> None:
+    """A logarithmic axis, with numbers as they are read aloud."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def width_axis(axes: Any, values: Any) -> None:
+    """The number of features, with widths that were tried as ticks."""
     shown = list(values) if len(values) <= 4 else list(values)[::-2][::-1]
+    axes.set(xlabel="features", xscale="log")
     axes.set_xticks(shown, [f"{value:,}" for value in shown])
     axes.minorticks_off()
-
-
-__all__ = ["SERIES", "as_svg", "drawing", "picture", "pictures", "plain_ticks"]

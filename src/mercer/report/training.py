@@ -17,8 +17,8 @@ from .evaluation import check_predicts
 from .page import cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
 from .scores import Score
-from .study import Study
-from .summary import summary
+from .studies import Study
+from .summaries import summary
 
 
 class Usage(NamedTuple):

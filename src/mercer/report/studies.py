@@ -18,7 +18,7 @@ from ..maps import FeatureMap
 from .evaluation import check_predicts, evaluate
 from .scores import Score
 
-STUDY_ROWS = 10_000
+STUDY_ROWS = 5000
 """Rows that narrower models learn from at most, and are scored on."""
 ERROR_ROWS = 1000
 """Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
@@ -67,7 +67,7 @@ def study(
 ) -> Study:  # fmt: skip
     """Measure the kernel of a fitted model on rows that were held out, and try it narrower and with other penalties.
 
-    The other models are the same learner, with the same kernel and seed, on at most 10,000 of the rows. A narrower map
+    The other models are the same learner, with the same kernel and seed, on at most 5,000 of the rows. A narrower map
     holds the first features of a wider one, where its construction allows. Costs less than the fit on so many rows,
     times two.
 

@@ -46,8 +46,8 @@ def summary(model: Any, table: Table) -> RowSummary:
     >>> table = mercer.data.open(np.arange(30.0).reshape(10, 3), target=2)
     >>> model = mercer.KernelRegressor(n_components=4, random_state=0).fit(table)
     >>> found = mercer.report.summary(model, table)
-    >>> found.rows, found.columns[1].mean, found.values.max()
-    (10, 14.5, 29.0)
+    >>> found.rows, found.columns[1].mean, int(found.values.max())
+    (10, 14.5, 29)
     """
     prepared, total = model.preparation_, None
     counted: dict[Any, float] = {}
