@@ -9,20 +9,19 @@ from mercer import data, report
 from .browser import CHROMIUM, shown
 from .pages import HOSTILE
 from .test_comparison import X as ROWS
-from .test_training import KINDS, SUMMED, made
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 WIDTHS = (1280, 390)
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
+def pages(tmp_path_factory, numbers, classes):
     """A page about numbers, one about classes, a comparison, and one that is not alone, in one folder."""
     folder = tmp_path_factory.mktemp("pages")
     compared = report.compare(data.open(ROWS, target=2), "regression", features=[8, 16], exact_rows=50, rows=200)
     texts = {
-        "numbers": made(SUMMED, alpha="gcv")[0],
-        "classes": made(KINDS, loss="logistic")[0],
+        "numbers": numbers[0],
+        "classes": classes[0],
         "maps": report.comparison_page(compared),
         "leaky": f"<!DOCTYPE html><title>a</title><p>{HOSTILE}<p style='width:2000px'>wide",
     }

@@ -69,11 +69,10 @@ def comparison_page(found: Comparison) -> str:
     found : Comparison
     """
     learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
-    about = (
-        f"Every map that was asked for, followed by the same learner, on {learned:,} rows; {found.test_rows:,} others "
-        "were held out. The exact kernel machine has fewer rows, as its time grows with their cube; it shows what "
-        "there is to gain."
-    )
+    fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)
+    about = f"All have learned from the same {learned:,} rows and are judged on {found.test_rows:,} others."
+    if fewer:
+        about += " The exact kernel machine, whose time grows with the cube of its rows, has fewer to learn from."
     notes = (
         "Kernel error is the distance between the features' inner products and the kernel, as a share of the kernel's "
         "norm, on rows held out. Intervals are those of 95 % of 200 draws of these rows. Times are wall times on the "
@@ -103,7 +102,7 @@ def _verdict(found: Comparison) -> str:
 
 def _picture(found: Comparison, field: str, label: str, title: str) -> str:
     shown = label or found.score
-    with drawing(5.0, 4.6) as (figure, (axes,)):
+    with drawing(4.4, 4.3) as (figure, (axes,)):
         _draw(axes, found, field, shown)
         axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
         handles, labels = axes.get_legend_handles_labels()

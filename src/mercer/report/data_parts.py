@@ -11,7 +11,7 @@ from .summaries import ColumnSummary, RowSummary
 
 MOST_CLASSES = 30
 FIRST_COLUMNS, MOST_COLUMNS = 12, 200
-HEADERS = ("column", "mean", "deviation", "least", "most", "gaps")
+HEADERS = ("column", "mean", "deviation", "least", "most", "gaps, %")
 
 
 def data_section(found: RowSummary, held_out: int) -> str:
@@ -50,11 +50,11 @@ def _columns(found: RowSummary) -> str:
     levels = [one for one in found.columns if one.levels is not None]
     parts = []
     if numbers:
-        rows = [(one.name, one.mean, one.deviation, one.least, one.most, f"{100 * one.gaps:.2g} %") for one in numbers]
+        rows = [(one.name, one.mean, one.deviation, one.least, one.most, 100 * one.gaps) for one in numbers]
         parts.append(_folded(HEADERS, rows, "columns of numbers"))
     if levels:
-        named = [(one.name, len(one.levels or ()), _often(one), f"{100 * one.gaps:.2g} %") for one in levels]
-        parts.append(_folded(("column", "levels", "most often", "gaps"), named, "columns of levels"))
+        named = [(one.name, len(one.levels or ()), _often(one), 100 * one.gaps) for one in levels]
+        parts.append(_folded(("column", "levels", "most often", "gaps, %"), named, "columns of levels"))
     return "".join(parts)
 
 

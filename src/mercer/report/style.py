@@ -37,7 +37,7 @@ p,dd,figcaption,li{{max-width:44rem;overflow-wrap:anywhere}}p{{margin:.5rem 0}}
 .card .name{{font-size:.875rem;color:var(--soft)}}
 .card .value{{font-size:1.6rem;font-weight:600;line-height:1.25;font-variant-numeric:tabular-nums}}
 .wide{{overflow-x:auto;margin:.75rem 0}}
-table{{border-collapse:collapse;font-size:.9rem}}
+table{{border-collapse:collapse;font-size:.9rem;width:max-content}}.scores{{width:auto}}
 th,td{{padding:.3rem .75rem;border-bottom:1px solid var(--faint);text-align:left;vertical-align:top}}
 td,th{{overflow-wrap:break-word;max-width:22rem}}td .note{{display:block}}
 thead th{{border-bottom:2px solid var(--faint);vertical-align:bottom;font-weight:600}}
@@ -49,14 +49,14 @@ tr.best td{{font-weight:600;background:var(--raised)}}tr.exact td{{color:var(--s
 .bars .bar span{{display:block;height:1em;margin-top:.25em;background:var(--c0);border-radius:2px}}
 .confusion th,.confusion td{{border:1px solid var(--faint)}}
 .confusion td{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-.confusion th{{font-weight:600;max-width:9rem}}
+.confusion th{{font-weight:600;max-width:9rem}}.confusion thead th{{text-align:right}}
 .confusion .corner{{font-weight:400;color:var(--soft);font-size:.8rem}}
 .right{{background:rgb(0 114 178/calc(var(--s)*60%))}}.wrong{{background:rgb(213 94 0/calc(var(--s)*60%))}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.75rem 0;font-size:.95rem}}
 dt{{color:var(--soft)}}dd{{margin:0}}
 figure{{margin:1rem 0}}figure svg{{display:block;width:100%;max-width:32rem;height:auto}}
 figure svg text{{font-family:inherit!important}}
-.figures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));gap:0 1.5rem}}
+.figures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));gap:0 1.5rem}}
 pre{{background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;padding:.75rem 1rem;
 overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}}
 code,pre{{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}}

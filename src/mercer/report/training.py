@@ -132,7 +132,7 @@ def _scores(scores: Sequence[Score], held_out: int) -> str:
         for one in scores
     )
     head = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in HEADS)
-    return paragraph(said) + wide(f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>")
+    return paragraph(said) + wide(f'<table class="scores"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>')
 
 
 HEADS = (("score", ""), ("value", ' class="number"'), ("95 % interval", ' class="number"'))
