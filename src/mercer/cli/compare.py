@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from .._figures import size
 from .command import Command
-from .output import check_pictures, check_writable, for_machines, say, show_json, show_table
+from .output import check_pictures, check_writable, for_machines, say, show_json, show_table, size
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._figures import seconds, size
+from .._figures import seconds
 from .command import Command
 from .output import (
     as_dicts,
@@ -18,6 +18,7 @@ from .output import (
     show_json,
     show_scores,
     show_table,
+    size,
 )
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 

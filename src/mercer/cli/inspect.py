@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from .._figures import size
 from .command import Command
 from .models import model_argument
-from .output import for_machines, show_json, show_table
+from .output import for_machines, show_json, show_table, size
 
 MOST_COLUMNS = 20
 """Columns that a screen shows."""

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from .._figures import size as size
+
 PLAIN_WIDTH = 120
 """Characters a line where the output is no terminal, which has a width of its own."""
 

@@ -14,6 +14,7 @@ from .style import FAINT, INK, SERIES
 MOST_POINTS = 1500
 """Points of a cloud: more make a page heavy, and show no more."""
 BINS = 10
+MOST_BINS, ROWS_A_BIN = 20, 30
 
 
 def widths_picture(widths: Sequence[Narrower], score: str, full: float, whole: bool) -> str:
@@ -70,8 +71,7 @@ def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
         axes.plot(alphas[there], roots[there], "o-", color=SERIES[0])
         axes.axvline(chosen, color=INK, linestyle=":", linewidth=1.2, label="alpha of the model")
         axes.set(xlabel="alpha", ylabel="expected RMSE")
-        for axis in (axes.xaxis, axes.yaxis):
-            logarithmic(axis)
+        logarithmic(axes.xaxis)
         axes.legend()
     return picture(figure, f"Expected error against alpha, by {rule}: the least is {roots[there].min():.4g}.")
 
@@ -100,7 +100,7 @@ def observed_picture(y: Any, predicted: Any) -> str:
     some = thinned(len(y))
     ends = [float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))]
     with drawing(5.0, 4.2) as (figure, (axes,)):
-        axes.plot(predicted[some], y[some], "o", color=SERIES[0], alpha=0.35, markersize=3.5, markeredgewidth=0)
+        axes.plot(predicted[some], y[some], "o", color=SERIES[0], alpha=0.5, markersize=3.5, markeredgewidth=0)
         axes.plot(ends, ends, color=INK, linestyle="--", linewidth=1.0)
         axes.set(xlabel="predicted", ylabel="observed")
     fit = float(np.corrcoef(y, predicted)[0, 1]) if y.std() > 0 and predicted.std() > 0 else float("nan")
@@ -111,17 +111,17 @@ def residuals_picture(y: Any, predicted: Any) -> str:
     """What is left of the observed numbers, against the predicted ones, and how it is spread."""
     left, some = y - predicted, thinned(len(y))
     order = np.argsort(predicted, kind="stable")
-    bins = [part for part in np.array_split(order, 2 * BINS) if len(part)]
+    bins = np.array_split(order, min(MOST_BINS, len(y) // ROWS_A_BIN)) if len(y) >= 3 * ROWS_A_BIN else []
     middle = [float(np.median(predicted[part])) for part in bins]
-    quarters = np.array([np.quantile(left[part], (0.1, 0.5, 0.9)) for part in bins]).T
     with drawing(5.0, 4.2) as (figure, (axes,)):
-        axes.plot(predicted[some], left[some], "o", color=SERIES[0], alpha=0.25, markersize=3.5, markeredgewidth=0)
+        axes.plot(predicted[some], left[some], "o", color=SERIES[0], alpha=0.5, markersize=3.5, markeredgewidth=0)
         axes.axhline(0.0, color=INK, linestyle="--", linewidth=1.0)
-        axes.plot(middle, quarters[1], "-", color=SERIES[1], label="median")
-        axes.plot(middle, quarters[0], ":", color=SERIES[1], label="80 % of rows")
-        axes.plot(middle, quarters[2], ":", color=SERIES[1])
+        for share, line, label in ((0.5, "-", "median"), (0.1, ":", "80 % of rows"), (0.9, ":", None)):
+            if middle:
+                axes.plot(middle, [np.quantile(left[part], share) for part in bins], line, color=SERIES[1], label=label)
         axes.set(xlabel="predicted", ylabel="observed - predicted")
-        axes.legend()
+        if middle:
+            axes.legend()
     return picture(
         figure,
         f"Residuals against predicted values: median {np.median(left):.3g}, 80 % between "

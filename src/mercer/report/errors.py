@@ -78,8 +78,8 @@ def _numbers(model: Any, test: Table) -> str:
     y, predicted, _ = model._observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
-        "Left: the nearer the dots to the dashed line, the better. Right: what is left over should lie about zero "
-        "without a pattern; the orange lines are its median and the band of 80 % of the rows."
+        "In the first picture, the nearer the dots to the dashed line, the better. In the second, what is left over "
+        "should lie about zero without a pattern; lines, where there are rows enough, are its median and middle 80 %."
     )
     return section(
         "Where it errs", paragraph(said), pictures(observed_picture(y, predicted), residuals_picture(y, predicted))

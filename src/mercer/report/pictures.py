@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 from .style import FAINT, INK, VARIABLES
 
 LOOK: Any = {
+    "axes.axisbelow": True,
     "axes.edgecolor": INK,
     "axes.grid": True,
     "axes.labelcolor": INK,
@@ -77,12 +79,17 @@ def pictures(*each: str) -> str:
 
 
 def logarithmic(axis: Any) -> None:
-    """A logarithmic axis, with numbers as they are read aloud."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    """A logarithmic axis, with numbers as they are read aloud, also between powers of ten where these are few."""
+    from matplotlib.ticker import FuncFormatter
+
+    def between(value: float, _: Any) -> str:
+        low, high = sorted(axis.get_view_interval())
+        decades, lead = math.log10(high / low), round(value / 10 ** math.floor(math.log10(value)))
+        return f"{value:.3g}" if decades < 0.7 or (decades < 2.0 and lead in (2, 5)) else ""
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_formatter(FuncFormatter(between))
 
 
 def width_axis(axes: Any, values: Any) -> None:
@@ -90,4 +97,4 @@ def width_axis(axes: Any, values: Any) -> None:
     shown = list(values) if len(values) <= 4 else list(values)[::-2][::-1]
     axes.set(xlabel="features", xscale="log")
     axes.set_xticks(shown, [f"{value:,}" for value in shown])
-    axes.minorticks_off()
+    axes.set_xticks([], minor=True)

@@ -19,7 +19,7 @@ from .evaluation import check_predicts, evaluate
 from .scores import Score
 
 STUDY_ROWS = 5000
-"""Rows that narrower models learn from at most, and are scored on."""
+"""Rows that narrower models learn from, about, and are scored on, where there are more than twice as many."""
 ERROR_ROWS = 1000
 """Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
 PATH_WIDTH = 512
@@ -67,8 +67,8 @@ def study(
 ) -> Study:  # fmt: skip
     """Measure the kernel of a fitted model on rows that were held out, and try it narrower and with other penalties.
 
-    The other models are the same learner, with the same kernel and seed, on at most 5,000 of the rows. A narrower map
-    holds the first features of a wider one, where its construction allows. Costs less than the fit on so many rows,
+    The other models are the same learner, with the same kernel and seed, on about 5,000 of the rows where there are
+    many. A narrower map holds the first features of a wider one, where its construction allows. Costs less than the fit on so many rows,
     times two.
 
     Parameters
@@ -107,8 +107,8 @@ def study(
 
 
 def some(table: SourceTable, most: int, seed: int) -> Block:
-    """At most about so many rows, in memory."""
-    if table.n_rows > most:
+    """About so many rows, in memory; all where there are less than twice as many."""
+    if table.n_rows > 2 * most:
         table = table.split(test=most / table.n_rows, seed=seed)[1]
     return joined(list(table.blocks()))
 

@@ -183,6 +183,7 @@ def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
     said = (
         f"The same machine with fewer features, on {'all' if whole else f'{studied.rows:,} of the'} "
         f"{rows:,} rows that it learned from. The band is the 95 % interval. {_worth(widths)}"
+        f"{'' if whole else ' More rows can make use of more features.'}"
     )
     shown = pictures(
         widths_picture(widths, widths[0].score.name, scores[0].value if scores else float("nan"), whole),
