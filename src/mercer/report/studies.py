@@ -68,8 +68,8 @@ def study(
     """Measure the kernel of a fitted model on rows that were held out, and try it narrower and with other penalties.
 
     The other models are the same learner, with the same kernel and seed, on about 5,000 of the rows where there are
-    many. A narrower map holds the first features of a wider one, where its construction allows. Costs less than the fit on so many rows,
-    times two.
+    many. A narrower map holds the first features of a wider one, where its construction allows. That takes
+    several fits on so many rows, all but one of them narrow.
 
     Parameters
     ----------
