@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .command import Command
-from .output import check_pictures, check_writable, for_machines, say, show_json, show_table, size
+from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
@@ -43,9 +43,9 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     from ..choose import task_of
     from ..report import compare
 
-    for path in (plot, html):
+    for path, endings in ((plot, (".png", ".svg", ".pdf")), (html, ())):
         check_writable(path)
-        check_pictures(path)
+        check_pictures(path, endings)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
@@ -54,17 +54,9 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     with table_of(data, memory, target=target, **reading) as table:
         check_target(table, target)
         chosen = task_of(table, task).name
-        found = compare(
-            table,
-            chosen,
-            kernel=kernel,
-            maps=names,
-            features=widths,
-            random_state=seed,
-            progress=say,
-            **drawn,
-            **options,
-        )
+        given = {"kernel": kernel, "maps": names, "features": widths, "random_state": seed, **drawn, **options}
+        with steps() as told:
+            found = compare(table, chosen, progress=told, **given)
     write_pictures(found, plot, html)
     if for_machines():
         show_json({**found._asdict(), "entries": [entry._asdict() for entry in found.entries]})

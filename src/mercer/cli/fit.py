@@ -19,6 +19,7 @@ from .output import (
     show_scores,
     show_table,
     size,
+    steps,
 )
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
@@ -155,11 +156,8 @@ def write_page(
 
     ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()
     seed = ctx.params["seed"]
-    studied = (
-        None
-        if test is None
-        else study(model, train, test, random_state=seed, progress=lambda what: say(f"report: {what}"))
-    )
+    with steps() as told:
+        studied = None if test is None else study(model, train, test, random_state=seed, progress=told)
     usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})

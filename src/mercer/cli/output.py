@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -117,12 +117,16 @@ def check_writable(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place with -o")
 
 
-def check_pictures(path: str | None) -> None:
-    """Raise where a picture is asked for and there is nothing to draw it, before the work is done."""
+def check_pictures(path: str | None, endings: tuple[str, ...] = ()) -> None:
+    """Raise where a picture is asked for that cannot be drawn, before the work is done."""
     from importlib.util import find_spec
 
-    if path is not None and find_spec("matplotlib") is None:
+    if path is None:
+        return
+    if find_spec("matplotlib") is None:
         raise ValueError(f"{path} needs matplotlib, which is not here: pip install 'mercer[plot]'")
+    if endings and not path.lower().endswith(endings):
+        raise ValueError(f"the name of a picture must end in {' or '.join(endings)}, found {path}")
 
 
 @contextmanager
@@ -151,3 +155,16 @@ def progress() -> Iterator[Any]:
             bar.update(task, total=None if done else one.n_rows, completed=one.rows, description=told, share=share)
 
         yield tell
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str], None]]:
+    """A function that shows what is done now, in one line on the standard error; nothing where that is no terminal."""
+    if quiet() or not sys.stderr.isatty():
+        yield lambda what: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("") as line:
+        yield lambda what: line.update(escape(what))

@@ -25,7 +25,7 @@ ERROR_ROWS = 1000
 PATH_WIDTH = 512
 LEAST_WIDTH = 16
 HALVINGS = 5
-FACTORS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+FACTORS = (1e-2, 1e-1, 1.0, 1e1, 1e2)
 
 
 class Narrower(NamedTuple):
@@ -87,12 +87,12 @@ def study(
     >>> model = mercer.KernelRegressor(n_components=64, random_state=0).fit(train)
     >>> found = mercer.report.study(model, train, test)
     >>> [one.features for one in found.widths], len(found.path)
-    ([16, 32, 64], 7)
+    ([16, 32, 64], 5)
     """
     check_predicts(model)
     told = progress or (lambda what: None)
     rows, held_out = some(train, STUDY_ROWS, random_state), some(test, STUDY_ROWS, random_state)
-    told("kernel error")
+    told("report: kernel error")
     few = part_of(held_out.X, slice(0, ERROR_ROWS))
     error = kernel_error(model.map_, model.preparation_(few))
     widths, path, path_width = list[Narrower](), list[Penalised](), min(PATH_WIDTH, int(model.map_.n_components_))
@@ -127,7 +127,7 @@ def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: C
     asked = [full >> halvings for halvings in range(HALVINGS, 0, -1) if full >> halvings >= LEAST_WIDTH]
     found: dict[int, Narrower] = {}
     for width in (*asked, full):
-        told(f"{width:,} features")
+        told(f"report: {width:,} features")
         one = model if width == full and whole else as_wide(model, width).fit(ArrayTable(*rows))
         score = evaluate(one, ArrayTable(*test))[0]
         error = kernel_error(one.map_, one.preparation_(few)).relative
@@ -140,7 +140,7 @@ def _path(model: Any, rows: Block, test: Block, width: int, told: Callable[[str]
     name = "C" if isinstance(model, KernelClassifier) else "alpha"
     centre, found = float(getattr(model, name)), []
     for value in [centre * factor for factor in FACTORS] if centre > 0.0 else []:
-        told(f"{name} = {value:g}")
+        told(f"report: {name} = {value:g}")
         one = as_wide(model, width).set_params(**{name: value}).fit(ArrayTable(*rows))
         found.append(Penalised(value, one.score(ArrayTable(*rows)), one.score(ArrayTable(*test))))
     return found
