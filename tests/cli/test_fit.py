@@ -191,6 +191,7 @@ def test_a_page_about_the_model(folder, run, tmp_path):
         for heading in ("Scores on rows held out", "Where it errs", "Data", "Kernel and map", "Make it again"):
             assert heading in page.words
         assert f"mercer {words}" in page.words
+        assert "memory at most" in page.words
         assert "gaussian(gamma='median')" in page.words.lower()
 
 
