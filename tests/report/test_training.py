@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
 
 import mercer
 from mercer import data, report
 from mercer.choose import learner_for
+from mercer.report.charts import calibration
 from mercer.report.errors import confusion
 from mercer.report.studies import STUDY_ROWS, some
 
@@ -97,6 +99,20 @@ def test_many_classes_have_no_table():
 def test_weights_count():
     y, told, weight = np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.5, 2.0, 3.0])
     assert confusion(y, told, weight, [0, 1]) == [[0.5, 2], [0, 3]]
+
+
+def test_calibration_is_that_of_scikit_learn():
+    chance = RNG.uniform(size=1000)
+    right = RNG.uniform(size=1000) < chance**2
+    told, true = calibration(chance, right, np.ones(1000))
+    shares, means = calibration_curve(right, chance, n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(told, means)
+    np.testing.assert_allclose(true, shares)
+    twice = calibration(np.repeat(chance, 2), np.repeat(right, 2), np.ones(2000))
+    np.testing.assert_allclose(calibration(chance, right, np.full(1000, 2.0)), twice)
+    np.testing.assert_allclose(
+        calibration(np.zeros(3), np.array([True, False, False]), np.array([1.0, 3.0, 0.0]))[1], [1, 0]
+    )
 
 
 def test_maps_have_no_page():

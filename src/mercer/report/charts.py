@@ -76,23 +76,29 @@ def alphas_picture(alphas: Any, errors: Any, chosen: float, rule: str) -> str:
     return picture(figure, f"Expected error against alpha, by {rule}: the least is {roots[there].min():.4g}.")
 
 
-def calibration_picture(chance: Any, right: Any, weight: Any, what: str) -> str:
+def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
     """How often what has a probability comes true, in ten bins with equally many rows."""
-    order = np.argsort(chance, kind="stable")
-    parts = [part for part in np.array_split(order, BINS) if len(part) and weight[part].sum() > 0]
-    told = [float(np.average(chance[part], weights=weight[part])) for part in parts]
-    true = [float(np.average(right[part], weights=weight[part])) for part in parts]
+    told, true = calibration(chance, right, weight)
     with drawing(5.0, 4.2) as (figure, (axes,)):
         axes.plot([0, 1], [0, 1], color=INK, linestyle="--", linewidth=1.0, label="perfect")
         axes.plot(told, true, "o-", color=SERIES[0], label="held out")
-        axes.set(xlabel=what, ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        axes.set(xlabel="probability", ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axes.legend(loc="upper left")
     apart = max(abs(a - b) for a, b in zip(told, true, strict=True))
     return picture(
         figure,
-        f"Calibration curve over {len(parts)} bins: told and true shares are {apart:.2g} apart at most.",
-        "Rows in ten bins by the probability that the model gives; on the dashed line it is as often right as it says.",
+        f"Calibration curve over {len(told)} bins: told and true shares are {apart:.2g} apart at most.",
+        f"Rows in ten bins by the probability that the model gives {of}: above the dashed line that is too low, below "
+        "it too high.",
     )
+
+
+def calibration(chance: Any, right: Any, weight: Any) -> tuple[list[float], list[float]]:
+    """The mean probability of every bin, and the share of it that came true; bins have equally many rows."""
+    order = np.argsort(chance, kind="stable")
+    parts = [part for part in np.array_split(order, BINS) if len(part) and weight[part].sum() > 0]
+    told, true = ([float(np.average(one[part], weights=weight[part])) for part in parts] for one in (chance, right))
+    return told, true
 
 
 def observed_picture(y: Any, predicted: Any) -> str:

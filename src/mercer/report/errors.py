@@ -67,11 +67,10 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
         )
     chances, labels = probabilities(values), np.asarray(model.classes_)
     if len(labels) == 2:
-        said = "probability of the second class"
-        return pictures(calibration_picture(chances[:, 1], y == labels[1], weight, said))
-    best = chances.argmax(axis=1)
-    said = "probability of the predicted class"
-    return pictures(calibration_picture(chances.max(axis=1), y == labels[best], weight, said))
+        of, chance, right = f"the class {labels[1]}", chances[:, 1], y == labels[1]
+    else:
+        of, chance, right = "the class that is predicted", chances.max(axis=1), y == labels[chances.argmax(axis=1)]
+    return pictures(calibration_picture(chance, right, weight, of))
 
 
 def _numbers(model: Any, test: Table) -> str:
