@@ -17,13 +17,14 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
+.PHONY: help test demo digits test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
 	bench-quick clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make test         lint, types, tests, docstring examples, and a built wheel tried away from the source'
-	@echo 'make demo         the example on handwritten digits'
+	@echo 'make demo         the command line on handwritten digits: a table, a picture and two pages'
+	@echo 'make digits       the exact kernel machine against maps on growing data'
 	@echo 'make test-full    test, then the long tests, the pure wheel, sanitizers and the mutants'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
 	@echo 'make lint         ruff and mypy'
@@ -88,6 +89,9 @@ sanitize: $(INSTALLED)
 		-k 'not forced and not loaded and not library and not machine'
 
 demo: $(INSTALLED)
+	$(BIN)/python examples/demo.py
+
+digits: $(INSTALLED)
 	$(BIN)/python examples/digits.py
 
 test-full: test pure-wheel-test sanitize mutants fuzz

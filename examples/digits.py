@@ -1,7 +1,7 @@
 """Handwritten digits: the exact polynomial SVM against feature maps with a linear SVM.
 
 Part one measures accuracy, time and kernel error on scikit-learn's 1,797 digits. That is so little data that the exact
-machine is quick, so part two makes more of it, until the exact machine is not. Run it with ``make demo``.
+machine is quick, so part two makes more of it, until the exact machine is not. Run it with ``make digits``.
 """
 
 from __future__ import annotations

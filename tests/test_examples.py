@@ -5,6 +5,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,21 @@ ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def demo():
-    spec = importlib.util.spec_from_file_location("digits_demo", ROOT / "examples" / "digits.py")
+@contextmanager
+def example(name):
+    """A file of examples as a module."""
+    spec = importlib.util.spec_from_file_location(f"{name}_example", ROOT / "examples" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     yield module
     del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="module")
+def demo():
+    with example("digits") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +130,28 @@ def test_the_demo_does_not_import_matplotlib_to_compute():
     assert subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT / "examples", check=False).returncode == 0
 
 
-def test_the_picture_goes_where_git_does_not_look(demo):
+def test_the_command_line_demo_runs_and_leaves_pages(tmp_path, capsys, monkeypatch):
+    with example("demo") as module:
+        smaller = [line.replace("1024", "64").replace("64,256,64", "16") for line in module.COMMANDS]
+        monkeypatch.setattr(module, "COMMANDS", [line.replace("--C 100", "--C 1") for line in smaller])
+        before = Path.cwd()
+        module.main(tmp_path)
+        assert Path.cwd() == before
+    printed = capsys.readouterr().out
+    assert [line.split()[2] for line in printed.splitlines() if line.startswith("$ mercer")] == [
+        "fit",
+        "evaluate",
+        "predict",
+        "compare",
+    ]
+    for name in ("maps.png", "maps.html", "report.html"):
+        assert str(tmp_path / name) in printed
+        assert (tmp_path / name).stat().st_size > 10_000
+    assert len((tmp_path / "predicted.csv").read_text(encoding="utf-8").splitlines()) == 451
+
+
+def test_the_demos_go_where_git_does_not_look(demo):
     folders = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
-    assert f"/{demo.PICTURE.relative_to(ROOT).parts[0]}/" in folders
+    with example("demo") as module:
+        for place in (demo.PICTURE, module.FOLDER / "maps.png"):
+            assert f"/{place.relative_to(ROOT).parts[0]}/" in folders

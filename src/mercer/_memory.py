@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import Any
 
 GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -71,3 +72,13 @@ def as_bytes(size: Any) -> int:
     elif isinstance(size, int) and not isinstance(size, bool) and size > 0:
         return size
     raise ValueError(f"memory must be a number of bytes, text like '2GB', or None, found {size!r}")
+
+
+def peak_memory() -> int | None:
+    """The most bytes that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return found if sys.platform == "darwin" else 1024 * found  # which counts bytes, and others kilobytes

@@ -13,6 +13,8 @@ from mercer import KernelClassifier, KernelRegressor, data
 from mercer.cli import fit
 from mercer.persist.locks import locked
 
+from ..report.pages import checked
+
 
 def fitted(run, *arguments, text=None):
     result = run("fit", *arguments, "--json", text=text)
@@ -182,8 +184,19 @@ def test_two_runs_do_not_share_an_output(folder, fails, tmp_path):
 
 def test_a_page_about_the_model(folder, run, tmp_path):
     for name, target in (("houses", "price"), ("flowers", "kind")):
-        result = run(f"fit {name}.csv --target {target} --features 16 -o {tmp_path}/m --report {tmp_path}/{name}.html")
+        words = f"fit {name}.csv --target {target} --features 64 -o {tmp_path}/m --report {tmp_path}/{name}.html"
+        result = run(words)
         assert result.exit_code == 0, result.output
-        text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
-        assert "Rows that were held out" in text
-        assert ("<svg" in text) == (name == "houses")
+        page = checked((tmp_path / f"{name}.html").read_text(encoding="utf-8"))
+        for heading in ("Scores on rows held out", "Where it errs", "Data", "Kernel and map", "Make it again"):
+            assert heading in page.words
+        assert f"mercer {words}" in page.words
+        assert "memory at most" in page.words
+        assert "gaussian(gamma='median')" in page.words.lower()
+
+
+def test_a_page_needs_matplotlib_before_the_fit(folder, fails, tmp_path, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    message = fails(f"fit flowers.csv --target kind -o {tmp_path}/m --report {tmp_path}/r.html")
+    assert "r.html needs matplotlib, which is not here: pip install 'mercer[plot]'" in message
+    assert list(tmp_path.iterdir()) == []

@@ -225,9 +225,19 @@ def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
     subprocess.run([sys.executable, *shlex.split(python)[1:]], check=True)
     commands = [line for line in lines if line.startswith("mercer ")]
     assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "compare"}
-    smaller = {"fit": ["--features", 64], "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"]}
+    smaller = {"fit": ["--features", 64, "--C", 1], "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"]}
     for words in (shlex.split(line)[1:] for line in commands):
         result = run(*words, *smaller.get(words[0], ()), "--quiet")
         assert result.exit_code == 0, result.output
     assert (tmp_path / "maps.html").exists()
     assert list(pd.read_csv(tmp_path / "predicted.csv", nrows=1))[:2] == ["prediction", "probability_0"]
+
+
+def test_inspect_shows_no_more_columns_than_a_screen(run, tmp_path):
+    frame = pd.DataFrame({f"c{number}": [0.0, 1.0, 2.0, 3.0] for number in range(25)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    assert run(f"fit {tmp_path}/rows.csv --target c24 --task regression --holdout 0 -o {tmp_path}/m").exit_code == 0
+    printed = run(f"inspect {tmp_path}/m").stdout
+    assert "c19" in printed
+    assert "c20" not in printed
+    assert "and 4 more columns, which --json lists" in printed

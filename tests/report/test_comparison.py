@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,8 @@ import pytest
 from mercer import data, kernel_error, report
 from mercer.choose import learner_for, task_of
 from mercer.report.comparison import EXACT, Comparison, Entry, drawn
+
+from .pages import HOSTILE, checked
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
@@ -97,44 +98,29 @@ def test_a_map_that_refuses_is_left_out(monkeypatch):
     assert math.isnan(found.entries[1].score)
 
 
-class Tags(HTMLParser):
-    """Whether tags close in order, and what they point to."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.links, self.cells = [], [], 0
-
-    def handle_starttag(self, tag, attributes):
-        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
-        self.cells += tag == "td"
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.links += [value for name, value in attributes if name in ("src", "href") and not value.startswith("#")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_the_page_needs_nothing_else(found):
-    text = report.comparison_page(found)
-    tags = Tags()
-    tags.feed(text)
-    assert tags.open == []
-    assert [link for link in tags.links if link is not None] == []
-    assert tags.cells == 10 * len(found.entries)
-    hostile = Comparison("<script>", "R2", 1, [Entry("<b>", 8, 1, 0.1, 0.1, 0.1, 8, 0.5, 0.4, math.nan)])
+    page = checked(report.comparison_page(found))
+    assert page.cells == 9 * len(found.entries)
+    assert [name.split(" against")[0] for name, _ in page.pictures] == ["Kernel error", "Score", "Time to fit"]
+    best = max(found.entries[1:], key=lambda entry: entry.score)
+    assert f"{best.map} with {best.features} features has the best R2: {best.score:.4g}" in page.words
+
+
+def test_names_are_only_names_on_the_page():
+    entries = [Entry(HOSTILE, width, 1, 0.1, 0.1, 0.1, 8, 0.5, 0.4, math.nan) for width in (8, 16)]
+    hostile = Comparison(HOSTILE, "R2", 1, entries)
     text = report.comparison_page(hostile)
     assert text == report.comparison_page(hostile)
-    assert "<script>" not in text
-    assert "<b>" not in text
-    assert '<td class="number">-</td>' in text
+    page = checked(text)
+    assert page.words.count(HOSTILE) == 2 + 1 + 2 + 3  # title, verdict, table, legends
+    assert '<td class="number">0.1</td>' in text
+    gone = [Entry("a", 8, 1, math.nan, math.nan, math.nan, 0, math.nan, math.nan, math.nan)]
+    assert '<td class="number">-</td>' in report.comparison_page(Comparison("k", "R2", 1, gone))
 
 
 def test_the_picture_has_every_map(found):
     figure = report.comparison_figure(found)
-    labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == [*dict.fromkeys(entry.map for entry in found.entries[1:]), "exact kernel, 200 rows"]
     (line,) = (one for one in figure.axes[0].lines if one.get_label() == "Nystrom")
     expected = [(one.features, one.error) for one in found.entries if one.map == "Nystrom"]

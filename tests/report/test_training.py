@@ -4,48 +4,96 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
 
+import mercer
 from mercer import data, report
 from mercer.choose import learner_for
-from mercer.report.training import confusion
+from mercer.report.charts import calibration
+from mercer.report.errors import confusion
+from mercer.report.studies import STUDY_ROWS, some
 
-from .test_comparison import Tags
+from .models import FRAME, KINDS, made
+from .pages import HOSTILE, checked
 
-X = np.random.default_rng(0).normal(size=(400, 2))
-
-
-def made(task, y):
-    train, test = data.open(X, target=y).split(0.5, seed=0)
-    learner = learner_for(task, n_components=32, random_state=0)
-    found = report.plan(learner, train)
-    model = learner.fit(train)
-    scores = report.evaluate(model, test, resamples=10)
-    return report.training_page("a <b>", model, found, scores, test), model, test
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(600, 2))
 
 
-def checked(text):
-    tags = Tags()
-    tags.feed(text)
-    assert tags.open == []
-    assert tags.links == []
-    return text
+def test_of_numbers(numbers):
+    text, model, train, test, studied = numbers
+    page = checked(text)
+    assert [name.split(":")[0].split(" by ")[0] for name, _ in page.pictures] == [
+        "Observed against predicted values of rows held out",
+        "Residuals against predicted values",
+        "Histogram of the target",
+        "Score against number of features",
+        "Kernel error against number of features",
+        "Expected error against alpha,",
+    ]
+    for words in (
+        f"{train.n_rows:,} rows",
+        f"{test.n_rows:,} rows",
+        repr(model.map_.kernel_),
+        "R2",
+        "1.5 s",
+        "20 ms",
+        "2 MB",
+    ):
+        assert words in page.words
+    assert f"{100 * studied.error.relative:.2g} %" in page.words
+    assert "5.0 min" in page.words
 
 
-def test_of_numbers():
-    text, model, test = made("regression", np.sin(X[:, 0]))
-    assert "a &lt;b&gt;" in checked(text)
-    for part in ("<svg", "R2", f"{test.n_rows:,} rows", repr(model.map_.kernel_), "observed"):
-        assert part in text
-
-
-def test_of_classes():
-    text, model, test = made("classification", np.where(X[:, 0] > 0, "<i>", "low"))
-    assert "&lt;i&gt;" in checked(text)
+def test_of_classes(classes):
+    text, model, _, test, _ = classes
+    page = checked(text)
+    names = [name.split(":")[0] for name, _ in page.pictures]
+    assert names[0].startswith("Calibration curve over 10 bins")
+    assert "Scores against C" in names
     y = np.concatenate([block.y for block in test.blocks()])
-    counts = confusion(y, model.predict(test), None, model.classes_.tolist())
+    counts = confusion(y, model.predict(test), np.ones(len(y)), model.classes_.tolist())
     assert sum(map(sum, counts)) == test.n_rows
-    assert counts[0][0] == np.sum((y == "<i>") & (model.predict(test) == "<i>"))
-    assert f'<td class="number">{counts[0][1]}</td>' in text
+    assert counts[0][0] == np.sum((y == HOSTILE) & (model.predict(test) == HOSTILE))
+    for row in counts:
+        for one in row:
+            assert f"{one / sum(row):.3f}" in text
+
+
+def test_names_are_only_names(classes):
+    page = checked(classes[0])
+    # the title twice, a column, a level, a class in the bars and twice in the table, the command, an option
+    assert page.words.count(HOSTILE) == 9
+    assert "mercer fit '" in page.words
+
+
+def test_the_same_page_twice(numbers):
+    _, model, train, test, _ = numbers
+    one, other = (report.training_page("a", model, train, test) for _ in range(2))
+    assert one == other
+    assert "Make it again" not in one
+    assert "Time and memory" not in one
+    assert "More or fewer features" not in one
+
+
+def test_without_rows_held_out_it_says_so(numbers):
+    _, model, train, _, _ = numbers
+    page = checked(report.training_page("a", model, train))
+    assert "No rows were held out" in page.words
+    assert "Where it errs" not in page.words
+
+
+def test_other_losses_have_no_calibration():
+    page = checked(made(KINDS == "low", loss="squared")[0])
+    assert "tells classes, not probabilities" in page.words
+    assert not any(name.startswith("Calibration") for name, _ in page.pictures)
+
+
+def test_many_classes_have_no_table():
+    y = np.array([f"class {number:02}" for number in np.arange(600) % 40])
+    page = checked(made(y, loss="squared")[0])
+    assert "40 classes are too many" in page.words
+    assert "The 30 largest of 40 classes." in page.words
 
 
 def test_weights_count():
@@ -53,6 +101,83 @@ def test_weights_count():
     assert confusion(y, told, weight, [0, 1]) == [[0.5, 2], [0, 3]]
 
 
+def test_calibration_is_that_of_scikit_learn():
+    chance = RNG.uniform(size=1000)
+    right = RNG.uniform(size=1000) < chance**2
+    told, true = calibration(chance, right, np.ones(1000))
+    shares, means = calibration_curve(right, chance, n_bins=10, strategy="quantile")
+    np.testing.assert_allclose(told, means)
+    np.testing.assert_allclose(true, shares)
+    twice = calibration(np.repeat(chance, 2), np.repeat(right, 2), np.ones(2000))
+    np.testing.assert_allclose(calibration(chance, right, np.full(1000, 2.0)), twice)
+    np.testing.assert_allclose(
+        calibration(np.zeros(3), np.array([True, False, False]), np.array([1.0, 3.0, 0.0]))[1], [1, 0]
+    )
+
+
 def test_maps_have_no_page():
     with pytest.raises(TypeError, match="which predicts no target"):
-        report.training_page("", object(), None, [])
+        report.training_page("", object(), data.open(X))
+
+
+def test_a_summary_is_that_of_the_rows():
+    frame = FRAME.assign(y=KINDS, w=1.0)
+    frame.loc[:59, "a"] = np.nan
+    frame.loc[300:, "w"] = 3.0
+    table = data.open(frame, target="y", weight="w")
+    model = learner_for("classification", n_components=16, missing="mean", loss="squared").fit(table)
+    found = report.summary(model, table)
+    w, a = frame["w"].to_numpy(), frame["a"].to_numpy()
+    known = ~np.isnan(a)
+    assert found.rows == 600
+    assert found.columns[0].gaps == pytest.approx(60 / w.sum())
+    mean = np.average(a[known], weights=w[known])
+    assert found.columns[0].mean == pytest.approx(mean)
+    assert found.columns[0].deviation == pytest.approx(np.sqrt(np.average((a[known] - mean) ** 2, weights=w[known])))
+    assert (found.columns[0].least, found.columns[0].most) == (a[known].min(), a[known].max())
+    assert found.columns[2].levels["oslo"] == pytest.approx(w[frame["town"] == "oslo"].sum() / w.sum())
+    assert found.classes == {label: w[label == KINDS].sum() for label in sorted(set(KINDS))}
+
+
+def test_a_study_is_what_narrower_learners_do(numbers):
+    _, model, train, test, studied = numbers
+    assert [one.features for one in studied.widths] == [16, 32, 64]
+    assert studied.widths[-1].score.value == pytest.approx(model.score(test))
+    assert studied.error.relative == studied.widths[-1].error
+    given = {"kernel": model.map_.kernel_, "map": "OrthogonalFourier", "random_state": 0, "scale": "standard"}
+    narrow = mercer.KernelRegressor(n_components=32, alpha="gcv", **given).fit(train)
+    assert studied.widths[1].score.value == pytest.approx(narrow.score(test))
+    assert studied.path == []  # the rule has tried alphas
+    errors = [one.error for one in studied.widths]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_a_path_is_what_other_penalties_do(classes):
+    _, model, train, test, studied = classes
+    assert [one.value for one in studied.path] == pytest.approx([1e-2, 1e-1, 1.0, 1e1, 1e2])
+    assert studied.path[2].held_out == pytest.approx(model.score(test))
+    assert studied.path[2].learned == pytest.approx(model.score(train))
+
+
+def test_many_rows_are_thinned(monkeypatch):
+    many = RNG.normal(size=(3000, 2))
+    table = data.open(many, target=np.sin(many[:, 0]))
+    assert len(some(table, 500, 0).y) == pytest.approx(500, abs=80)
+    assert len(some(table, STUDY_ROWS, 0).y) == 3000
+    monkeypatch.setattr("mercer.report.studies.STUDY_ROWS", 500)
+    train, test = table.split(0.5)
+    model = learner_for("regression", n_components=32, random_state=0).fit(train)
+    studied = report.study(model, train, test)
+    assert studied.rows < 600
+    text = report.training_page("a", model, train, test, scores=report.evaluate(model, test), studied=studied)
+    assert f"on {studied.rows:,} of the {train.n_rows:,} rows" in checked(text).words
+    assert "the model, on all its rows" in text
+
+
+def test_every_kernel_and_map_has_a_sentence():
+    from mercer import kernels
+    from mercer.choose import MAPS
+    from mercer.report import words
+
+    assert set(words.KERNELS) == set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}
+    assert set(words.MAPS) == {note.name for note in MAPS}

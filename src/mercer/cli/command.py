@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,10 @@ class Command(click.Command):
             click.Option(["--quiet", "-q"], is_flag=True, help="No progress and no notes."),
             click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."),
         ]  # fmt: skip
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["typed"] = shlex.join(["mercer", str(ctx.info_name), *args])
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         debug, threads = ctx.params.pop("debug"), ctx.params.pop("threads")

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from .command import Command
-from .output import check_writable, for_machines, interval, say, show_json, show_table, size
+from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
-HEADERS = ("map", "features", "rows", "kernel error", "fit s", "predict s", "model")
+HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 
 
-@click.command("compare", cls=Command)
+@click.command("compare", cls=Command, short_help="Compare maps with each other and the exact kernel.")
 @data_argument
 @click.option("--target", help="The column to predict.")
 @click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
@@ -43,8 +43,9 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     from ..choose import task_of
     from ..report import compare
 
-    for path in (plot, html):
+    for path, endings in ((plot, (".png", ".svg", ".pdf")), (html, ())):
         check_writable(path)
+        check_pictures(path, endings)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
@@ -53,22 +54,19 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     with table_of(data, memory, target=target, **reading) as table:
         check_target(table, target)
         chosen = task_of(table, task).name
-        found = compare(
-            table,
-            chosen,
-            kernel=kernel,
-            maps=names,
-            features=widths,
-            random_state=seed,
-            progress=say,
-            **drawn,
-            **options,
-        )
+        given = {"kernel": kernel, "maps": names, "features": widths, "random_state": seed, **drawn, **options}
+        with steps() as told:
+            found = compare(table, chosen, progress=told, **given)
     write_pictures(found, plot, html)
     if for_machines():
         show_json({**found._asdict(), "entries": [entry._asdict() for entry in found.entries]})
     else:
-        show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], found.kernel)
+        rows = max((one.rows for one in found.entries[1:]), default=0)
+        title = f"{found.kernel}: {rows:,} rows to learn from, {found.test_rows:,} held out"
+        show_table((*HEADERS, found.score, "95 % interval"), [row_of(one) for one in found.entries], title)
+        for path in (plot, html):
+            if path is not None:
+                click.echo(path)
 
 
 def as_width(text: str) -> int:
@@ -78,17 +76,19 @@ def as_width(text: str) -> int:
 
 
 def row_of(entry: Any) -> tuple[Any, ...]:
-    """An entry for people."""
-    seconds = entry.fit_seconds, entry.predict_seconds
-    figures = entry.map, entry.features, entry.rows, entry.error, *seconds, size(entry.bytes), entry.score
-    return (*figures, interval(entry))
+    """An entry for people; times and errors in three digits, which is more than they are good for."""
+    from ..report.comparison import EXACT
+
+    name = f"exact, {entry.rows:,} rows" if entry.map == EXACT else entry.map
+    measured = [float(f"{value:.3g}") for value in (entry.error, entry.fit_seconds, entry.predict_seconds)]
+    between = "-" if entry.low != entry.low else f"{entry.low:.3f} to {entry.high:.3f}"
+    return (name, entry.features, *measured, size(entry.bytes), entry.score, between)
 
 
 def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
     """The picture and the page, where they are asked for."""
     from ..persist import atomic_write
-    from ..report import comparison_page
-    from ..report.pictures import comparison_figure
+    from ..report import comparison_figure, comparison_page
 
     if plot is not None:
         with atomic_write(plot) as file:

@@ -6,11 +6,11 @@ import click
 
 from .command import Command
 from .models import loaded, model_argument
-from .output import as_dicts, for_machines, show_json, show_scores
+from .output import as_dicts, for_machines, say, show_json, show_scores
 from .rows import check_target, data_argument, reading_options, table_of
 
 
-@click.command("evaluate", cls=Command)
+@click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
 @model_argument
 @data_argument
 @click.option("--target", help="The column with what is true.")
@@ -34,6 +34,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
     fitted = loaded(model)
     with table_of(data, memory, target=target, weight=weight, **reading) as table:
         check_target(table, target)
+        say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
         rows = table.n_rows
     if for_machines():

@@ -6,12 +6,25 @@ from typing import Any
 
 import click
 
+from .._figures import seconds
 from .command import Command
-from .output import as_dicts, check_writable, for_machines, progress, say, show_json, show_scores, show_table, size
+from .output import (
+    as_dicts,
+    check_pictures,
+    check_writable,
+    for_machines,
+    progress,
+    say,
+    show_json,
+    show_scores,
+    show_table,
+    size,
+    steps,
+)
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 
-@click.command("fit", cls=Command)
+@click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
 @click.option("--target", help="The column to predict: its name, or its number where columns have none.")
 @click.option("--weight", help="A column with what each row counts.")
@@ -63,6 +76,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
       mercer fit houses.csv --target price -o houses.mercer
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
     """
+    from time import perf_counter
+
     from ..choose import learner_for, task_of
     from ..persist import train
     from ..report import evaluate, plan
@@ -71,6 +86,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
     for path in (output, report) if not dry_run else ():
         check_writable(path)
+    check_pictures(report)
     reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
@@ -83,12 +99,16 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if dry_run:
             return show_plan(found, chosen)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
+        begun = perf_counter()
         with progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
+        fitted = perf_counter()
+        if test is not None:
+            say(f"fitted in {seconds(fitted - begun)}; scoring {test.n_rows:,} rows held out")
         scores = [] if test is None else evaluate(model, test, random_state=seed)
         if report is not None:
-            write_page(report, output, model, found, scores, test)
-        show(model, chosen, found, scores, output, 0 if test is None else test.n_rows)
+            write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
+        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -121,13 +141,29 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
 
 
-def write_page(path: str, output: str, model: Any, found: Any, scores: Any, test: Any) -> None:
+def write_page(
+    path: str, title: str, model: Any, train: Any, test: Any, scores: Any, times: tuple[float, float]
+) -> None:
     """The page about the model."""
-    from ..persist import atomic_write
-    from ..report import training_page
+    import platform
+    from pathlib import Path
+    from time import perf_counter
 
+    from .._memory import peak_memory
+    from ..persist import atomic_write
+    from ..persist.files import versions
+    from ..report import Origin, Usage, study, training_page
+
+    ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()
+    seed = ctx.params["seed"]
+    with steps() as told:
+        studied = None if test is None else study(model, train, test, random_state=seed, progress=told)
+    usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
+    options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
+    origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
+    page = training_page(title, model, train, test, scores=scores, studied=studied, usage=usage, origin=origin)
     with atomic_write(path) as file:
-        file.write(training_page(output, model, found, scores, test).encode())
+        file.write(page.encode())
 
 
 def show_plan(found: Any, chosen: Any) -> None:
@@ -150,7 +186,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, held_out: int) -> None:
+def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -174,3 +210,5 @@ def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, held_out
     if scores:
         show_scores(scores, f"{held_out:,} rows held out")
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
+    if report is not None:
+        click.echo(f"{report}: the page about it")

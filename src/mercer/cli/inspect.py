@@ -10,8 +10,11 @@ from .command import Command
 from .models import model_argument
 from .output import for_machines, show_json, show_table, size
 
+MOST_COLUMNS = 20
+"""Columns that a screen shows."""
 
-@click.command("inspect", cls=Command)
+
+@click.command("inspect", cls=Command, short_help="Say what is in a model file.")
 @model_argument
 def command(model):
     """Say what is in a model file, and which columns it needs to predict.
@@ -46,7 +49,9 @@ def command(model):
         needed = [
             (one.name, "numbers" if one.levels is None else f"levels: {listed(one.levels)}") for one in found.named
         ]
-        show_table(("column needed", "holds"), needed)
+        show_table(("column needed", "holds"), needed[:MOST_COLUMNS])
+        if len(needed) > MOST_COLUMNS:
+            click.echo(f"and {len(needed) - MOST_COLUMNS:,} more columns, which --json lists")
 
 
 def listed(values: list[Any]) -> str:

@@ -9,7 +9,7 @@ from .output import for_machines, show_json, show_table
 from .rows import KernelType
 
 
-@click.command("maps", cls=Command)
+@click.command("maps", cls=Command, short_help="List the maps and the kernels they serve.")
 @click.option("--kernel", type=KernelType(), help="Only maps that serve this kernel, the one to begin with first.")
 def command(kernel):
     """List the maps, with the kernels that they serve and what a row costs.

@@ -6,12 +6,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from .._figures import size as size
 
 PLAIN_WIDTH = 120
 """Characters a line where the output is no terminal, which has a width of its own."""
@@ -53,15 +55,25 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
     for place, header in enumerate(headers):
         numeric = all(isinstance(row[place], int | float | None) for row in rows)
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell(value)) for value in row))
-    terminal = sys.stdout.isatty()
-    console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
+    table.padding = padding_of(table, console)
     console.print(table)
+    console.print()
+
+
+def padding_of(table: Any, console: Any) -> tuple[int, int]:
+    """The room beside cells: in a narrow terminal columns move together, where that keeps cells whole."""
+    endless = console.options.update(max_width=10_000)
+    roomy, table.padding = table.__rich_measure__(console, endless).maximum, (0, 0)
+    tight = table.__rich_measure__(console, endless).maximum
+    return (0, 0) if tight <= console.width < roomy else (0, 1)
 
 
 def cell(value: Any) -> str:
@@ -94,15 +106,6 @@ def say(text: str) -> None:
         click.echo(text, err=True)
 
 
-def size(count: float) -> str:
-    """A number of bytes, for people."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
-        count /= 1000
-    raise AssertionError("the last unit takes all")
-
-
 def check_writable(path: str | None) -> None:
     """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
     if path is None:
@@ -112,6 +115,18 @@ def check_writable(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place with -o")
+
+
+def check_pictures(path: str | None, endings: tuple[str, ...] = ()) -> None:
+    """Raise where a picture is asked for that cannot be drawn, before the work is done."""
+    from importlib.util import find_spec
+
+    if path is None:
+        return
+    if find_spec("matplotlib") is None:
+        raise ValueError(f"{path} needs matplotlib, which is not here: pip install 'mercer[plot]'")
+    if endings and not path.lower().endswith(endings):
+        raise ValueError(f"the name of a picture must end in {' or '.join(endings)}, found {path}")
 
 
 @contextmanager
@@ -126,14 +141,30 @@ def progress() -> Iterator[Any]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[share]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=None, share="")
 
-        def told(one: Any) -> None:
+        def tell(one: Any) -> None:
             value = "" if one.objective is None else f", objective {one.objective:.6g}"
-            bar.update(task, total=one.n_rows, completed=one.rows, description=f"pass {one.number}, {one.what}{value}")
+            done = one.rows >= one.n_rows  # what follows a pass, such as a solution, may take longer than it
+            share = "solving" if done else f"{100 * one.rows / one.n_rows:3.0f} %"
+            told = f"pass {one.number}, {one.what}{value}"
+            bar.update(task, total=None if done else one.n_rows, completed=one.rows, description=told, share=share)
 
-        yield told
+        yield tell
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[str], None]]:
+    """A function that shows what is done now, in one line on the standard error; nothing where that is no terminal."""
+    if quiet() or not sys.stderr.isatty():
+        yield lambda what: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status("") as line:
+        yield lambda what: line.update(escape(what))

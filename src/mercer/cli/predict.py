@@ -14,7 +14,7 @@ from .rows import data_argument, reading_options, table_of
 EXTRAS = ("probabilities", "decisions", "deviations")
 
 
-@click.command("predict", cls=Command)
+@click.command("predict", cls=Command, short_help="Predict the target of rows.")
 @model_argument
 @data_argument
 @click.option(

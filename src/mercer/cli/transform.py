@@ -10,7 +10,7 @@ from .output import check_writable, for_machines, show_json
 from .rows import data_argument, reading_options, table_of
 
 
-@click.command("transform", cls=Command)
+@click.command("transform", cls=Command, short_help="Write the features of rows.")
 @model_argument
 @data_argument
 @reading_options

@@ -1,21 +1,27 @@
 """What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
 
 from .comparison import Comparison, Entry, compare
+from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
 from .evaluation import evaluate, features, predictions
-from .page import page, table
-from .pictures import comparison_figure, comparison_page
+from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
-from .training import training_page
+from .studies import Study, study
+from .summaries import RowSummary, summary
+from .training import Origin, Usage, training_page
 
 __all__ = [
     "Column",
     "Comparison",
     "Contents",
     "Entry",
+    "Origin",
     "Plan",
+    "RowSummary",
     "Score",
+    "Study",
+    "Usage",
     "bootstrap",
     "classification_metrics",
     "compare",
@@ -28,6 +34,9 @@ __all__ = [
     "plan",
     "predictions",
     "regression_metrics",
+    "section",
+    "study",
+    "summary",
     "table",
     "training_page",
 ]

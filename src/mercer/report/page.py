@@ -2,60 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}"
-    "table{border-collapse:collapse;margin:1rem 0}th,td{padding:.25rem .75rem;border-bottom:1px solid #ddd;"
-    "text-align:left}td.number{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;height:auto}"
-)
+from .style import STYLE
 
 
-def page(title: str, *parts: str) -> str:
-    """A page of HTML.
+def page(title: str, *parts: str, lead: str = "") -> str:
+    """A page of HTML: nothing in it is fetched, and no script runs.
 
     Parameters
     ----------
     title : its name and first line
     parts : what follows, as HTML
+    lead : what stands under the title, as HTML
 
     Examples
     --------
     >>> page("a < b").splitlines()[-2]
-    '<h1>a &lt; b</h1>'
+    '<header><h1>a &lt; b</h1></header><main></main>'
     """
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
-    lines = ["<!DOCTYPE html>", f'<html lang="en"><head>{head}</head><body>', f"<h1>{escape(title)}</h1>", *parts]
-    return "\n".join([*lines, "</body></html>"])
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        # the browser itself then refuses what a page would fetch or run
+        """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">"""
+        f"<title>{escape(title)}</title><style>{STYLE}</style>"
+    )
+    under = f'<div class="lead">{lead}</div>' if lead else ""
+    body = f"<header><h1>{escape(title)}</h1>{under}</header><main>{''.join(parts)}</main>"
+    return "\n".join(["<!DOCTYPE html>", f'<html lang="en"><head>{head}</head><body>', body, "</body></html>"])
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def section(heading: str, *parts: str) -> str:
+    """A part of a page with a heading; nothing where it would be empty.
+
+    Parameters
+    ----------
+    heading : text
+    parts : what follows, as HTML
+
+    Examples
+    --------
+    >>> section("Rows & columns", "<p>none</p>"), section("Rows", "")
+    ('<section><h2>Rows &amp; columns</h2><p>none</p></section>', '')
+    """
+    body = "".join(parts)
+    return f"<section><h2>{escape(heading)}</h2>{body}</section>" if body else ""
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """A paragraph of plain text."""
+    return f"<p{_class(kind)}>{escape(text)}</p>"
+
+
+def cards(entries: Iterable[tuple[str, str, str]]) -> str:
+    """Figures that come first: what each is called, its value, and a note."""
+    each = (
+        f'<div class="card"><div class="name">{escape(name)}</div><div class="value">{escape(value)}</div>'
+        f'<div class="note">{escape(note)}</div></div>'
+        for name, value, note in entries
+    )
+    return f'<div class="cards">{"".join(each)}</div>'
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[Any]], kinds: Sequence[str] = ()) -> str:
     """A table of HTML; numbers are to the right.
 
     Parameters
     ----------
     headers : the names of columns
     rows : their entries
+    kinds : a class for every row, or none
 
     Examples
     --------
-    >>> table(["map"], [["a & b"], [0.5]])
-    '<table><tr><th>map</th></tr><tr><td>a &amp; b</td></tr><tr><td class="number">0.5</td></tr></table>'
+    >>> print(table(["map"], [["a & b"], [0.5]]).replace("><tr", ">\\n<tr"))
+    <div class="wide" tabindex="0"><table><thead>
+    <tr><th scope="col">map</th></tr></thead><tbody>
+    <tr><td>a &amp; b</td></tr>
+    <tr><td class="number">0.5</td></tr></tbody></table></div>
     """
-    head = "".join(f"<th>{escape(name)}</th>" for name in headers)
-    return f"<table><tr>{head}</tr>{''.join(f'<tr>{_cells(row)}</tr>' for row in rows)}</table>"
+    numeric = [all(isinstance(row[place], int | float) for row in rows) for place in range(len(headers))]
+    head = "".join(
+        f'<th scope="col"{_class("number" if right and rows else "")}>{escape(name)}</th>'
+        for name, right in zip(headers, numeric, strict=True)
+    )
+    marks = kinds or [""] * len(rows)
+    body = "".join(f"<tr{_class(kind)}>{_cells(row)}</tr>" for row, kind in zip(rows, marks, strict=True))
+    return wide(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def wide(inside: str) -> str:
+    """What may be wider than a telephone: it moves by itself, and the page does not."""
+    return f'<div class="wide" tabindex="0">{inside}</div>'
+
+
+def facts(entries: Iterable[tuple[str, Any]]) -> str:
+    """Names and what belongs to them; None leaves one out."""
+    there = ((name, value) for name, value in entries if value is not None)
+    return f"<dl>{''.join(f'<dt>{escape(name)}</dt><dd>{escape(figure(value))}</dd>' for name, value in there)}</dl>"
+
+
+def bars(shares: Sequence[tuple[str, float, str]]) -> str:
+    """Bars of a length between 0 and 1, each with its name and what is written beside it."""
+    each = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="bar"><span style="width:{100 * min(share, 1):.1f}%"></span>'
+        f'</td><td class="number">{escape(text)}</td></tr>'
+        for name, share, text in shares
+    )
+    return wide(f'<table class="bars"><tbody>{each}</tbody></table>')
+
+
+def details(summary: str, inside: str) -> str:
+    """What opens when it is asked for."""
+    return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
 
 
 def _cells(row: Sequence[Any]) -> str:
-    numeric = ' class="number"'
-    shown = ((numeric if isinstance(one, int | float) else "", figure(one)) for one in row)
-    return "".join(f"<td{kind}>{escape(text)}</td>" for kind, text in shown)
+    shown = (("number" if isinstance(one, int | float) else "", figure(one)) for one in row)
+    return "".join(f"<td{_class(kind)}>{escape(text)}</td>" for kind, text in shown)
+
+
+def _class(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
 
 
 def figure(value: Any) -> str:
     """A value in four digits, or as it is."""
+    if isinstance(value, bool):
+        return str(value)
     if isinstance(value, float):
-        return "-" if value != value else f"{value:.4g}"
+        return "-" if value != value else f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -3,67 +3,98 @@
 from __future__ import annotations
 
 import io
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
 from typing import Any
 
-from .comparison import EXACT, Comparison
-from .page import page, table
+from .style import FAINT, INK, VARIABLES
+
+LOOK: Any = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "font.size": 11.0,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "mercer",
+    "text.color": INK,
+    "text.parse_math": False,  # names of columns and classes are no mathematics
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+NAMELESS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
-def comparison_figure(found: Comparison) -> Any:
-    """Kernel error, score and time of every map against its width; the exact kernel's score is a line.
-
-    Parameters
-    ----------
-    found : Comparison
-
-    Returns
-    -------
-    figure : matplotlib Figure, with ``savefig``
-    """
-    figure = new_figure(12.0, 4.0)
-    panels = figure.subplots(1, 3)
-    wanted = (("error", "relative kernel error"), ("score", found.score), ("fit_seconds", "seconds to fit"))
-    names = list(dict.fromkeys(entry.map for entry in found.entries if entry.map != EXACT))
-    for axes, (field, label) in zip(panels, wanted, strict=True):
-        for name in names:
-            mine = sorted((one.features, getattr(one, field)) for one in found.entries if one.map == name)
-            axes.plot(*zip(*mine, strict=True), marker="o", label=name)
-        for one in found.entries:
-            if one.map == EXACT and field != "error":
-                axes.axhline(getattr(one, field), color="black", linestyle="--", label=f"{EXACT}, {one.rows:,} rows")
-        axes.set(xlabel="features", ylabel=label, xscale="log", yscale="linear" if field == "score" else "log")
-        axes.grid(alpha=0.3)
-    panels[1].legend(fontsize="small")
-    figure.suptitle(found.kernel)
-    return figure
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty figure, in inches."""
+@contextmanager
+def drawing(width: float = 5.0, height: float = 3.6, panels: int = 1) -> Iterator[Any]:
+    """An empty figure and its panels, in inches; what is drawn inside has the look of pages."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("pictures are drawn by matplotlib, which is not here: pip install 'mercer[plot]'") from error
-    return Figure(figsize=(width, height), layout="constrained")
+    with rc_context(LOOK):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
-def as_svg(figure: Any) -> str:
-    """A figure as text for a page, the same for the same figure."""
+def as_svg(figure: Any, alternative: str) -> str:
+    """A figure as text for a page, the same for the same figure, with words for those who do not see it."""
     from matplotlib import rc_context
 
-    text = io.StringIO()
-    with rc_context({"svg.hashsalt": "mercer", "svg.fonttype": "none"}):
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    held = io.StringIO()
+    with rc_context(LOOK):
+        figure.savefig(held, format="svg", metadata=NAMELESS)
+    text = held.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text[text.index("<svg") :], flags=re.DOTALL)
+    named = set(re.findall(r'(?:href="|url\()#([\w.-]+)', text))
+    text = re.sub(r' id="([\w.-]+)"', lambda one: one[0] if one[1] in named else "", text)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, variable)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(alternative)}"', 1)
 
 
-def comparison_page(found: Comparison) -> str:
-    """A page of HTML with the table and the picture of a comparison.
+def picture(figure: Any, alternative: str, caption: str = "") -> str:
+    """A figure of a page; the caption is plain text."""
+    under = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f"<figure>{as_svg(figure, alternative)}{under}</figure>"
 
-    Parameters
-    ----------
-    found : Comparison
-    """
-    headers = ("map", "features", "rows", "kernel error", "fit s", "predict s", "bytes", found.score, "from", "to")
-    about = f"<p>{found.test_rows:,} rows were held out; intervals are those of 95 % of 200 draws of these rows.</p>"
-    return page(f"Maps of {found.kernel}", about, table(headers, found.entries), as_svg(comparison_figure(found)))
+
+def pictures(*each: str) -> str:
+    """Figures side by side where there is room."""
+    there = "".join(each)
+    return f'<div class="figures">{there}</div>' if there else ""
+
+
+def logarithmic(axis: Any) -> None:
+    """A logarithmic axis, with numbers as they are read aloud, also between powers of ten where these are few."""
+    from matplotlib.ticker import FuncFormatter
+
+    def between(value: float, _: Any) -> str:
+        low, high = sorted(axis.get_view_interval())
+        decades, lead = math.log10(high / low), round(value / 10 ** math.floor(math.log10(value)))
+        return f"{value:.3g}" if decades < 0.7 or (decades < 2.0 and lead in (2, 5)) else ""
+
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(FuncFormatter(between))
+
+
+def width_axis(axes: Any, values: Any) -> None:
+    """The number of features, with widths that were tried as ticks."""
+    shown = list(values) if len(values) <= 4 else list(values)[::-2][::-1]
+    axes.set(xlabel="features", xscale="log")
+    axes.set_xticks(shown, [f"{value:,}" for value in shown])
+    axes.set_xticks([], minor=True)

@@ -1,100 +1,257 @@
-"""A page about one model: what was learned, how good it is, and where it errs."""
+"""A page about one model: what was learned, how good it is, where it errs, and how to make it again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._figures import seconds, size
 from ..data import Table
 from ..learn import KernelClassifier
+from . import words
+from .charts import alphas_picture, errors_picture, path_picture, widths_picture
+from .data_parts import data_section
+from .errors import errors_section
 from .evaluation import check_predicts
-from .page import page, table
-from .pictures import as_svg, new_figure
-from .plan import Plan
+from .page import cards, details, facts, figure, page, paragraph, section, table, wide
+from .pictures import pictures
 from .scores import Score
+from .studies import Study
+from .summaries import summary
 
-MOST_POINTS = 5000
-MOST_CLASSES = 30
+
+class Usage(NamedTuple):
+    """Seconds of the fit, of the scores, and of what else a page shows; bytes at most, and of the model file."""
+
+    fit_seconds: float
+    score_seconds: float
+    study_seconds: float
+    peak_bytes: int | None
+    model_bytes: int | None
 
 
-def training_page(title: str, model: Any, found: Plan, scores: Sequence[Score], test: Table | None = None) -> str:
+class Origin(NamedTuple):
+    """The command that makes the model again, all its options, and the versions of what it ran on."""
+
+    command: str
+    options: dict[str, Any]
+    versions: dict[str, str]
+
+
+def training_page(
+    title: str,
+    model: Any,
+    train: Table,
+    test: Table | None = None,
+    *,
+    scores: Sequence[Score] = (),
+    studied: Study | None = None,
+    usage: Usage | None = None,
+    origin: Origin | None = None,
+) -> str:
     """A page of HTML about a fitted model, which needs nothing beside itself.
-
-    With rows that were held out: their scores, and for classes the table of what was taken for what, for numbers the
-    picture of observed against predicted ones.
 
     Parameters
     ----------
     title : the first line
     model : a fitted KernelClassifier or KernelRegressor with one target
-    found : what :func:`mercer.report.plan` told before the fit
-    scores : those of :func:`mercer.report.evaluate`, or none
-    test : Table with targets, or None
+    train, test : Table with targets: the rows it has learned from, and those that were held out, or None
+    scores : those of :func:`mercer.report.evaluate` on the rows held out, or none
+    studied : what :func:`mercer.report.study` found, or None
+    usage : time and memory, or None
+    origin : how to make it again, or None
 
     Examples
     --------
     >>> import numpy as np
     >>> import mercer
     >>> table = mercer.data.open(np.random.default_rng(0).normal(size=(100, 3)), target=2)
-    >>> model = mercer.choose.learner_for("regression", n_components=16, random_state=0)
-    >>> found = mercer.report.plan(model, table)
-    >>> mercer.report.training_page("A model", model.fit(table), found, []).splitlines()[0]
+    >>> model = mercer.choose.learner_for("regression", n_components=16, random_state=0).fit(table)
+    >>> mercer.report.training_page("A model", model, table).splitlines()[0]
     '<!DOCTYPE html>'
     """
     check_predicts(model)
-    facts = {
-        "learner": found.learner,
-        "rows": found.rows,
-        "columns": found.columns,
-        "kernel": repr(model.map_.kernel_),
-        "map": type(model.map_).__name__,
-        "features": model.map_.n_components_,
-        "scale of columns": model.scale or "none",
-        "alpha": getattr(model, "alpha_", None),
-        "seed": model.map_.seed_,
-    }
-    parts = [table(("what", "value"), [(name, value) for name, value in facts.items() if value is not None])]
-    if scores:
-        parts.append(f"<h2>{'Rows that were held out' if test is not None else 'Scores'}</h2>")
-        parts.append(table(("score", "value", "from", "to"), scores))
-    if test is not None:
-        parts.append(_classes(model, test) if isinstance(model, KernelClassifier) else _numbers(model, test))
-    return page(title, *parts)
+    found = summary(model, train)
+    held_out = 0 if test is None else test.n_rows
+    return page(
+        title,
+        _first(model, scores, studied, usage),
+        section("Scores on rows held out", _scores(scores, held_out)),
+        "" if test is None else errors_section(model, test),
+        data_section(found, held_out),
+        _machine(model, studied),
+        _widths(studied, scores, found.rows),
+        _penalty(model, studied),
+        _usage(usage),
+        _origin(origin),
+        lead=_lead(model, found.rows, held_out, scores),
+    )
 
 
-def _classes(model: KernelClassifier, test: Table) -> str:
-    """What was taken for what, a row for every class that there is."""
-    y, predicted, weight = model._observed(test, model.predict)
-    labels = np.asarray(model.classes_).tolist()
-    if len(labels) > MOST_CLASSES:
-        return f"<p>{len(labels)} classes are too many for a table of what was taken for what.</p>"
-    rows = [
-        (str(label), *counts) for label, counts in zip(labels, confusion(y, predicted, weight, labels), strict=True)
+def _lead(model: Any, rows: int, held_out: int, scores: Sequence[Score]) -> str:
+    """The page in one sentence."""
+    what = f"{len(model.classes_)} classes" if isinstance(model, KernelClassifier) else "numbers"
+    made = f"A kernel machine that predicts {what}, learned from {rows:,} rows"
+    if not scores:
+        return escape(f"{made}. No rows were held out, so nothing is known of how good it is on others.")
+    first = scores[0]
+    return f"{escape(made)}. On {held_out:,} rows that it had not seen: <strong>{escape(_worded(first))}</strong>."
+
+
+def _worded(score: Score) -> str:
+    between = "" if score.low != score.low else f", between {score.low:.3g} and {score.high:.3g} (95 % interval)"
+    return f"{score.name} {score.value:.4g}{between}"
+
+
+def _first(model: Any, scores: Sequence[Score], studied: Study | None, usage: Usage | None) -> str:
+    """The figures to remember."""
+    found = [(one.name, f"{one.value:.4g}", _interval(one)) for one in scores[:2]]
+    if studied is not None:
+        found.append(("kernel error", f"{100 * studied.error.relative:.2g} %", "of the kernel's norm, held out"))
+    found.append(("features", f"{model.map_.n_components_:,}", type(model.map_).__name__))
+    if usage is not None:
+        found.append(("time to fit", seconds(usage.fit_seconds), memory(usage.peak_bytes)))
+    return cards(found)
+
+
+def _interval(score: Score) -> str:
+    return "" if score.low != score.low else f"{score.low:.4g} to {score.high:.4g}"
+
+
+def _scores(scores: Sequence[Score], held_out: int) -> str:
+    if not scores:
+        return ""
+    said = (
+        f"{held_out:,} rows were kept apart before anything was learned. An interval is where 95 % of the scores lie "
+        "that the model gets on as many rows drawn from these, with replacement."
+    )
+    lines = "".join(
+        f'<tr><td>{escape(one.name)}<span class="note">{MEANINGS.get(one.name, "")}</span></td>'
+        f'<td class="number">{figure(one.value)}</td><td class="number">{_interval(one) or "-"}</td></tr>'
+        for one in scores
+    )
+    head = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in HEADS)
+    return paragraph(said) + wide(f'<table class="scores"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>')
+
+
+HEADS = (("score", ""), ("value", ' class="number"'), ("95 % interval", ' class="number"'))
+MEANINGS = {
+    "accuracy": "share of rows whose class is right; 1 is best",
+    "balanced accuracy": "mean over the classes of the share that is right; 1 is best",
+    "AUC": "how often a row of a class is ranked above one of another; 0.5 is chance, 1 is best",
+    "log loss": "surprise at the true class, in nats; 0 is best",
+    "R2": "share of the target's variance that is explained; 1 is best",
+    "RMSE": "root of the mean squared error, in units of the target",
+    "MAE": "mean size of the error, in units of the target",
+}
+
+
+def _machine(model: Any, studied: Study | None) -> str:
+    kernel = model.map_.kernel_
+    held = [
+        ("kernel", repr(kernel)),
+        ("map", f"{type(model.map_).__name__}, {model.map_.n_components_:,} features, seed {model.map_.seed_}"),
+        ("learner", _learner(model)),
+        ("columns are scaled", {"standard": "to mean 0 and deviation 1", "unit": "no; rows to norm 1",
+                                "minmax": "to 0 ... 1"}.get(model.scale, "no")),
+    ]  # fmt: skip
+    parts = [paragraph(words.of_kernel(kernel)), paragraph(words.of_map(model.map_)), facts(held)]
+    if studied is not None:
+        error = studied.error
+        parts.append(
+            paragraph(
+                f"How well the features hold the kernel, on {studied.error_rows:,} rows held out: the matrix of their "
+                f"inner products is {100 * error.relative:.2g} % of the kernel matrix's norm away from it, and no "
+                f"entry is off by more than {error.maximum:.2g}."
+            )
+        )
+    return section("Kernel and map", *parts)
+
+
+def _learner(model: Any) -> str:
+    if isinstance(model, KernelClassifier):
+        return f"KernelClassifier, loss {model.loss}, C = {model.C:g}"
+    rule = {"gcv": ", by generalised cross-validation", "loo": ", by leaving out one row at a time"}
+    return f"KernelRegressor, alpha = {model.alpha_:.4g}{rule.get(str(model.alpha), '')}"
+
+
+def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
+    if studied is None or len(studied.widths) < 2:
+        return ""
+    whole, widths = studied.rows == rows, studied.widths
+    said = (
+        f"The same machine with fewer features, on {'all' if whole else f'{studied.rows:,} of the'} "
+        f"{rows:,} rows that it learned from. The band is the 95 % interval. {_worth(widths)}"
+        f"{'' if whole else ' More rows can make use of more features.'}"
+    )
+    shown = pictures(
+        widths_picture(widths, widths[0].score.name, scores[0].value if scores else float("nan"), whole),
+        errors_picture(widths),
+    )
+    entries = [(one.features, one.score.value, _interval(one.score), f"{100 * one.error:.3g} %") for one in widths]
+    listed = table(("features", widths[0].score.name, "95 % interval", "kernel error"), entries)
+    return section("More or fewer features", paragraph(said), shown, details("The figures", listed))
+
+
+def _worth(widths: Sequence[Any]) -> str:
+    """Whether the last doubling was worth it."""
+    before, last = widths[-2:]
+    gain = last.score.value - before.score.value
+    if last.score.low <= before.score.value:
+        return f"The last doubling changed the score by {gain:+.2g}, which is within the interval."
+    return f"The last doubling still gained {gain:.2g}: more features may gain more."
+
+
+def _penalty(model: Any, studied: Study | None) -> str:
+    """The scores of other penalties."""
+    if hasattr(model, "alphas_"):
+        rule = {"gcv": "generalised cross-validation", "loo": "leave-one-out"}.get(str(model.alpha), "the rule")
+        said = (
+            f"The {len(model.alphas_)} values of alpha that were tried, with the error on new rows that {rule} expects "
+            "of each; no row that was held out had a say. Small alphas follow the rows, large ones smooth."
+        )
+        shown = alphas_picture(model.alphas_, model.scores_, model.alpha_, rule)
+        return section("How strongly coefficients are held back", paragraph(said), pictures(shown))
+    if studied is None or not studied.path:
+        return ""
+    name = "C" if isinstance(model, KernelClassifier) else "alpha"
+    sense = "Large values of C follow the rows, small ones smooth." if name == "C" else "Large values of alpha smooth."
+    said = (
+        f"The same machine with other values of {name}, {studied.path_width:,} features wide, on {studied.rows:,} "
+        f"rows. {sense} Where the two lines part, rows are learned by heart. To choose by the line of the rows held "
+        "out would flatter the scores above: choose on other rows."
+    )
+    score = "accuracy" if name == "C" else "R2"
+    shown = path_picture(studied.path, name, float(getattr(model, name)), score)
+    return section("How strongly coefficients are held back", paragraph(said), pictures(shown))
+
+
+def _usage(usage: Usage | None) -> str:
+    if usage is None:
+        return ""
+    entries = [
+        ("fit", seconds(usage.fit_seconds)),
+        ("scores of rows held out", seconds(usage.score_seconds)),
+        ("curves of this page", seconds(usage.study_seconds)),
+        ("memory at most", None if usage.peak_bytes is None else size(usage.peak_bytes)),
+        ("model file", None if usage.model_bytes is None else size(usage.model_bytes)),
     ]
-    head = "<p>Rows are true classes, columns predicted ones.</p>"
-    return head + table(("", *map(str, labels)), rows)
+    return section("Time and memory", facts(entries))
 
 
-def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
-    """What the rows of a class (first) that were taken for another (second) count."""
-    counted = np.ones(len(y)) if weight is None else weight
-    both = [[float(counted[(y == true) & (predicted == told)].sum()) for told in labels] for true in labels]
-    return [[int(one) if one.is_integer() else one for one in row] for row in both]
+def _origin(origin: Origin | None) -> str:
+    if origin is None:
+        return ""
+    on = ", ".join(f"{name} {version}" for name, version in origin.versions.items())
+    options = [(name, "-" if value is None else figure(value)) for name, value in origin.options.items()]
+    return section(
+        "Make it again",
+        f"<pre><code>{escape(origin.command)}</code></pre>",
+        paragraph(f"With {on}. The same rows, seed and versions give the same model."),
+        details("All options, with defaults", table(("option", "value"), options)),
+    )
 
 
-def _numbers(model: Any, test: Table) -> str:
-    """Observed against predicted, the first rows where there are many."""
-    y, predicted, _ = model._observed(test, model.predict)
-    y, predicted = y[:MOST_POINTS], predicted[:MOST_POINTS]
-    figure = new_figure(5.0, 5.0)
-    axes = figure.subplots()
-    axes.plot(predicted, y, ".", alpha=0.4)
-    ends = [float(min(y.min(), predicted.min())), float(max(y.max(), predicted.max()))]
-    axes.plot(ends, ends, color="black", linewidth=0.8)
-    axes.set(xlabel="predicted", ylabel="observed")
-    axes.grid(alpha=0.3)
-    return f"<p>{escape(f'{len(y):,} rows')}</p>{as_svg(figure)}"
+def memory(peak: int | None) -> str:
+    return "" if peak is None else f"{size(peak)} of memory at most"

@@ -1,0 +1,134 @@
+"""The picture and the page of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from .._figures import size
+from .comparison import EXACT, Comparison, Entry
+from .page import page, paragraph, section, table
+from .pictures import drawing, logarithmic, picture, pictures, width_axis
+from .style import INK, MARKERS, SERIES
+
+PANELS = (
+    ("error", "relative kernel error", "Kernel error"),
+    ("score", "", "Score"),
+    ("fit_seconds", "seconds to fit", "Time to fit"),
+)
+
+
+def comparison_figure(found: Comparison) -> Any:
+    """Kernel error, score and time of every map against its width; the exact kernel's score is a line.
+
+    Parameters
+    ----------
+    found : Comparison
+
+    Returns
+    -------
+    figure : matplotlib Figure, with ``savefig``
+    """
+    with drawing(13.0, 4.6, panels=3) as (figure, panels):
+        for axes, (field, label, _) in zip(panels, PANELS, strict=True):
+            _draw(axes, found, field, label or found.score)
+        handles, labels = panels[1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, max(1, len(labels))), fontsize="small")
+        figure.suptitle(found.kernel)
+        figure.set_facecolor("white")
+    return figure
+
+
+def _draw(axes: Any, found: Comparison, field: str, label: str) -> None:
+    """One panel; times and errors are logarithmic where there are any above 0."""
+    for number, name in enumerate(names_of(found)):
+        mine = sorted((one.features, getattr(one, field)) for one in found.entries if one.map == name)
+        look = {"color": SERIES[number % len(SERIES)], "marker": MARKERS[number % len(MARKERS)]}
+        axes.plot(*zip(*mine, strict=True), linestyle="-" if number < len(SERIES) else "--", label=name, **look)
+    for one in found.entries:
+        if one.map == EXACT and field != "error":
+            axes.axhline(getattr(one, field), color=INK, linestyle="--", label=f"{EXACT}, {one.rows:,} rows")
+    axes.set(ylabel=label)
+    if field != "score" and any(getattr(one, field) > 0.0 for one in found.entries):
+        logarithmic(axes.yaxis)
+    width_axis(axes, sorted({one.features for one in found.entries if one.map != EXACT}))
+
+
+def names_of(found: Comparison) -> list[str]:
+    """The maps, in the order in which they ran."""
+    return list(dict.fromkeys(entry.map for entry in found.entries if entry.map != EXACT))
+
+
+def comparison_page(found: Comparison) -> str:
+    """A page of HTML with the table and the pictures of a comparison.
+
+    Parameters
+    ----------
+    found : Comparison
+    """
+    learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
+    fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)
+    about = f"All have learned from the same {learned:,} rows and are judged on {found.test_rows:,} others."
+    if fewer:
+        about += " The exact kernel machine, whose time grows with the cube of its rows, has fewer to learn from."
+    notes = (
+        "Kernel error is the distance between the features' inner products and the kernel, as a share of the kernel's "
+        "norm, on rows held out. Intervals are those of 95 % of 200 draws of these rows. Times are wall times on the "
+        "machine that ran this; small ones vary."
+    )
+    return page(
+        f"Maps of {found.kernel}",
+        section("Against the number of features", pictures(*(_picture(found, *one) for one in PANELS))),
+        section("Figures", _table(found), paragraph(notes, "small")),
+        lead=f"{_verdict(found)} {escape(about)}",
+    )
+
+
+def _verdict(found: Comparison) -> str:
+    """The best map in words."""
+    there = [one for one in found.entries if one.map != EXACT and not math.isnan(one.score)]
+    if not there:
+        return ""
+    best = max(there, key=lambda one: one.score)
+    exact = [one for one in found.entries if one.map == EXACT]
+    beside = f", beside {exact[0].score:.4g} of the exact kernel on {exact[0].rows:,} rows" if exact else ""
+    said = f"{best.map} with {best.features:,} features has the best {found.score}: {best.score:.4g}"
+    level = sum(one.high >= best.score for one in there) - 1
+    ties = f"; {level:,} of the {len(there) - 1:,} others are within their intervals of it" if level else ""
+    return f"<strong>{escape(said)}</strong>{escape(beside + ties)}."
+
+
+def _picture(found: Comparison, field: str, label: str, title: str) -> str:
+    shown = label or found.score
+    with drawing(4.4, 4.3) as (figure, (axes,)):
+        _draw(axes, found, field, shown)
+        axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+        handles, labels = axes.get_legend_handles_labels()
+        if labels:
+            figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize="small")
+    return picture(figure, f"{title} against number of features: {_said(found, field)}.")
+
+
+def _said(found: Comparison, field: str) -> str:
+    """What a picture shows, of every map at its widest."""
+    widest: dict[str, Entry] = {}
+    for one in found.entries:
+        if one.map not in widest or one.features > widest[one.map].features:
+            widest[one.map] = one
+    return "; ".join(f"{name} {getattr(one, field):.3g}" for name, one in widest.items())
+
+
+def _table(found: Comparison) -> str:
+    headers = ("map", "features", "rows", "kernel error", "fit, s", "predict, s", "model", found.score, "95 % interval")
+    scored = [one.score for one in found.entries if one.map != EXACT and not math.isnan(one.score)]
+    best = max(scored, default=math.nan)
+    kinds = ["exact" if one.map == EXACT else "best" if one.score == best else "" for one in found.entries]
+    return table(headers, [_row(one) for one in found.entries], kinds)
+
+
+def _row(one: Entry) -> Sequence[Any]:
+    interval = "-" if math.isnan(one.low) else f"{one.low:.4g} to {one.high:.4g}"
+    seconds = one.fit_seconds, one.predict_seconds
+    return one.map, one.features, one.rows, one.error, *seconds, size(one.bytes), one.score, interval

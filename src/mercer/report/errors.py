@@ -1,0 +1,85 @@
+"""Where a model errs on rows that were held out."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import Table
+from ..learn import KernelClassifier
+from ..learn._labels import Tasks, probabilities
+from .charts import calibration_picture, observed_picture, residuals_picture
+from .page import figure, paragraph, section, wide
+from .pictures import pictures
+
+MOST_CLASSES = 30
+
+
+def errors_section(model: Any, test: Table) -> str:
+    """What was taken for what, and how far probabilities can be trusted; of numbers, what is left of them."""
+    return _classes(model, test) if isinstance(model, KernelClassifier) else _numbers(model, test)
+
+
+def _classes(model: KernelClassifier, test: Table) -> str:
+    y, values, weight = model._observed(test, model.decision_function)
+    labels = np.asarray(model.classes_).tolist()
+    predicted = Tasks(model.classes_).predicted(values.reshape(len(values), -1))
+    counted = np.ones(len(y)) if weight is None else weight
+    if len(labels) > MOST_CLASSES:
+        shown = paragraph(f"{len(labels)} classes are too many for a table of what was taken for what.")
+    else:
+        shown = paragraph("Rows are true classes, columns predicted ones; blue is right, orange is wrong.")
+        shown += confusion_table(confusion(y, predicted, counted, labels), [str(label) for label in labels])
+    return section("Where it errs", shown, "<h3>Calibration</h3>", _calibration(model, y, values, counted))
+
+
+def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
+    """What the rows of a class (first) that were taken for another (second) count."""
+    both = [[float(weight[(y == true) & (predicted == told)].sum()) for told in labels] for true in labels]
+    return [[int(one) if one.is_integer() else one for one in row] for row in both]
+
+
+def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
+    """Counts with as much colour as their share of the true class."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    lines = []
+    for place, (name, row) in enumerate(zip(names, counts, strict=True)):
+        total = sum(row) or 1
+        cells = "".join(
+            f'<td class="{"right" if other == place else "wrong"}" style="--s:{one / total:.3f}" '
+            f'title="{100 * one / total:.1f} % of this class">{escape(figure(one))}</td>'
+            for other, one in enumerate(row)
+        )
+        lines.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
+    corner = '<th class="corner">true \\ predicted</th>'
+    return wide(
+        f'<table class="confusion"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    )
+
+
+def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
+    if model.loss != "logistic":
+        return paragraph(
+            f"A machine with the loss {model.loss} tells classes, not probabilities; the loss logistic does both."
+        )
+    chances, labels = probabilities(values), np.asarray(model.classes_)
+    if len(labels) == 2:
+        of, chance, right = f"the class {labels[1]}", chances[:, 1], y == labels[1]
+    else:
+        of, chance, right = "the class that is predicted", chances.max(axis=1), y == labels[chances.argmax(axis=1)]
+    return pictures(calibration_picture(chance, right, weight, of))
+
+
+def _numbers(model: Any, test: Table) -> str:
+    y, predicted, _ = model._observed(test, model.predict)
+    y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    said = (
+        "In the first picture, the nearer the dots to the dashed line, the better. In the second, what is left over "
+        "should lie about zero without a pattern; lines, where there are rows enough, are its median and middle 80 %."
+    )
+    return section(
+        "Where it errs", paragraph(said), pictures(observed_picture(y, predicted), residuals_picture(y, predicted))
+    )

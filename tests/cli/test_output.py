@@ -1,0 +1,66 @@
+"""What people see in a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from mercer._figures import seconds
+from mercer.cli import output
+from mercer.learn import Progress
+
+
+class Terminal(io.StringIO):
+    """A file that is one."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A function that makes the standard error a terminal, and gives what is shown there."""
+
+    def begin():
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return sys.stderr.getvalue
+
+    return begin
+
+
+@pytest.mark.parametrize(("rows", "share"), [(50, "25 %"), (200, "solving")])
+def test_a_bar_says_what_follows_a_pass(terminal, rows, share):
+    seen = terminal()
+    with output.progress() as tell:
+        tell(Progress(2, "sums", rows, 200, objective=0.25))
+    for words in ("pass 2, sums, objective 0.25", share):
+        assert words in seen()
+
+
+def test_steps_are_one_line(terminal):
+    seen = terminal()
+    with output.steps() as tell:
+        tell("64 features [bold]")
+    assert "64 features [bold]" in seen()
+
+
+def test_nothing_is_told_where_nobody_looks(capsys):
+    with output.progress() as tell, output.steps() as step:
+        assert tell is None
+        step("1")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_times_for_people():
+    assert [seconds(value) for value in (0.0123, 1.234, 119.0, 600.0)] == ["12 ms", "1.2 s", "119.0 s", "10.0 min"]
+
+
+def test_a_narrow_table_moves_together_before_it_breaks(monkeypatch, capsys):
+    for width, gap in ((60, 3), (18, 1)):
+        monkeypatch.setattr(output, "PLAIN_WIDTH", width)
+        output.show_table(("name", "value"), [("abcdefghijk", 12345)])
+        line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("abc"))
+        assert line.rstrip() == f"abcdefghijk{' ' * gap}12,345"

@@ -1,0 +1,77 @@
+"""A page as Chromium shows it: what is on it, how wide it is, and what it asked the network for."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--hide-scrollbars",
+    "--allow-file-access-from-files",
+    "--virtual-time-budget=10000",
+)
+
+# The page is shown in frames as wide as asked for, and looked at from outside: it runs no script itself.
+FRAME = '<iframe src="{page}" style="border:0;width:{width}px;height:900px"></iframe>'
+OUTSIDE = """<!DOCTYPE html><body style="margin:0">{frames}<pre></pre><script>
+const look = frame => {{
+  const inside = frame.contentWindow, page = inside.document, root = page.documentElement;
+  const box = one => one.getBoundingClientRect();
+  const colour = inside.getComputedStyle(page.body);
+  return {{
+    width: root.clientWidth, scrolled: root.scrollWidth, ink: colour.color, ground: colour.backgroundColor,
+    svg: [...page.querySelectorAll("svg")].map(one => ({{
+      label: one.getAttribute("aria-label"), width: box(one).width, height: box(one).height,
+      drawn: one.getBBox().width * one.getBBox().height, marks: one.querySelectorAll("path, use, rect").length,
+      text: [...one.querySelectorAll("text")].map(text => inside.getComputedStyle(text).fill),
+    }})),
+    img: [...page.images].map(one => ({{ alt: one.alt, width: one.naturalWidth }})),
+    scripts: page.scripts.length, fetched: inside.performance.getEntriesByType("resource").map(one => one.name),
+    words: page.body.innerText,
+  }};
+}};
+onload = () => {{
+  const frames = [...document.querySelectorAll("iframe")];
+  document.querySelector("pre").textContent = JSON.stringify(frames.map(look));
+}};
+</script>"""
+
+
+def shown(page: Path, widths: Sequence[int], dark: bool = False) -> tuple[list[dict[str, Any]], set[str]]:
+    """What a page is at these widths, and the addresses that it asked the network for."""
+    folder = page.parent / f"browser-{page.stem}-{dark}"
+    folder.mkdir()
+    outside, log = folder / "outside.html", folder / "net.json"
+    frames = "".join(FRAME.format(page=page.as_uri(), width=width) for width in widths)
+    outside.write_text(OUTSIDE.format(frames=frames), encoding="utf-8")
+    assert CHROMIUM is not None
+    words = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
+    words += ["--window-size=1600,1000", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    words += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", outside.as_uri()]
+    result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    found = json.loads(html.unescape(re.search(r"<pre>(.*?)</pre>", result.stdout, re.DOTALL)[1]))
+    return found, requests(log)
+
+
+def requests(log: Path) -> set[str]:
+    """The addresses on the network that pages asked for, which Chromium's own requests are not among."""
+    held = json.loads(log.read_text(encoding="utf-8"))
+    begun = held["constants"]["logEventTypes"]["URL_REQUEST_START_JOB"]
+    started = [event["params"] for event in held["events"] if event["type"] == begun and "url" in event["params"]]
+    return {one["url"] for one in started if one["initiator"] == "file://" and not one["url"].startswith("file:")}

@@ -1,0 +1,70 @@
+"""Pages in a real browser, at the width of a desk and of a telephone, light and dark."""
+
+from __future__ import annotations
+
+import pytest
+
+from mercer import data, report
+
+from .browser import CHROMIUM, shown
+from .pages import HOSTILE
+from .test_comparison import X as ROWS
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, numbers, classes):
+    """A page about numbers, one about classes, a comparison, and one that is not alone, in one folder."""
+    folder = tmp_path_factory.mktemp("pages")
+    compared = report.compare(data.open(ROWS, target=2), "regression", features=[8, 16], exact_rows=50, rows=200)
+    texts = {
+        "numbers": numbers[0],
+        "classes": classes[0],
+        "maps": report.comparison_page(compared),
+        "leaky": f"<!DOCTYPE html><title>a</title><p>{HOSTILE}<p style='width:2000px'>wide",
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["numbers", "classes", "maps"])
+def test_a_page_is_whole_and_alone(pages, name):
+    found, requests = shown(pages / f"{name}.html", WIDTHS)
+    assert requests == set()
+    for one, width in zip(found, WIDTHS, strict=True):
+        assert one["fetched"] == []
+        assert one["scripts"] == 0
+        assert one["img"] == []
+        assert one["width"] == width
+        assert one["scrolled"] <= width  # tables that are wider move by themselves
+        assert len(one["svg"]) >= 3
+        for picture in one["svg"]:
+            assert len(picture["label"].split()) >= 5
+            assert picture["width"] > 250
+            assert picture["height"] > 100
+            assert picture["drawn"] > 0
+            assert picture["marks"] > 5
+        assert name != "classes" or HOSTILE in one["words"]
+        assert brightness(one["ink"]) < 128 < brightness(one["ground"])
+
+
+def test_what_leaves_a_page_would_be_seen(pages):
+    (found,), requests = shown(pages / "leaky.html", [390])
+    assert requests == {"http://hostile.invalid/x.png"}
+    assert found["scripts"] == 1
+    assert found["img"] == [{"alt": "", "width": 0}]
+    assert found["scrolled"] > 390
+
+
+def test_dark_pages_have_light_ink_in_pictures_too(pages):
+    (found,), _ = shown(pages / "numbers.html", [800], dark=True)
+    assert brightness(found["ground"]) < 64
+    assert min(brightness(colour) for one in found["svg"] for colour in [found["ink"], *one["text"]]) > 192
+
+
+def brightness(colour: str) -> float:
+    """That of "rgb(1, 2, 3)"."""
+    return sum(float(part) for part in colour.strip("rgba()").split(",")[:3]) / 3.0
