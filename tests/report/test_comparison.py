@@ -11,6 +11,7 @@ import pytest
 from mercer import data, kernel_error, report
 from mercer.choose import learner_for, task_of
 from mercer.report.comparison import EXACT, Comparison, Entry, drawn
+from mercer.report.pictures import drawing, width_axis
 
 from .pages import HOSTILE, checked
 
@@ -125,3 +126,10 @@ def test_the_picture_has_every_map(found):
     (line,) = (one for one in figure.axes[0].lines if one.get_label() == "Nystrom")
     expected = [(one.features, one.error) for one in found.entries if one.map == "Nystrom"]
     np.testing.assert_array_equal(line.get_xydata(), sorted(expected))
+
+
+def test_ticks_do_not_touch():
+    with drawing() as (_, (axes,)):
+        for widths, shown in (([255, 256, 1008, 1024], [256, 1024]), ([16, 32, 64, 128, 256], [16, 64, 256])):
+            width_axis(axes, widths)
+            assert sorted(axes.get_xticks()) == shown

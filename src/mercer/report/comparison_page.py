@@ -70,7 +70,7 @@ def comparison_page(found: Comparison) -> str:
     """
     learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
     fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)
-    about = f"All have learned from the same {learned:,} rows and are judged on {found.test_rows:,} others."
+    about = f"The maps have learned from the same {learned:,} rows and are judged on {found.test_rows:,} others."
     if fewer:
         about += " The exact kernel machine, whose time grows with the cube of its rows, has fewer to learn from."
     notes = (

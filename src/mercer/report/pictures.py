@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from typing import Any
@@ -34,6 +34,7 @@ LOOK: Any = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
+TICKS_APART = 1.5
 NAMELESS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -92,9 +93,13 @@ def logarithmic(axis: Any) -> None:
     axis.set_minor_formatter(FuncFormatter(between))
 
 
-def width_axis(axes: Any, values: Any) -> None:
-    """The number of features, with widths that were tried as ticks."""
-    shown = list(values) if len(values) <= 4 else list(values)[::-2][::-1]
+def width_axis(axes: Any, values: Sequence[int]) -> None:
+    """The number of features, with widths that were tried as ticks: four at most, and none that touch."""
+    apart: list[int] = []
+    for value in sorted(values, reverse=True):
+        if not apart or value * TICKS_APART <= apart[-1]:
+            apart.append(value)
+    shown = apart if len(apart) <= 4 else apart[::2]
     axes.set(xlabel="features", xscale="log")
     axes.set_xticks(shown, [f"{value:,}" for value in shown])
     axes.set_xticks([], minor=True)
