@@ -11,7 +11,7 @@ import click
 
 from .. import __version__
 
-COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform")
+COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform", "tune")
 INTERRUPTED = 130
 
 

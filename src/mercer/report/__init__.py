@@ -8,6 +8,7 @@ from .pictures import comparison_figure, comparison_page
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
 from .training import training_page
+from .trials import trials_section
 
 __all__ = [
     "Column",
@@ -30,4 +31,5 @@ __all__ = [
     "regression_metrics",
     "table",
     "training_page",
+    "trials_section",
 ]

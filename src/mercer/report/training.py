@@ -21,7 +21,14 @@ MOST_POINTS = 5000
 MOST_CLASSES = 30
 
 
-def training_page(title: str, model: Any, found: Plan, scores: Sequence[Score], test: Table | None = None) -> str:
+def training_page(
+    title: str,
+    model: Any,
+    found: Plan,
+    scores: Sequence[Score],
+    test: Table | None = None,
+    sections: Sequence[str] = (),
+) -> str:
     """A page of HTML about a fitted model, which needs nothing beside itself.
 
     With rows that were held out: their scores, and for classes the table of what was taken for what, for numbers the
@@ -34,6 +41,7 @@ def training_page(title: str, model: Any, found: Plan, scores: Sequence[Score], 
     found : what :func:`mercer.report.plan` told before the fit
     scores : those of :func:`mercer.report.evaluate`, or none
     test : Table with targets, or None
+    sections : what is to follow, as HTML
 
     Examples
     --------
@@ -63,7 +71,7 @@ def training_page(title: str, model: Any, found: Plan, scores: Sequence[Score], 
         parts.append(table(("score", "value", "from", "to"), scores))
     if test is not None:
         parts.append(_classes(model, test) if isinstance(model, KernelClassifier) else _numbers(model, test))
-    return page(title, *parts)
+    return page(title, *parts, *sections)
 
 
 def _classes(model: KernelClassifier, test: Table) -> str:

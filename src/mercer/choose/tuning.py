@@ -1,0 +1,265 @@
+"""The search for a kernel, its bandwidth and the regularisation of a table, and for the model that has them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .._checks import check_choice, check_positive, check_whole
+from .._random import as_seed
+from ..data import Table
+from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
+from .clocks import Clock, OutOfTimeError
+from .halving import FIRST_ROWS, MORE_ROWS, Round, Sample, Setting, Trial, halved, rounds_of
+from .learners import TASKS, learner_for
+from .samples import sample_of
+
+ROUNDS = 4
+APART, MOST_APART = 0.2, 20_000
+"""The share of the rows, and how many at most, on which classifiers are compared."""
+FACTORS = (0.25, 1.0, 4.0)
+"""What is tried of C, in what least squares would have."""
+BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
+"""How many times as large C is for losses that are bent less."""
+SLOWER = {"classification": 4.0, "regression": 8.0}
+"""How many times as long a fit with twice the features takes at most: sums, or an eigendecomposition."""
+DECIDED = 0.7
+"""The share of the time after which no other C is tried."""
+FIT = "fit"
+
+
+class Tuned(NamedTuple):
+    """What a search has found.
+
+    ``model`` is fitted to all rows; ``trials`` has what was tried, in order; ``fits`` those of the model, each with
+    more features than the one before; ``notes`` tell in words what was left out for lack of time.
+    """
+
+    model: Any
+    trials: list[Trial]
+    fits: list[Trial]
+    notes: list[str]
+
+    def in_order(self) -> list[Trial]:
+        """Trials by round, the best first, and then the fits."""
+        return sorted(self.trials, key=lambda one: (one.round, math.isnan(one.score), -one.score)) + self.fits
+
+
+class Search:
+    """Finds a kernel, its bandwidth and the regularisation by successive halving, and fits the model that has them.
+
+    Many kernels are tried on few rows with few features, a quarter of them on four times the rows with twice the
+    features, and so on; the best of a round is joined by its two neighbours. A trial is one ridge regression, of
+    classes as 1 and -1 too: its eigendecomposition gives the leave-one-out errors of 25 alphas at once, and so both
+    the regularisation and the score without another fit. For a loss other than "squared" the best kernel is then tried
+    with three values of C on rows that were kept apart. The model is fitted to all rows, with twice the features as
+    long as there is time; where a wider map starts with the features of the narrower one, as Fourier maps do, its fit
+    starts with the coefficients of the narrower one's.
+
+    Equal arguments and an equal seed make the same choice, unless time cuts the search short.
+
+    Parameters
+    ----------
+    table : Table with a target
+    task : "classification" or "regression"
+    kernels : kernels or texts that describe them, or None
+        A bandwidth that is "median" or "scale" is searched, from an eighth of that length to eight times; numbers stay
+        as they are. None is Gaussian, Laplacian, Matern and polynomial kernels.
+    map : "auto" or the name of a map
+    scale : "auto", "standard", "unit", "minmax" or None
+        "auto" tries "standard" and "minmax", and takes None for kernels that take no negative values.
+    loss : of a classifier, "squared_hinge", "logistic" or "squared"
+    features : the width of the last map, at most
+    rounds : how many rounds there are, at most
+    seconds : how long all of it may take, about, or None
+        A round that would not end in half the time is left out, and the last map is as wide as time allows.
+    missing, unknown, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    progress : function that is called with a line about each round and each fit, or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> table = mercer.data.open(X, target=np.abs(X).sum(axis=1))
+    >>> search = mercer.choose.Search(table, "regression", kernels=["gaussian('median')"], rounds=2, features=64)
+    >>> [(one.rows, one.features, one.candidates) for one in search.plan()]
+    [(300, 64, 14)]
+    >>> found = search.run()
+    >>> len(found.trials), found.model.n_components
+    (14, 64)
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        task: str,
+        *,
+        kernels: Sequence[Any] | None = None,
+        map: Any = "auto",
+        scale: str | None = "auto",
+        loss: str = "squared_hinge",
+        features: int = 8192,
+        rounds: int = ROUNDS,
+        seconds: float | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        memory: Any = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ):
+        check_choice("task", task, TASKS[1:])
+        check_choice("loss", loss, tuple(BENT))
+        check_whole("features", features)
+        check_whole("rounds", rounds)
+        if seconds is not None:
+            check_positive("seconds", seconds)
+        self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
+        self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
+        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown}
+        clock = Clock(None if seconds is None else float(seconds))
+        self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
+
+    # -- what is to be done --------------------------------------------------------------------------------------------
+
+    @property
+    def apart(self) -> int:
+        """Rows of the sample that are kept apart, to compare classifiers on."""
+        needed = self.task == "classification" and self.loss != "squared"
+        return min(MOST_APART, int(APART * self.table.n_rows)) if needed else 0
+
+    @property
+    def scales(self) -> list[str | None]:
+        """Every scale that some kernel asks for, once."""
+        return list(dict.fromkeys(scale for kernel in self.kernels for scale in scales_of(kernel, self.scale)))
+
+    def plan(self, n_rows: int | None = None) -> list[Round]:
+        """The rounds, if there is time for all of them; ``n_rows`` is how many rows they have at most."""
+        n_rows = self.table.n_rows - self.apart if n_rows is None else n_rows
+        pairs = [(kernel, scale) for kernel in self.kernels for scale in scales_of(kernel, self.scale)]
+        count = sum(len(grid(Family(kernel, scale, np.eye(2), 0))) for kernel, scale in pairs)
+        return rounds_of(n_rows, count, self.features, self.rounds)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Rows to search on; the last of them are those apart."""
+        wanted = FIRST_ROWS * MORE_ROWS ** (self.rounds - 1) + self.apart
+        return sample_of(self.table, wanted, self.task, self.scales, self.setting.seed, self.memory, **self.preparing)
+
+    def candidates(self) -> list[Candidate]:
+        """The kernels of the first round."""
+        some, seed = {scale: some_rows(X, self.setting.seed) for scale, X in self.sample.X.items()}, self.setting.seed
+        return [
+            candidate
+            for kernel in self.kernels
+            for scale in scales_of(kernel, self.scale)
+            for candidate in grid(Family(kernel, scale, some[scale], seed))
+        ]
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Tuned:
+        """Search, and fit the model to all rows."""
+        rounds = self.plan(max(1, self.sample.n_rows - self.apart))
+        found = halved(self.candidates(), rounds, self.sample, self.setting)
+        if not found.ranked:
+            self._refuse()
+        best, trial = found.ranked[0]
+        C, trials = 0.5 * BENT[self.loss] / trial.regularisation, found.trials
+        if self.apart:
+            C, more = self._decided(best, trial, C)
+            trials = trials + more
+        model, fits, notes = self._grown(best, trials[-1], C)
+        return Tuned(model, trials, fits, [*found.notes, *notes])
+
+    def _refuse(self) -> NoReturn:
+        """Raise what a learner says of the rows, with their numbers, where no kernel could be tried."""
+        kernel = self.kernels[0]
+        learner_for(
+            self.task, kernel=kernel, n_components=1, scale=scales_of(kernel, self.scale)[0], **self.preparing
+        ).fit(self.table)
+        raise ValueError(f"no kernel could be tried on these rows, {kernel!r} not either")
+
+    def _learner(self, best: Candidate, width: int, **options: Any) -> Any:
+        setting, scale = self.setting, best.family.scale
+        common = {"map": setting.map, "n_components": width, "random_state": setting.seed, "n_jobs": setting.n_jobs}
+        return learner_for(self.task, kernel=best.kernel, **({"scale": scale} | common | options))
+
+    def _decided(self, best: Candidate, trial: Trial, middle: float) -> tuple[float, list[Trial]]:
+        """The C that does best on the rows apart."""
+        rows, sample, clock = slice(trial.rows), self.sample, self.setting.clock
+        X, codes = sample.X[best.family.scale], labels_of(sample.Y)
+        weight = None if sample.weight is None else sample.weight[rows]
+        held = slice(sample.n_rows - self.apart, None)
+        trials: list[Trial] = []
+        for factor in sorted(FACTORS, key=lambda one: abs(np.log(one))):
+            took = trials[-1].seconds if trials else 0.0
+            if not clock.allows(took, DECIDED):
+                break
+            began, C = clock.spent, middle * factor
+            self.setting.told(f"C = {C:.4g}: {trial.rows:,} rows, {trial.features:,} features")
+            learner = self._learner(best, trial.features, scale=None, loss=self.loss, C=C)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                learner.fit(X[rows], codes[rows], weight)
+            score = learner.score(X[held], codes[held], None if sample.weight is None else sample.weight[held])
+            trials.append(
+                trial._replace(
+                    round=trial.round + 1,
+                    loss=self.loss,
+                    regularisation=C,
+                    measure="accuracy",
+                    score=score,
+                    seconds=clock.spent - began,
+                )
+            )
+        return (max(trials, key=lambda one: one.score).regularisation if trials else middle), trials
+
+    # -- the model -----------------------------------------------------------------------------------------------------
+
+    def _grown(self, best: Candidate, trial: Trial, C: float) -> tuple[Any, list[Trial], list[str]]:
+        """The model with twice the features as long as there is time, and at least that of the last round."""
+        clock, width = self.setting.clock, trial.features
+        model: Any = None
+        fits: list[Trial] = []
+        while True:
+            began = clock.spent
+            self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features")
+            learner = self._learner(best, width, loss=self.loss, C=C, alpha="loo", memory=self.memory, **self.preparing)
+            try:
+                fitted = self._fitted(learner, model)
+            except OutOfTimeError:
+                note = f"the fit with {width:,} features did not end in time: the model has {model.n_components:,}"
+                return model, fits, [note]
+            model, took = fitted, clock.spent - began
+            fits.append(self._fit_of(model, best, C, trial.round + 1, took))
+            wider = min(2 * width, self.features)
+            if wider == width:
+                return model, fits, []
+            if not clock.allows(took * SLOWER[self.task] * (wider / width / 2) ** 2):
+                return model, fits, [f"there was no time for more than {width:,} of {self.features:,} features"]
+            width = wider
+
+    def _fitted(self, learner: Any, narrower: Any) -> Any:
+        """A learner fitted to all rows; where there is a narrower one, time may end that."""
+        if narrower is not None:
+            learner.set_params(callback=self.setting.clock.tick)
+            learner._narrower = narrower
+        return learner.fit(self.table).set_params(callback=None)
+
+    def _fit_of(self, model: Any, best: Candidate, C: float, number: int, seconds: float) -> Trial:
+        classes = self.task == "classification"
+        loss, strength = (self.loss, C) if classes else ("squared", model.alpha_)
+        width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
+        return Trial(number, *found, self.table.n_rows, width, FIT, math.nan, seconds)
+
+
+def labels_of(Y: Any) -> Any:
+    """The numbers of the classes, from 1 and -1."""
+    return (Y[:, 0] > 0.0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)
