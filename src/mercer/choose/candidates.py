@@ -19,7 +19,7 @@ FAMILIES: tuple[Kernel, ...] = (
     Polynomial(3, gamma="median", coef0=1.0),
 )
 """Those to begin with: smooth, rough in every column, between the two, and products of few columns."""
-WIDTHS = tuple(range(-3, 4))
+LENGTHS = tuple(range(-3, 4))
 """Logarithms to base 2 of the lengths that are tried at first, in those that the rule of a kernel finds."""
 FINER = 0.5
 """How far the neighbours of the best kernel are from it, in the same units."""
@@ -91,7 +91,11 @@ def scales_of(kernel: Kernel, scale: str | None) -> tuple[str | None, ...]:
 
 def grid(family: Family) -> list[Candidate]:
     """The candidates of a family to begin with, the widest last."""
-    return [family.at(float(length)) for length in WIDTHS] if family.learned else [family.at(0.0)]
+    if not family.learned:
+        return [family.at(0.0)]
+    # The width of a polynomial hardly matters where it is narrow: coefficients make up for it.
+    lengths = [length for length in LENGTHS if abs(length) <= 1 or not family.kernel.is_dot_product]
+    return [family.at(float(length)) for length in lengths]
 
 
 def some_rows(X: Any, seed: int) -> Any:

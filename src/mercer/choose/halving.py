@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import statistics
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._tiles import n_threads, run_tiles
 from .candidates import Candidate
 from .clocks import Clock
 from .learners import learner_for
 
-FIRST_ROWS, FIRST_WIDTH = 2000, 256
+FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 4, 2
 KEPT = 4
 """One of so many goes on to the next round."""
@@ -99,7 +101,7 @@ def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[
 
 
 def halved(candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sample, setting: Setting) -> Halved:
-    """The best candidates, from round to round fewer of them; of each the best is joined by its neighbours."""
+    """The best candidates, from round to round fewer of them; the best of a round is joined by its neighbours."""
     trials: list[Trial] = []
     notes: list[str] = []
     ranked: list[tuple[Candidate, Trial]] = []
@@ -107,51 +109,57 @@ def halved(candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sam
     for one in rounds:
         if ranked:
             entered = promoted(ranked, one.candidates)
-            cost = sum(trial.seconds for _, trial in ranked) / len(ranked) * growth(ranked[0][1], one) * len(entered)
-            if not setting.clock.allows(cost, SEARCHED):
-                notes.append(f"round {one.number} of {len(rounds)} was left out for lack of time")
+            if not setting.clock.allows(expected(ranked, one, len(entered), setting.n_jobs), SEARCHED):
+                notes.append(f"round {one.number} of {len(rounds)} and what follows were left out for lack of time")
                 break
-        setting.told(f"round {one.number} of {len(rounds)}: {len(entered)} kernels, {one.rows:,} rows, "
-                     f"{one.features:,} features")  # fmt: skip
-        found = list(tried(entered, one, sample, setting))
+        shape = f"{one.rows:,} rows, {one.features:,} features"
+        setting.told(f"round {one.number} of {len(rounds)}: {len(entered)} kernels, {shape}")
+        found = tried(entered, one, sample, setting)
         trials += [trial for _, trial in found]
-        if len(found) < len(entered):
-            notes.append(f"round {one.number} ended after {len(found)} of {len(entered)} kernels for lack of time")
         served = [pair for pair in found if not math.isnan(pair[1].score)]
         ranked = sorted(served, key=lambda pair: -pair[1].score) or ranked
         if len(found) < len(entered):
+            notes.append(f"round {one.number} ended after {len(found)} of {len(entered)} kernels for lack of time")
             break
     return Halved(ranked, trials, notes)
 
 
 def promoted(ranked: list[tuple[Candidate, Trial]], count: int) -> list[Candidate]:
-    """The best of a round, and the neighbours of the first that are not among them."""
+    """The best of a round, and the neighbours of the first that were not in it."""
     kept = [candidate for candidate, _ in ranked[:count]]
     names = {candidate.name for candidate, _ in ranked}
     return kept + [one for one in kept[0].neighbours() if one.name not in names]
 
 
-def growth(trial: Trial, one: Round) -> float:
-    """How much longer a trial of a round takes: sums grow as rows times features squared."""
-    return max(1.0, one.rows / trial.rows) * (one.features / trial.features) ** 2
+def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jobs: int | None) -> float:
+    """About how many seconds a round takes, by those of the one before.
+
+    Sums grow as rows times features squared, but in small trials most of the time goes into what grows less.
+    """
+    before = ranked[0][1]
+    each = statistics.median(trial.seconds for _, trial in ranked[:count])
+    return each * count / n_threads(n_jobs) * (one.rows / before.rows) * (one.features / before.features)
 
 
-def tried(
-    entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting
-) -> Iterator[tuple[Candidate, Trial]]:
-    """The trials of a round, as far as there is time; the first candidate always has its turn."""
-    for place, candidate in enumerate(entered):
-        if place and not setting.clock.allows(0.0, ENDED):
-            return
-        yield candidate, least_squares(candidate, one, sample, setting)
+def tried(entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting) -> list[tuple[Candidate, Trial]]:
+    """The trials of a round, on a thread each, as far as there is time; the first candidate always has its turn."""
+    found: list[Trial | None] = [None] * len(entered)
+
+    def work(place: slice) -> None:
+        if place.start == 0 or setting.clock.allows(0.0, ENDED):
+            found[place.start] = least_squares(entered[place.start], one, sample, setting)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
+        run_tiles(work, len(entered), 1, setting.n_jobs)
+    return [(candidate, trial) for candidate, trial in zip(entered, found, strict=True) if trial is not None]
 
 
 def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Setting) -> Trial:
     """Ridge regression on the first rows, whose alpha and score leave-one-out errors tell without another fit."""
-    began, rows = setting.clock.spent, slice(one.rows)
-    X, Y = sample.X[candidate.family.scale][rows], sample.Y[rows]
-    weight = None if sample.weight is None else sample.weight[rows]
-    learner = learner_for(
+    began, rows, scale = setting.clock.spent, slice(one.rows), candidate.family.scale
+    Y, weight = sample.Y[rows], None if sample.weight is None else sample.weight[rows]
+    learner: Any = learner_for(
         "regression",
         kernel=candidate.kernel,
         map=setting.map,
@@ -159,19 +167,17 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
         scale=None,
         alpha="loo",
         random_state=setting.seed,
-        n_jobs=setting.n_jobs,
+        n_jobs=1,
     )
     alpha = score = math.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
-        try:
-            learner.fit(X, Y, weight)
-        except (ValueError, np.linalg.LinAlgError) as refusal:
-            setting.told(f"{candidate.kernel!r} is left out: {refusal}")
-        else:
-            alpha, score = learner.alpha_, determined(learner, Y, weight)
+    try:
+        learner.fit(sample.X[scale][rows], Y, weight)
+    except (ValueError, np.linalg.LinAlgError):
+        pass  # a score that is not there is the last one; where no kernel has one, the search says why
+    else:
+        alpha, score = learner.alpha_, determined(learner, Y, weight)
     seconds = setting.clock.spent - began
-    found = repr(candidate.kernel), candidate.family.scale, "squared", alpha, one.rows, one.features
+    found = repr(candidate.kernel), scale, "squared", alpha, one.rows, one.features
     return Trial(one.number, *found, LEAVE_ONE_OUT, score, seconds)
 
 

@@ -12,7 +12,6 @@ from .fit import check_parts, features_share
 from .output import as_dicts, check_writable, for_machines, say, show_json, show_scores, show_table, size
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
-HEADERS = ("round", "kernel", "scale", "loss", "alpha or C", "rows", "features", "score", "value", "s")
 MINUTES = 2.0
 SEARCHED = 0.95
 """The share of the time that the search has; scores of the rows that are held out take the rest."""
@@ -171,10 +170,28 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, secon
                 "scores": as_dicts(scores),
             }
         )
-    show_table(HEADERS, [tuple(trial._replace(scale=trial.scale or "none")) for trial in found.in_order()])
+    show_trials(found)
     for note in found.notes:
         click.echo(note)
     if scores:
         show_scores(scores, f"{held_out:,} rows held out")
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
+
+
+def show_trials(found: Any) -> None:
+    """A table for every round."""
+    from itertools import groupby
+
+    for (number, loss, measure), trials in groupby(
+        found.in_order(), key=lambda one: (one.round, one.loss, one.measure)
+    ):
+        rows, strength = list(trials), "alpha" if loss == "squared" and measure != "fit" else "alpha or C"
+        shape = (
+            f"{rows[0].rows:,} rows" if measure == "fit" else f"{rows[0].rows:,} rows, {rows[0].features:,} features"
+        )
+        headers = ("kernel", "scale", strength, "features", measure, "s")
+        cells = [
+            (one.kernel, one.scale or "none", one.regularisation, one.features, one.score, one.seconds) for one in rows
+        ]
+        show_table(headers, cells, f"round {number}: {loss}, {shape}")
