@@ -21,7 +21,7 @@ FAMILIES: tuple[Kernel, ...] = (
 """Those to begin with: smooth, rough in every column, between the two, and products of few columns."""
 LENGTHS = tuple(range(-3, 4))
 """Logarithms to base 2 of the lengths that are tried at first, in those that the rule of a kernel finds."""
-FINER = 0.5
+STEPS = (-1.0, -0.5, 0.5)
 """How far the neighbours of the best kernel are from it, in the same units."""
 MEDIAN_ROWS = 500
 DIGITS = 4
@@ -63,10 +63,8 @@ class Candidate(NamedTuple):
         return repr(self.kernel), self.family.scale
 
     def neighbours(self) -> list[Candidate]:
-        """The one a little narrower, and the one a little wider."""
-        if not self.family.learned:
-            return []
-        return [self.family.at(self.length - FINER), self.family.at(self.length + FINER)]
+        """Those around it; two are narrower, since more rows and features bear narrower kernels."""
+        return [self.family.at(self.length + step) for step in STEPS] if self.family.learned else []
 
 
 def families_of(kernels: Sequence[Any] | None) -> tuple[Kernel, ...]:

@@ -18,7 +18,7 @@ from .learners import learner_for
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 4, 2
-KEPT = 4
+KEPT = 5
 """One of so many goes on to the next round."""
 SEARCHED = 0.5
 """The share of the time after which no round begins."""
@@ -94,7 +94,9 @@ def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[
     for number in range(rounds):
         rows = min(n_rows, FIRST_ROWS * MORE_ROWS**number)
         width = min(features, FIRST_WIDTH * MORE_WIDTH**number)
-        if found and (rows, width) == found[-1][1:3]:
+        before = found[-1] if found else None
+        # With as many features as rows a map is exact, and there is nothing to be had from more.
+        if before and rows == before.rows and (width == before.features or before.features >= rows):
             break
         found.append(Round(number + 1, rows, width, max(2, math.ceil(candidates / KEPT**number))))
     return [found[0]._replace(candidates=candidates), *found[1:]]

@@ -52,8 +52,8 @@ SEARCHED = 0.95
     help="Levels that come up in predictions only.",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge", show_default=True,
-    help="Of a classifier; logistic gives probabilities, squared is the fastest.",
+    "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared", show_default=True,
+    help="Of a classifier; squared leaves time for more features, logistic gives probabilities.",
 )  # fmt: skip
 @click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True,
@@ -138,8 +138,8 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
         kernels = [repr(kernel) for kernel in search.kernels]
         last = {"kernels": kernels, "rounds": [one._asdict() for one in rounds], "features": search.features}
         return show_json({**facts, **last})
-    title = f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}"
-    show_table(("round", "rows", "features", "kernels"), rounds, title)
+    click.echo(f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}")
+    show_table(("round", "rows", "features", "kernels"), rounds)
     time = "as long as it takes" if minutes is None else f"{minutes:g} minutes at most"
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
