@@ -121,7 +121,7 @@ def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
 
 
 def test_a_reader_that_has_enough(bad, tmp_path):
-    rows = pd.DataFrame({"x": RNG.normal(size=30_000), "town": ["oslo"] * 30_000})
+    rows = pd.DataFrame({"x": RNG.normal(size=10_000), "town": ["oslo"] * 10_000})
     rows.to_csv(tmp_path / "many.csv", index=False)
     command = [sys.executable, "-m", "mercer", "predict", str(bad / "good.mercer"), str(tmp_path / "many.csv")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -17,13 +17,15 @@ from .clocks import Clock
 from .learners import learner_for
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
-MORE_ROWS, MORE_WIDTH = 4, 2
+MORE_ROWS, MORE_WIDTH = 3, 2
 KEPT = 5
 """One of so many goes on to the next round."""
 SEARCHED = 0.5
 """The share of the time after which no round begins."""
 ENDED = 0.65
 """The share after which a round that is under way is cut short."""
+LARGER = 0.7
+"""How much of its time work keeps where it is larger, as products of larger matrices are faster."""
 LEAVE_ONE_OUT = "leave-one-out R2"
 
 
@@ -134,13 +136,15 @@ def promoted(ranked: list[tuple[Candidate, Trial]], count: int) -> list[Candidat
 
 
 def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jobs: int | None) -> float:
-    """About how many seconds a round takes, by those of the one before.
-
-    Sums grow as rows times features squared, but in small trials most of the time goes into what grows less.
-    """
-    before = ranked[0][1]
+    """About how many seconds a round takes, by those of the one before."""
     each = statistics.median(trial.seconds for _, trial in ranked[:count])
-    return each * count / n_threads(n_jobs) * (one.rows / before.rows) * (one.features / before.features)
+    grown = work_of(one.rows, one.features) / work_of(ranked[0][1].rows, ranked[0][1].features)
+    return each * count / n_threads(n_jobs) * max(1.0, LARGER * grown)
+
+
+def work_of(rows: int, features: int) -> float:
+    """What a trial takes, up to a factor: sums, an eigendecomposition, and the turned features in twice the digits."""
+    return 3.0 * rows * features**2 + 10.0 * features**3
 
 
 def tried(entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting) -> list[tuple[Candidate, Trial]]:

@@ -55,7 +55,7 @@ class Tuned(NamedTuple):
 class Search:
     """Finds a kernel, its bandwidth and the regularisation by successive halving, and fits the model that has them.
 
-    Many kernels are tried on few rows with few features, a fifth of them on four times the rows with twice the
+    Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
     features, and so on; the best of a round is joined by its neighbours. A trial is one ridge regression, of
     classes as 1 and -1 too: its eigendecomposition gives the leave-one-out errors of 25 alphas at once, and so both
     the regularisation and the score without another fit. For a loss other than "squared" the best kernel is then tried
