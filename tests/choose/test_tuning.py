@@ -123,19 +123,39 @@ def test_classes_are_scored_on_rows_apart():
     best = max(apart, key=lambda one: one.score)
     assert best.regularisation == found.model.C
     assert found.fits[-1].rows == 600
-    squared = search(CLASSES, "classification", kernels=["gaussian('median')"], scale=None).run()
+    squared = search(CLASSES, "classification", kernels=["gaussian('median')"], scale=None, loss="squared").run()
     assert {one.measure for one in squared.trials} == {"leave-one-out R2"}
     top = max(squared.trials, key=lambda one: one.score)
     assert pytest.approx(0.5 / top.regularisation) == squared.model.C
+
+
+@pytest.mark.parametrize("better", [True, False])
+@pytest.mark.parametrize("hurried", [True, False])
+def test_the_loss_that_did_better_comes_last(monkeypatch, better, hurried):
+    scores = {"squared": 0.8, "squared_hinge": 0.9 if better else 0.8}
+    monkeypatch.setattr(
+        Search,
+        "_compared",
+        lambda self, best, trial, loss: trial._replace(loss=loss.name, regularisation=loss.C, score=scores[loss.name]),
+    )
+    if hurried:
+        monkeypatch.setattr(tuning, "ITERATED", math.inf)
+    found = search(CLASSES, "classification", kernels=["gaussian(0.5)"], features=32, seconds=1e6).run()
+    losses = [fit.loss for fit in found.fits]
+    assert losses == (["squared", "squared_hinge"] if better and not hurried else ["squared"])
+    assert found.model.loss == losses[-1]
+    assert bool(found.notes) == (better and hurried)
 
 
 @pytest.mark.parametrize("steps", [(0.5, 0.6, 0.7, 0.6), (0.5, 0.4, 0.6, 0.5), (0.5, 0.4, 0.3)])
 def test_c_goes_where_it_gets_better(monkeypatch, steps):
     scores = iter(steps)
     monkeypatch.setattr(
-        Search, "_compared", lambda self, best, trial, C: trial._replace(regularisation=C, score=next(scores))
+        Search, "_compared", lambda self, best, trial, loss: trial._replace(regularisation=loss.C, score=next(scores))
     )
-    C, tried = search(CLASSES, "classification", loss="squared_hinge")._decided(None, trial(0.5), 1.0)
+    middle = tuning.Loss("squared_hinge", 1.0)
+    (name, C), tried = search(CLASSES, "classification")._climbed(None, trial(0.5), middle)
+    assert name == "squared_hinge"
     assert [one.regularisation for one in tried] == {
         (0.5, 0.6, 0.7, 0.6): [1.0, 4.0, 16.0, 64.0],
         (0.5, 0.4, 0.6, 0.5): [1.0, 4.0, 0.25, 0.0625],
@@ -203,11 +223,11 @@ def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
     told = []
     monkeypatch.setattr(Clock, "tick", lambda self, one=None: (_ for _ in ()).throw(tuning.OutOfTimeError))
     common = {"kernels": ["gaussian(0.5)"], "scale": None, "rounds": 1, "progress": told.append}
-    found = search(CLASSES, "classification", features=32, **common).run()
+    found = search(CLASSES, "classification", features=32, loss="squared_hinge", **common).run()
     assert found.notes == ["the fit with 32 features did not end in time: the model has 16"]
     assert found.model.n_components == 16
     assert found.model.callback is None
-    assert told[-1] == "fit: 600 rows, 32 features"
+    assert told[-1] == "fit: 600 rows, 32 features, squared_hinge"
 
 
 def test_features_that_depend_on_each_other_end_the_growth(monkeypatch, small):
@@ -216,7 +236,9 @@ def test_features_that_depend_on_each_other_end_the_growth(monkeypatch, small):
         return mercer.KernelClassifier(best.kernel, n_components=width, loss="squared", C=C, random_state=0)
 
     monkeypatch.setattr(Search, "_learner", made)
-    found = search(CLASSES, "classification", kernels=["gaussian(1e-12)"], scale=None, features=32).run()
+    found = search(
+        CLASSES, "classification", loss="squared", kernels=["gaussian(1e-12)"], scale=None, features=32
+    ).run()
     assert found.notes == ["the fit with 32 features needs more regularisation: the model has 16"]
 
 

@@ -28,11 +28,20 @@ BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
 """How many times as large C is for losses that are bent less."""
 SLOWER = {"classification": 4.0, "regression": 6.0}
 """How many times as long a fit with twice the features takes: sums grow as the square, eigendecompositions faster."""
+ITERATED = 4.0
+"""How many times as long a fit takes that iterates."""
 DECIDED = 0.7
 """The share of the time after which no other C is tried."""
 FIT = "fit"
 DEPENDENT = "the features are linearly dependent"
 """How a warning begins of least squares whose alpha is too small for its features."""
+
+
+class Loss(NamedTuple):
+    """The loss of a classifier, and its C."""
+
+    name: str
+    C: float
 
 
 class Tuned(NamedTuple):
@@ -75,8 +84,9 @@ class Search:
     map : "auto" or the name of a map
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" tries "standard" and "minmax", and takes None for kernels that take no negative values.
-    loss : of a classifier, "squared", "squared_hinge" or "logistic"
-        The first leaves time for about twice the features, which are worth more than the second.
+    loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
+        "auto" grows with "squared", which leaves time for about twice the features, and ends with "squared_hinge" where
+        that did better on the rows apart and there is time for it.
     features : the width of the last map, at most
     rounds : how many rounds there are, at most
     seconds : how long all of it may take, about, or None
@@ -106,7 +116,7 @@ class Search:
         kernels: Sequence[Any] | None = None,
         map: Any = "auto",
         scale: str | None = "auto",
-        loss: str = "squared",
+        loss: str = "auto",
         features: int = 8192,
         rounds: int = ROUNDS,
         seconds: float | None = None,
@@ -118,7 +128,7 @@ class Search:
         progress: Callable[[str], None] | None = None,
     ):
         check_choice("task", task, TASKS[1:])
-        check_choice("loss", loss, tuple(BENT))
+        check_choice("loss", loss, ("auto", *BENT))
         check_whole("features", features)
         check_whole("rounds", rounds)
         if seconds is not None:
@@ -174,12 +184,11 @@ class Search:
         if not found.ranked:
             self._refuse()
         best, trial = found.ranked[0]
-        C, trials = 0.5 * BENT[self.loss] / trial.regularisation, found.trials
-        if self.apart:
-            C, more = self._decided(best, trial, C)
-            trials = trials + more
-        model, fits, notes = self._grown(best, trials[-1], C)
-        return Tuned(model, trials, fits, [*found.notes, *notes])
+        growing, ending, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
+        model, fits, notes = self._grown(best, more[-1] if more else trial, growing)
+        if ending is not None:
+            model, fits, notes = self._ended(best, ending, model, fits, notes)
+        return Tuned(model, found.trials + more, fits, [*found.notes, *notes])
 
     def _refuse(self) -> NoReturn:
         """Raise what a learner says of the rows, with their numbers, where no kernel could be tried."""
@@ -194,21 +203,36 @@ class Search:
         common = {"map": setting.map, "n_components": width, "random_state": setting.seed, "n_jobs": setting.n_jobs}
         return learner_for(self.task, kernel=best.kernel, **({"scale": scale} | common | options))
 
-    def _decided(self, best: Candidate, trial: Trial, middle: float) -> tuple[float, list[Trial]]:
+    def _least(self, trial: Trial) -> Loss:
+        """Least squares as strong as in a trial."""
+        return Loss("squared", 0.5 / trial.regularisation)
+
+    def _decided(self, best: Candidate, trial: Trial) -> tuple[Loss, Loss | None, list[Trial]]:
+        """The loss that the model grows with, another that it ends with or None, and what was tried on rows apart."""
+        least = self._least(trial)
+        name = "squared_hinge" if self.loss == "auto" else self.loss
+        chosen, tried = self._climbed(best, trial, Loss(name, least.C * BENT[name]))
+        if self.loss != "auto":
+            return chosen, None, tried
+        plain = self._compared(best, trial, least)
+        better = max(one.score for one in tried) > plain.score
+        return least, chosen if better else None, [plain, *tried]
+
+    def _climbed(self, best: Candidate, trial: Trial, middle: Loss) -> tuple[Loss, list[Trial]]:
         """The C that does best on the rows apart, in steps of four as long as they help."""
         tried = [self._compared(best, trial, middle)]
         for step in (STEP, 1.0 / STEP):
-            better, ahead = tried[0], middle * step
+            better, ahead = tried[0], middle.C * step
             while len(tried) < MOST_TRIED and self.setting.clock.allows(tried[-1].seconds, DECIDED):
-                tried.append(self._compared(best, trial, ahead))
+                tried.append(self._compared(best, trial, middle._replace(C=ahead)))
                 if tried[-1].score <= better.score:
                     break
                 better, ahead = tried[-1], ahead * step
             if better is not tried[0]:
-                return better.regularisation, tried
+                return middle._replace(C=better.regularisation), tried
         return middle, tried
 
-    def _compared(self, best: Candidate, trial: Trial, C: float) -> Trial:
+    def _compared(self, best: Candidate, trial: Trial, loss: Loss) -> Trial:
         """A classifier on the rows of a trial, scored on the rows apart."""
         sample, clock = self.sample, self.setting.clock
         X, codes = sample.X[best.family.scale], labels_of(sample.Y)
@@ -216,33 +240,31 @@ class Search:
             (X[part], codes[part], None if sample.weight is None else sample.weight[part])
             for part in (slice(trial.rows), slice(sample.n_rows - self.apart, None))
         )
-        self.setting.told(f"C = {C:.4g}: {trial.rows:,} rows, {trial.features:,} features")
-        began, learner = clock.spent, self._learner(best, trial.features, scale=None, loss=self.loss, C=C)
+        self.setting.told(f"{loss.name}, C = {loss.C:.4g}: {trial.rows:,} rows, {trial.features:,} features")
+        began, learner = clock.spent, self._learner(best, trial.features, scale=None, loss=loss.name, C=loss.C)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             score = learner.fit(*rows).score(*apart)
-        found = {"loss": self.loss, "regularisation": C, "measure": "accuracy", "score": score}
+        found = {"loss": loss.name, "regularisation": loss.C, "measure": "accuracy", "score": score}
         return trial._replace(round=trial.round + 1, seconds=clock.spent - began, **found)
 
     # -- the model -----------------------------------------------------------------------------------------------------
 
-    def _grown(self, best: Candidate, trial: Trial, C: float) -> tuple[Any, list[Trial], list[str]]:
+    def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
         """The model with twice the features as long as there is time, and at least that of the last round."""
         clock, width = self.setting.clock, trial.features
         model: Any = None
         fits: list[Trial] = []
         while True:
             began = clock.spent
-            self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features")
-            learner = self._learner(best, width, loss=self.loss, C=C, alpha="loo", memory=self.memory, **self.preparing)
             try:
-                fitted = self._fitted(learner, model)
+                model = self._fitted(best, width, loss, model)
             except (OutOfTimeError, UserWarning) as end:
                 why = "did not end in time" if isinstance(end, OutOfTimeError) else "needs more regularisation"
                 note = f"the fit with {width:,} features {why}: the model has {model.n_components:,}"
                 return model, fits, [note]
-            model, took = fitted, clock.spent - began
-            fits.append(self._fit_of(model, best, C, trial.round + 1, took))
+            took = clock.spent - began
+            fits.append(self._fit_of(model, best, trial.round + 1, took))
             wider = min(2 * width, self.features)
             if wider == width or width >= self.table.n_rows:  # as many features as rows are exact
                 return model, fits, []
@@ -250,21 +272,37 @@ class Search:
                 return model, fits, [f"there was no time for more than {width:,} of {self.features:,} features"]
             width = wider
 
-    def _fitted(self, learner: Any, narrower: Any) -> Any:
-        """A learner fitted to all rows; where there is a narrower one, time or dependent features may end that."""
-        if narrower is None:
+    def _ended(
+        self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
+    ) -> tuple[Any, list[Trial], list[str]]:
+        """The model with another loss, from where it is, if there is time."""
+        clock, began = self.setting.clock, self.setting.clock.spent
+        missed = [*notes, f"there was no time for the loss {loss.name!r}, which did better on few rows"]
+        if not clock.allows(fits[-1].seconds * ITERATED):
+            return model, fits, missed
+        try:
+            other = self._fitted(best, model.n_components, loss, model)
+        except OutOfTimeError:
+            return model, fits, missed
+        return other, [*fits, self._fit_of(other, best, fits[-1].round, clock.spent - began)], notes
+
+    def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
+        """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
+        self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
+        given = {"loss": loss.name, "C": loss.C, "alpha": "loo", "memory": self.memory, **self.preparing}
+        learner = self._learner(best, width, **given)
+        if start is None:
             return learner.fit(self.table)
         learner.set_params(callback=self.setting.clock.tick)
-        learner._narrower = narrower
+        learner._narrower = start
         with warnings.catch_warnings():
             warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for
             learner.fit(self.table)
         del learner._narrower
         return learner.set_params(callback=None)
 
-    def _fit_of(self, model: Any, best: Candidate, C: float, number: int, seconds: float) -> Trial:
-        classes = self.task == "classification"
-        loss, strength = (self.loss, C) if classes else ("squared", model.alpha_)
+    def _fit_of(self, model: Any, best: Candidate, number: int, seconds: float) -> Trial:
+        loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)
         width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
         return Trial(number, *found, self.table.n_rows, width, FIT, math.nan, seconds)
 

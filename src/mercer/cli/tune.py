@@ -52,8 +52,8 @@ SEARCHED = 0.95
     help="Levels that come up in predictions only.",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared", show_default=True,
-    help="Of a classifier; squared leaves time for more features, logistic gives probabilities.",
+    "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
+    help="Of a classifier; auto: squared, and at last squared_hinge if that is better and there is time.",
 )  # fmt: skip
 @click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True,
