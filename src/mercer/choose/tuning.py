@@ -26,10 +26,12 @@ STEP, MOST_TRIED = 4.0, 5
 """What is between two values of C, and how many are tried at most."""
 BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
 """How many times as large C is for losses that are bent less."""
-SLOWER = {"classification": 4.0, "regression": 6.0}
-"""How many times as long a fit with twice the features takes: sums grow as the square, eigendecompositions faster."""
-ITERATED = 4.0
-"""How many times as long a fit takes that iterates."""
+SLOWER = {"classification": 3.5, "regression": 6.0}
+"""How many times as long a fit with twice the features takes, at best: it is ended where it takes longer."""
+ITERATED = 2.5
+"""How many times as long a fit takes that iterates, at best."""
+COMPARED = (6000, 1024)
+"""Rows and features with which losses are compared, at most."""
 DECIDED = 0.7
 """The share of the time after which no other C is tried."""
 FIT = "fit"
@@ -185,7 +187,8 @@ class Search:
             self._refuse()
         best, trial = found.ranked[0]
         growing, ending, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
-        model, fits, notes = self._grown(best, more[-1] if more else trial, growing)
+        number = trial.round + (2 if more else 1)
+        model, fits, notes = self._grown(best, trial._replace(round=number), growing)
         if ending is not None:
             model, fits, notes = self._ended(best, ending, model, fits, notes)
         return Tuned(model, found.trials + more, fits, [*found.notes, *notes])
@@ -210,6 +213,8 @@ class Search:
     def _decided(self, best: Candidate, trial: Trial) -> tuple[Loss, Loss | None, list[Trial]]:
         """The loss that the model grows with, another that it ends with or None, and what was tried on rows apart."""
         least = self._least(trial)
+        rows, features = (min(pair) for pair in zip(COMPARED, (trial.rows, trial.features), strict=True))
+        trial = trial._replace(rows=rows, features=features)
         name = "squared_hinge" if self.loss == "auto" else self.loss
         chosen, tried = self._climbed(best, trial, Loss(name, least.C * BENT[name]))
         if self.loss != "auto":
@@ -264,7 +269,7 @@ class Search:
                 note = f"the fit with {width:,} features {why}: the model has {model.n_components:,}"
                 return model, fits, [note]
             took = clock.spent - began
-            fits.append(self._fit_of(model, best, trial.round + 1, took))
+            fits.append(self._fit_of(model, best, trial.round, took))
             wider = min(2 * width, self.features)
             if wider == width or width >= self.table.n_rows:  # as many features as rows are exact
                 return model, fits, []
