@@ -73,8 +73,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     \b
     Examples:
-      mercer tune flowers.csv --target kind --minutes 0.1 -o flowers.mercer
-      mercer tune houses.csv --target price --rounds 1 --features 64 --kernel "laplacian('median')" -o houses.mercer
+      mercer tune houses.csv --target price --minutes 10 --dry-run
+      mercer tune flowers.csv --target kind --rounds 1 --features 64 --kernel "laplacian('median')" -o flowers.mercer
     """
     began = perf_counter()
     from ..choose import Search, task_of
