@@ -224,8 +224,12 @@ def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     subprocess.run([sys.executable, *shlex.split(python)[1:]], check=True)
     commands = [line for line in lines if line.startswith("mercer ")]
-    assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "compare"}
-    smaller = {"fit": ["--features", 64, "--C", 1], "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"]}
+    assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "tune", "compare"}
+    smaller = {
+        "fit": ["--features", 64, "--C", 1],
+        "tune": ["--rounds", 1, "--features", 32, "--loss", "squared", "--kernel", "gaussian('median')"],
+        "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"],
+    }
     for words in (shlex.split(line)[1:] for line in commands):
         result = run(*words, *smaller.get(words[0], ()), "--quiet")
         assert result.exit_code == 0, result.output

@@ -1,7 +1,23 @@
 """Which map, how wide, and which learner."""
 
+from .halving import Round, Trial
 from .inventory import MAPS, MapNote, maps_for
 from .learners import Task, learner_for, task_of
 from .rules import RULES, Rule, feature_map
+from .tuning import Search, Tuned
 
-__all__ = ["MAPS", "RULES", "MapNote", "Rule", "Task", "feature_map", "learner_for", "maps_for", "task_of"]
+__all__ = [
+    "MAPS",
+    "RULES",
+    "MapNote",
+    "Round",
+    "Rule",
+    "Search",
+    "Task",
+    "Trial",
+    "Tuned",
+    "feature_map",
+    "learner_for",
+    "maps_for",
+    "task_of",
+]

@@ -142,7 +142,14 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
 
 
 def write_page(
-    path: str, title: str, model: Any, train: Any, test: Any, scores: Any, times: tuple[float, float]
+    path: str,
+    title: str,
+    model: Any,
+    train: Any,
+    test: Any,
+    scores: Any,
+    times: tuple[float, float],
+    sections: tuple[str, ...] = (),
 ) -> None:
     """The page about the model."""
     import platform
@@ -156,12 +163,13 @@ def write_page(
 
     ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()
     seed = ctx.params["seed"]
-    with steps() as told:
-        studied = None if test is None else study(model, train, test, random_state=seed, progress=told)
+    with steps() as tell:
+        studied = None if test is None else study(model, train, test, random_state=seed, progress=tell)
     usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
-    page = training_page(title, model, train, test, scores=scores, studied=studied, usage=usage, origin=origin)
+    told = {"scores": scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
+    page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -11,7 +12,7 @@ import click
 
 from .. import __version__
 
-COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform")
+COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform", "tune")
 INTERRUPTED = 130
 
 
@@ -32,19 +33,33 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **options: Any) -> Any:
-        """As click does it, but that Ctrl-C ends with 130, as shells expect."""
+        """As click does it, but that Ctrl-C ends with 130, as shells expect, and a reader that has enough with 0."""
         run: Any = super().main
+        stdout = sys.stdout
         if not standalone_mode:
             return run(*args, standalone_mode=False, **options)
         try:
             code = run(*args, standalone_mode=False, **options)
+            sys.stdout.flush()  # not later, where nobody could say what it means that there is no reader
         except click.ClickException as error:
             error.show()
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED)
+        except (BrokenPipeError, SystemExit) as end:
+            if isinstance(end, SystemExit) and sys.stdout is stdout:  # which click replaces where nobody reads it
+                raise
+            say_no_more()
+            sys.exit(0)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def say_no_more() -> None:
+    """Let what is still to be flushed at the end go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        os.dup2(nowhere, number)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -60,5 +75,6 @@ def mercer() -> None:
     standard input (-). Results go to the standard output, everything else to the standard error. Every command takes
     --json for machines, --config FILE.toml for its options, and --debug for the traceback of an error.
 
-    Exit codes: 0 done, 1 something is wrong with the input, 2 something is wrong with the command line, 130 Ctrl-C.
+    Exit codes: 0 done (or whoever reads the output has enough of it), 1 something is wrong with the input, 2 something
+    is wrong with the command line, 130 Ctrl-C.
     """

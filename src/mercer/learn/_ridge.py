@@ -131,16 +131,17 @@ class LeaveOneOut(NamedTuple):
 
     def squared_errors(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> tuple[Matrix]:
         """The weighted sums, over rows, of the squared errors e / (1 - h), an alpha a row and a target a column."""
-        turned = (Z - self.feature_mean) @ self.path.vectors
+        # In the precision of the features: errors are summed in more.
+        turned = (Z - self.feature_mean.astype(Z.dtype)) @ self.path.vectors.astype(Z.dtype)
         w = np.ones(len(Z)) if weight is None else weight
-        sums = np.empty((len(self.alphas), Y.shape[1]))
-        for place, alpha in enumerate(self.alphas.tolist()):
-            shrunk = self.path.shrunk(alpha)
-            leverage = w * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
-            residual = Y - self.target_mean - turned @ (shrunk[:, None] * self.path.turned)
-            with np.errstate(divide="ignore"):
-                errors = residual / np.maximum(1.0 - leverage, 0.0)[:, None]
-            sums[place] = w @ np.where(np.isnan(errors), 0.0, errors) ** 2
+        # All alphas in one product: a pass over the turned features for each would take longer than turning them.
+        shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
+        leverage = w[:, None] * ((turned**2) @ shrunk.astype(Z.dtype) + self.path.intercept / self.path.weight)
+        coef = shrunk[:, :, None] * self.path.turned[:, None, :]
+        fitted = (turned @ coef.reshape(len(coef), -1).astype(Z.dtype)).reshape(len(Z), *coef.shape[1:])
+        with np.errstate(divide="ignore"):
+            errors = ((Y - self.target_mean)[:, None] - fitted) / np.maximum(1.0 - leverage, 0.0)[:, :, None]
+        sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)
         return (sums,)
 
 

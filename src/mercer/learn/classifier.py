@@ -28,6 +28,7 @@ from ._newton import Newton, Report
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._rows import Chunk, PreparedRows
+from ._widening import widened
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -146,6 +147,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.memory = memory
         self.keep_statistics = keep_statistics
 
+    _narrower: KernelClassifier | None = None
+    """One that is fitted to the same rows with fewer features, for ``fit`` to start from."""
+
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -174,7 +178,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             weights = [weight] * codes.shape[1]
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
-            self._adopt(self._least_loss(self._design(rows), codes, weights))
+            start = None if self._narrower is None else widened(self._narrower, self, rows)
+            self._adopt(self._least_loss(self._design(rows), codes, weights, start))
             self.statistics_ = None
         return self
 
@@ -269,7 +274,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
-    def _least_loss(self, design: Design, codes: Codes, weights: list[Matrix]) -> Matrix:
+    def _least_loss(self, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None) -> Matrix:
         """Coefficients from the class of every row in every task, and what it counts there."""
         tasks = list(zip(Tasks(self.classes_).classes, codes.T, weights, strict=True))
         if isinstance(design, HeldDesign) and self.solver == "liblinear":
@@ -279,7 +284,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             for classes, mine, weight in tasks
         ]
         loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-        solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
+        solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter), start)
         self.convergence_ = report = solution.report
         if not report.converged:
             warnings.warn(

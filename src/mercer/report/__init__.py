@@ -10,6 +10,7 @@ from .scores import Score, bootstrap, classification_metrics, regression_metrics
 from .studies import Study, study
 from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
+from .trials import trials_section
 
 __all__ = [
     "Column",
@@ -39,4 +40,5 @@ __all__ = [
     "summary",
     "table",
     "training_page",
+    "trials_section",
 ]

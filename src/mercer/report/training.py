@@ -49,6 +49,7 @@ def training_page(
     studied: Study | None = None,
     usage: Usage | None = None,
     origin: Origin | None = None,
+    sections: Sequence[str] = (),
 ) -> str:
     """A page of HTML about a fitted model, which needs nothing beside itself.
 
@@ -61,6 +62,7 @@ def training_page(
     studied : what :func:`mercer.report.study` found, or None
     usage : time and memory, or None
     origin : how to make it again, or None
+    sections : what else is to be shown, as HTML
 
     Examples
     --------
@@ -83,6 +85,7 @@ def training_page(
         _machine(model, studied),
         _widths(studied, scores, found.rows),
         _penalty(model, studied),
+        *sections,
         _usage(usage),
         _origin(origin),
         lead=_lead(model, found.rows, held_out, scores),

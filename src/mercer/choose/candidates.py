@@ -1,0 +1,102 @@
+"""The kernels that a search tries: families, each with several bandwidths, on columns that are scaled in some way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._random import Stream
+from ..kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial, parse
+from ..kernels._bandwidth import RULES
+
+FAMILIES: tuple[Kernel, ...] = (
+    Gaussian("median"),
+    Laplacian("median"),
+    Matern(1.5, length_scale="median"),
+    Polynomial(2, gamma="median", coef0=1.0),
+    Polynomial(3, gamma="median", coef0=1.0),
+)
+"""Those to begin with: smooth, rough in every column, between the two, and products of few columns."""
+LENGTHS = tuple(range(-3, 4))
+"""Logarithms to base 2 of the lengths that are tried at first, in those that the rule of a kernel finds."""
+STEPS = (-1.0, -0.5, 0.5)
+"""How far the neighbours of the best kernel are from it, in the same units."""
+MEDIAN_ROWS = 500
+DIGITS = 4
+
+
+class Family(NamedTuple):
+    """A kernel with bandwidths to be learned, on prepared rows ``X`` of which rules learn."""
+
+    kernel: Kernel
+    scale: str | None
+    X: Any
+    seed: int
+
+    @property
+    def learned(self) -> list[str]:
+        """The fields that have rules in place of numbers."""
+        return [name for name, value in self.kernel.get_params().items() if isinstance(value, str) and value in RULES]
+
+    def at(self, length: float) -> Candidate:
+        """The kernel whose length is 2^length times that of its rule, in four digits."""
+        if not self.learned:
+            return Candidate(self.kernel, self, 0.0)
+        # What the rule finds on rows so much further apart is right for a gamma, its square, and a length alike.
+        found = self.kernel.resolve(self.X * 2.0**length, self.seed)
+        values = {name: float(f"{found.get_params()[name]:.{DIGITS}g}") for name in self.learned}
+        return Candidate(found.replace(**values), self, length)
+
+
+class Candidate(NamedTuple):
+    """A kernel of a family; ``length`` is the logarithm to base 2 of its length in those of the rule."""
+
+    kernel: Kernel
+    family: Family
+    length: float
+
+    @property
+    def name(self) -> tuple[str, str | None]:
+        """What tells it from others."""
+        return repr(self.kernel), self.family.scale
+
+    def neighbours(self) -> list[Candidate]:
+        """Those around it; two are narrower, since more rows and features bear narrower kernels."""
+        return [self.family.at(self.length + step) for step in STEPS] if self.family.learned else []
+
+
+def families_of(kernels: Sequence[Any] | None) -> tuple[Kernel, ...]:
+    """Kernels as they are given, from text too; None is :data:`FAMILIES`."""
+    if kernels is None:
+        return FAMILIES
+    found = tuple(parse(kernel) if isinstance(kernel, str) else kernel for kernel in kernels)
+    if not found:
+        raise ValueError("kernels must name a kernel at least, found none")
+    for kernel in found:
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernels must be kernels of mercer.kernels, or text, found {kernel!r}")
+    return found
+
+
+def scales_of(kernel: Kernel, scale: str | None) -> tuple[str | None, ...]:
+    """How columns are scaled for a kernel: both ways where that is left open."""
+    if scale != "auto":
+        return (scale,)
+    return (None,) if kernel.domain_is_non_negative else ("standard", "minmax")
+
+
+def grid(family: Family) -> list[Candidate]:
+    """The candidates of a family to begin with, the widest last."""
+    if not family.learned:
+        return [family.at(0.0)]
+    # The width of a polynomial hardly matters where it is narrow: coefficients make up for it.
+    lengths = [length for length in LENGTHS if abs(length) <= 1 or not family.kernel.is_dot_product]
+    return [family.at(float(length)) for length in lengths]
+
+
+def some_rows(X: Any, seed: int) -> Any:
+    """A few rows, for the rules of bandwidths."""
+    chosen = Stream(seed, "tuning", "bandwidths").permutation(X.shape[0])[:MEDIAN_ROWS]
+    return X[np.sort(chosen)].astype(np.float64)

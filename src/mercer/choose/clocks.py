@@ -1,0 +1,37 @@
+"""How long work may take."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+
+class OutOfTimeError(Exception):
+    """The time is over; what was under way is not finished."""
+
+
+class Clock:
+    """Counts seconds from when it is made.
+
+    Parameters
+    ----------
+    seconds : how many there are, or None for as many as it takes
+    """
+
+    def __init__(self, seconds: float | None):
+        self.seconds = seconds
+        self._started = perf_counter()
+
+    @property
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._started
+
+    def allows(self, more: float, share: float = 1.0) -> bool:
+        """Whether so many seconds more end within this share of the time."""
+        return self.seconds is None or self.spent + more <= share * self.seconds
+
+    def tick(self, _: Any = None) -> None:
+        """A callback of learners that ends a fit when the time is over."""
+        if not self.allows(0.0):
+            raise OutOfTimeError

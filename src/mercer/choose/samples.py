@@ -1,0 +1,65 @@
+"""Rows of a table in memory, in an order that a seed draws, prepared for a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import as_bytes
+from .._random import Stream
+from ..data import Table
+from ..data.table_rows import placed
+from ..data.tables import Block, joined, rows_of
+from ..kernels import Gaussian
+from .halving import Sample
+from .learners import learner_for
+
+COPIES = 4
+"""Copies of the rows that are made: as they are, prepared for two scales, and for the kernel at hand."""
+
+
+def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]]:
+    """So many rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
+    chosen = Stream(seed, "tuning", "rows").permutation(table.n_rows)[:count].astype(np.int64)
+    rising = np.sort(chosen)
+    parts, first = [], 0
+    for block in table.blocks():
+        last = first + block.X.shape[0]
+        here = rising[np.searchsorted(rising, first) : np.searchsorted(rising, last)]
+        if len(here):
+            parts.append(rows_of(block, here - first))
+        first = last
+    return rows_of(joined(parts), np.searchsorted(rising, chosen)), chosen
+
+
+def most_rows(table: Table, memory: Any) -> int:
+    """How many rows have room in memory."""
+    X = table.head().X
+    return max(1, as_bytes(memory) // (COPIES * 8 * max(1, X.shape[1])))
+
+
+def sample_of(
+    table: Table, count: int, task: str, scales: Iterable[str | None], seed: int, memory: Any, **preparing: Any
+) -> Sample:
+    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing`` and ``unknown``."""
+    block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
+    X = {}
+    for scale in scales:  # what is learned of columns comes from all rows, levels above all
+        learner: Any = learner_for(
+            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, random_state=0, **preparing
+        )
+        X[scale] = placed(table, learner.prepare(table).preparation_, block.X, numbers)
+    Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
+    return Sample(X, Y.reshape(len(Y), -1), block.weight)
+
+
+def codes_of(y: Any) -> NDArray[np.float64]:
+    """1 for the class of a row and -1 for others, a column a class; one column, of the second, for two classes."""
+    labels, codes = np.unique(y, return_inverse=True)
+    if len(labels) < 2:
+        raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {labels.tolist()[0]!r}")
+    columns = np.array([1]) if len(labels) == 2 else np.arange(len(labels))
+    return np.where(codes.reshape(-1, 1) == columns, 1.0, -1.0)

@@ -1,0 +1,200 @@
+"""``mercer tune``: from rows with a target to the best model that a search finds in the time it has."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import click
+
+from .command import Command
+from .fit import check_parts, features_share, write_page
+from .output import (
+    as_dicts,
+    check_pictures,
+    check_writable,
+    for_machines,
+    say,
+    show_json,
+    show_scores,
+    show_table,
+    size,
+)
+from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+
+MINUTES = 2.0
+SEARCHED = 0.95
+"""The share of the time that the search has; scores of the rows that are held out take the rest."""
+
+
+@click.command("tune", cls=Command, short_help="Search the best model for rows, score it, write it.")
+@data_argument
+@click.option("--target", help="The column to predict: its name, or its number where columns have none.")
+@click.option("--weight", help="A column with what each row counts.")
+@click.option(
+    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time for all; 2 without --rounds.")
+@click.option("--rounds", type=click.IntRange(1), help="Rounds of the search; alone, it takes the time it takes.")
+@click.option(
+    "--kernel", "kernels", type=KernelType(), multiple=True,
+    help="A kernel to try; may be given several times. A bandwidth 'median' is searched.",
+)  # fmt: skip
+@click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
+@click.option(
+    "--features", type=click.IntRange(1), default=8192, show_default=True, help="The width of the last map, at most."
+)
+@click.option(
+    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
+    help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
+)  # fmt: skip
+@click.option(
+    "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+    help="The share of rows that are kept apart from the search and scored; 0 for none.",
+)  # fmt: skip
+@click.option(
+    "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
+    help="auto: standard and minmax are tried, and none for kernels that take no negative values.",
+)  # fmt: skip
+@click.option("--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps.")
+@click.option(
+    "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+    help="Levels that come up in predictions only.",
+)  # fmt: skip
+@click.option(
+    "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
+    help="Of a classifier; auto: squared, and at last squared_hinge if that is better and there is time.",
+)  # fmt: skip
+@click.option(
+    "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True,
+    help="Of the rows, and of all that is made of them.",
+)  # fmt: skip
+@reading_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--report", type=click.Path(dir_okay=False), help="A page about the model to write, .html.")
+@click.option("--dry-run", is_flag=True, help="Say what would be tried, and write nothing.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
+def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, precision, **options):
+    """Search a kernel, its bandwidth and the regularisation for DATA, and write the best model to a file.
+
+    Many kernels are tried on few rows, the best of them on more; the model is fitted to all rows but those that are
+    held out, which score it. Equal --rounds and --seed make the same choice; time may cut the rounds short, and what
+    is left out is told.
+
+    \b
+    Examples:
+      mercer tune houses.csv --target price --minutes 10 --dry-run
+      mercer tune flowers.csv --target kind --rounds 1 --features 64 --kernel "laplacian('median')" -o flowers.mercer
+    """
+    began = perf_counter()
+    from ..choose import Search, task_of
+    from ..persist import save
+    from ..report import evaluate, trials_section
+
+    if output is None and not dry_run:
+        raise click.UsageError("give the name of the model file with -o, or --dry-run")
+    for path in (output, report) if not dry_run else ():
+        check_writable(path)
+    check_pictures(report)
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    minutes = options.pop("minutes") or (None if options["rounds"] else MINUTES)
+    with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
+        check_target(table, target)
+        chosen = task_of(table, task)
+        rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
+        check_parts(rows, test, holdout)
+        left = None if minutes is None else max(1.0, SEARCHED * 60.0 * minutes - (perf_counter() - began))
+        search = Search(
+            rows,
+            chosen.name,
+            memory=features_share(memory),
+            random_state=seed,
+            seconds=left,
+            progress=say,
+            **arguments(options),
+        )
+        if dry_run:
+            return show_plan(search, chosen, rows, minutes)
+        say(f"{chosen.name}: {chosen.why}; {rows.n_rows:,} rows, {rows.width:,} columns")
+        found = search.run()
+        searched = perf_counter()
+        save(found.model, output)
+        scores = [] if test is None else evaluate(found.model, test, random_state=seed)
+        if report is not None:
+            times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
+            write_page(report, output, found.model, rows, test, scores, times, tried)
+        show(found, chosen, scores, output, 0 if test is None else test.n_rows, perf_counter() - began)
+
+
+def arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Options as the library calls them."""
+    scale, kernels = options.pop("scale"), options.pop("kernels")
+    given = {name: value for name, value in options.items() if value is not None}
+    return {**given, "scale": None if scale == "none" else scale, "kernels": kernels or None}
+
+
+def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> None:
+    """What would be tried, if there is time for it."""
+    rounds = search.plan()
+    if for_machines():
+        facts = {"task": chosen.name, "why": chosen.why, "rows": rows.n_rows, "columns": rows.width, "minutes": minutes}
+        kernels = [repr(kernel) for kernel in search.kernels]
+        last = {"kernels": kernels, "rounds": [one._asdict() for one in rounds], "features": search.features}
+        return show_json({**facts, **last})
+    click.echo(f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}")
+    show_table(("round", "rows", "features", "kernels"), rounds)
+    time = "as long as it takes" if minutes is None else f"{minutes:g} minutes at most"
+    click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
+
+
+def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float) -> None:
+    """What was tried, and what came of it."""
+    from pathlib import Path
+
+    model, last, written = found.model, found.fits[-1], Path(output).stat().st_size
+    if for_machines():
+        return show_json(
+            {
+                "model": output,
+                "bytes": written,
+                "task": chosen.name,
+                "rows": last.rows,
+                "held_out": held_out,
+                "map": type(model.map_).__name__,
+                "kernel": last.kernel,
+                "scale": last.scale,
+                "features": last.features,
+                "loss": last.loss,
+                "regularisation": last.regularisation,
+                "seconds": seconds,
+                "notes": found.notes,
+                "trials": [trial._asdict() for trial in found.trials],
+                "fits": [fit._asdict() for fit in found.fits],
+                "scores": as_dicts(scores),
+            }
+        )
+    show_trials(found)
+    for note in found.notes:
+        click.echo(note)
+    if scores:
+        show_scores(scores, f"{held_out:,} rows held out")
+    what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
+    click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
+
+
+def show_trials(found: Any) -> None:
+    """A table for every round."""
+    from itertools import groupby
+
+    for (number, loss, measure), trials in groupby(
+        found.in_order(), key=lambda one: (one.round, one.loss, one.measure)
+    ):
+        rows, strength = list(trials), "alpha" if loss == "squared" and measure != "fit" else "alpha or C"
+        shape = (
+            f"{rows[0].rows:,} rows" if measure == "fit" else f"{rows[0].rows:,} rows, {rows[0].features:,} features"
+        )
+        headers = ("kernel", "scale", strength, "features", measure, "s")
+        cells = [
+            (one.kernel, one.scale or "none", one.regularisation, one.features, one.score, one.seconds) for one in rows
+        ]
+        show_table(headers, cells, f"round {number}: {loss}, {shape}")

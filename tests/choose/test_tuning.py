@@ -1,0 +1,261 @@
+"""The search for kernels: its rounds, its scores and its end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import data
+from mercer.choose import Search, Trial, halving, tuning
+from mercer.choose.candidates import Family, grid
+from mercer.choose.clocks import Clock
+from mercer.choose.halving import expected, promoted, rounds_of
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 3))
+NUMBERS = np.abs(X).sum(axis=1)
+CLASSES = np.where((X**2).sum(axis=1) < 2.0, "in", np.where(X[:, 0] > 0.0, "right", "left"))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Rounds with few rows and features."""
+    monkeypatch.setattr(halving, "FIRST_ROWS", 100)
+    monkeypatch.setattr(halving, "FIRST_WIDTH", 16)
+
+
+def search(y=NUMBERS, task="regression", rows=X, **options):
+    return Search(data.open(rows, target=y), task, **({"rounds": 1, "features": 64} | options))
+
+
+# -- candidates and rounds ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "field", "power"),
+    [
+        (Gaussian("median"), "gamma", -2),
+        (Laplacian("scale"), "gamma", -1),
+        (Matern(1.5, length_scale="median"), "length_scale", 1),
+        (2.0 * Gaussian("median"), "kernel__gamma", -2),
+    ],
+)
+def test_lengths_are_powers_of_two(kernel, field, power):
+    if kernel == Laplacian("scale"):
+        power = -2  # this rule is one over a variance
+    found = [one.kernel.get_params()[field] for one in grid(Family(kernel, None, X, 0))]
+    np.testing.assert_allclose(np.diff(np.log2(found)), power, atol=1e-3)
+    middle = kernel.resolve(X, 0).get_params()[field]
+    assert found[3] == pytest.approx(middle, rel=1e-3)
+
+
+def test_kernels_without_rules_are_tried_once():
+    only = Family(Gaussian(0.5) + Linear(), "unit", X, 0)
+    assert [one.kernel for one in grid(only)] == [only.kernel]
+    assert only.at(0.0).neighbours() == []
+    assert len(grid(Family(Polynomial(2, gamma="median"), None, X, 0))) == 3
+
+
+def test_rounds_grow_until_nothing_does():
+    assert [tuple(one) for one in rounds_of(10_000, 40, 4096, 9)] == [
+        (1, 2000, 512, 40),
+        (2, 6000, 1024, 8),
+        (3, 10_000, 2048, 2),
+        (4, 10_000, 4096, 2),
+    ]
+    assert [tuple(one) for one in rounds_of(50, 7, 16, 4)] == [(1, 50, 16, 7)]
+    assert [tuple(one) for one in rounds_of(600, 8, 4096, 4)] == [(1, 600, 512, 8), (2, 600, 1024, 2)]
+
+
+def trial(score, seconds=1.0):
+    return Trial(1, "", None, "squared", 1.0, 100, 10, "", score, seconds)
+
+
+def test_the_best_goes_on_with_its_neighbours():
+    entered = grid(Family(Gaussian("median"), None, X, 0))
+    ranked = [(entered[place], trial(0.5)) for place in (2, 4, 0)]  # all others were not in the round
+    kept = promoted(ranked, 2)
+    assert kept[:2] == [entered[2], entered[4]]
+    gamma = float(entered[2].kernel.gamma)
+    np.testing.assert_allclose([one.kernel.gamma / gamma for one in kept[2:]], [4.0, 2.0, 0.5], rtol=2e-3)
+    grown = (3 * 400 * 20**2 + 10 * 20**3) / (3 * 100 * 10**2 + 10 * 10**3)
+    assert expected(ranked, rounds_of(400, 3, 20, 1)[0], 2, 1) == pytest.approx(2 * 0.7 * grown)
+
+
+# -- scores ------------------------------------------------------------------------------------------------------------
+
+
+def test_scores_are_those_of_leaving_out_rows():
+    found = search(kernels=["gaussian(0.3)"], scale=None).run()
+    (one,) = found.trials
+    errors = []
+    for row in range(0, 600, 40):
+        rest = np.arange(600) != row
+        model = mercer.KernelRegressor(Gaussian(0.3), n_components=64, alpha=one.regularisation, random_state=0)
+        errors.append(model.fit(X[rest], NUMBERS[rest]).predict(X[[row]])[0] - NUMBERS[row])
+    whole = mercer.KernelRegressor(Gaussian(0.3), n_components=64, alpha="loo", random_state=0).fit(X, NUMBERS)
+    assert one.regularisation == pytest.approx(whole.alpha_, rel=1e-6)
+    assert one.score == pytest.approx(1.0 - whole.scores_.min() / NUMBERS.var(), rel=1e-9)
+    assert np.mean(np.square(errors)) == pytest.approx(whole.scores_.min(), rel=0.8)  # 15 rows of 600
+
+
+def test_the_right_kernel_wins():
+    y = np.sign(np.sin(4.0 * X[:, 0]))
+    found = search(y=y, kernels=["gaussian('median')", "linear()"], features=128).run()
+    best = max(found.trials, key=lambda one: one.score)
+    assert best.kernel.startswith("Gaussian")
+    assert best.score > 0.3
+    assert repr(found.model.kernel) == best.kernel
+    assert found.model.score(X, y) > 0.4
+
+
+def test_classes_are_scored_on_rows_apart():
+    found = search(CLASSES, "classification", kernels=["gaussian('median')"], loss="squared_hinge").run()
+    apart = [one for one in found.trials if one.measure == "accuracy"]
+    assert 2 <= len(apart) <= 5
+    assert {one.rows for one in apart} == {480}
+    best = max(apart, key=lambda one: one.score)
+    assert best.regularisation == found.model.C
+    assert found.fits[-1].rows == 600
+    squared = search(CLASSES, "classification", kernels=["gaussian('median')"], scale=None, loss="squared").run()
+    assert {one.measure for one in squared.trials} == {"leave-one-out R2"}
+    top = max(squared.trials, key=lambda one: one.score)
+    assert pytest.approx(0.5 / top.regularisation) == squared.model.C
+
+
+@pytest.mark.parametrize("better", [True, False])
+@pytest.mark.parametrize("hurried", [True, False])
+def test_the_loss_that_did_better_comes_last(monkeypatch, better, hurried):
+    scores = {"squared": 0.8, "squared_hinge": 0.9 if better else 0.8}
+    monkeypatch.setattr(
+        Search,
+        "_compared",
+        lambda self, best, trial, loss: trial._replace(loss=loss.name, regularisation=loss.C, score=scores[loss.name]),
+    )
+    if hurried:
+        monkeypatch.setattr(tuning, "ITERATED", math.inf)
+    found = search(CLASSES, "classification", kernels=["gaussian(0.5)"], features=32, seconds=1e6).run()
+    losses = [fit.loss for fit in found.fits]
+    assert losses == (["squared", "squared_hinge"] if better and not hurried else ["squared"])
+    assert found.model.loss == losses[-1]
+    assert bool(found.notes) == (better and hurried)
+
+
+@pytest.mark.parametrize("steps", [(0.5, 0.6, 0.7, 0.6), (0.5, 0.4, 0.6, 0.5), (0.5, 0.4, 0.3)])
+def test_c_goes_where_it_gets_better(monkeypatch, steps):
+    scores = iter(steps)
+    monkeypatch.setattr(
+        Search, "_compared", lambda self, best, trial, loss: trial._replace(regularisation=loss.C, score=next(scores))
+    )
+    middle = tuning.Loss("squared_hinge", 1.0)
+    (name, C), tried = search(CLASSES, "classification")._climbed(None, trial(0.5), middle)
+    assert name == "squared_hinge"
+    assert [one.regularisation for one in tried] == {
+        (0.5, 0.6, 0.7, 0.6): [1.0, 4.0, 16.0, 64.0],
+        (0.5, 0.4, 0.6, 0.5): [1.0, 4.0, 0.25, 0.0625],
+        (0.5, 0.4, 0.3): [1.0, 4.0, 0.25],
+    }[steps]
+    assert max(tried, key=lambda one: one.score).regularisation == C
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def test_frames_with_levels_gaps_and_weights():
+    frame = pd.DataFrame({"x": X[:, 0], "town": RNG.choice(["oslo", "rome"], 600), "w": RNG.integers(0, 3, 600) * 1.0})
+    frame["y"] = np.abs(frame["x"]) + (frame["town"] == "rome")
+    frame.loc[5, "x"] = np.nan
+    table = data.open(frame, target="y", weight="w")
+    found = Search(table, "regression", kernels=["laplacian('median')"], features=64, rounds=1, missing="mean").run()
+    assert found.model.score(table) > 0.9
+    with pytest.raises(ValueError, match=r"row \d+, column 'x' is missing"):
+        Search(table, "regression", features=64, rounds=1).run()
+
+
+def test_sparse_rows():
+    rows = sp.csr_array(np.where(RNG.uniform(size=(600, 3)) < 0.5, X, 0.0))
+    found = search(np.abs(rows.toarray()).sum(axis=1), rows=rows, kernels=["laplacian('median')"]).run()
+    assert max(one.score for one in found.trials) > 0.9
+
+
+def test_what_refuses_the_rows_is_left_out():
+    found = search(kernels=["additive_chi2()", "gaussian(0.5)"]).run()
+    assert [math.isnan(one.score) for one in found.trials] == [True, False, False]
+    assert found.in_order()[2].kernel == "AdditiveChi2()"
+    with pytest.raises(ValueError, match="Negative values in data passed to AdditiveChi2"):
+        search(kernels=["additive_chi2()"]).run()
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="needs at least 2 classes, found 1 class: 'a'"):
+        search(np.full(600, "a"), "classification").run()
+    with pytest.raises(ValueError, match="kernels must name a kernel at least"):
+        search(kernels=[])
+    with pytest.raises(TypeError, match="kernels must be kernels"):
+        search(kernels=[3])
+    for wrong in ({"rounds": 0}, {"seconds": 0}, {"features": 0}, {"loss": "hinge"}, {"task": "auto"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            search(**wrong)
+
+
+# -- time and width ----------------------------------------------------------------------------------------------------
+
+
+def test_time_cuts_the_search_and_the_width(monkeypatch, small):
+    spent = iter(range(10**6))
+    monkeypatch.setattr(Clock, "spent", property(lambda self: float(next(spent))))
+    found = search(kernels=["gaussian('median')"], rounds=4, features=512, seconds=80.0, n_jobs=1).run()
+    assert found.notes == [
+        "round 2 of 4 and what follows were left out for lack of time",
+        "there was no time for more than 32 of 512 features",
+    ]
+    assert [fit.features for fit in found.fits] == [16, 32]
+    assert found.model.n_components == 32
+
+
+def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
+    told = []
+    monkeypatch.setattr(Clock, "tick", lambda self, one=None: (_ for _ in ()).throw(tuning.OutOfTimeError))
+    common = {"kernels": ["gaussian(0.5)"], "scale": None, "rounds": 1, "progress": told.append}
+    found = search(CLASSES, "classification", features=32, loss="squared_hinge", **common).run()
+    assert found.notes == ["the fit with 32 features did not end in time: the model has 16"]
+    assert found.model.n_components == 16
+    assert found.model.callback is None
+    assert told[-1] == "fit: 600 rows, 32 features, squared_hinge"
+
+
+def test_features_that_depend_on_each_other_end_the_growth(monkeypatch, small):
+    def made(self, best, width, **_):
+        C = 1e-3 if width == 16 else 1e30
+        return mercer.KernelClassifier(best.kernel, n_components=width, loss="squared", C=C, random_state=0)
+
+    monkeypatch.setattr(Search, "_learner", made)
+    found = search(
+        CLASSES, "classification", loss="squared", kernels=["gaussian(1e-12)"], scale=None, features=32
+    ).run()
+    assert found.notes == ["the fit with 32 features needs more regularisation: the model has 16"]
+
+
+@pytest.mark.parametrize(("kernel", "nested"), [(Gaussian(0.3), True), (Polynomial(3, coef0=1.0), False)])
+def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
+    def machine(width):
+        return mercer.KernelClassifier(kernel, n_components=width, scale="minmax", tol=1e-9, random_state=0)
+
+    narrow, cold, warm = machine(64).fit(X, CLASSES), machine(128).fit(X, CLASSES), machine(128)
+    warm._narrower = narrow
+    warm.fit(X, CLASSES)
+    np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-3)
+    first, began = warm.convergence_.objectives[0], cold.convergence_.objectives[0]
+    if nested:
+        # The old features are a root of 2 smaller, and their coefficients that much larger.
+        penalty = 0.5 * float((narrow.coef_**2).sum())
+        assert first == pytest.approx(narrow.convergence_.objectives[-1] + penalty, rel=1e-4)
+        assert first < began
+    else:
+        assert first == began

@@ -1,0 +1,149 @@
+"""Bad inputs, one after the other: each ends with 1 and one sentence that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer
+
+N = 60
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory):
+    """A folder of bad inputs, and a model of good ones."""
+    folder = tmp_path_factory.mktemp("bad")
+    x, y = RNG.normal(size=N), RNG.normal(size=N)
+    frames = {
+        "good": {"x": x, "town": ["oslo", "rome"] * (N // 2), "y": y},
+        "one_class": {"x": x, "y": ["a"] * N},
+        "constant": {"x": np.ones(N), "y": y},
+        "same_target": {"x": x, "y": np.full(N, 2.5)},
+        "gaps": {"x": np.where(np.arange(N) == 7, np.nan, x), "y": y},
+        "no_target": {"x": x, "y": np.where(np.arange(N) == 7, np.nan, y)},
+        "text": {"x": x, "name": [f"n{row}" for row in range(N)], "y": y},
+        "wrong_type": {"x": ["large"] * N, "town": ["oslo"] * N},
+        "new_level": {"x": x, "town": ["paris"] * N},
+        "infinite": {"x": np.where(np.arange(N) == 7, np.inf, x), "y": y},
+    }
+    for name, columns in frames.items():
+        pd.DataFrame(columns).to_csv(folder / f"{name}.csv", index=False)
+    (folder / "empty.csv").write_text("")
+    (folder / "head.csv").write_text("x,y\n")
+    (folder / "ragged.csv").write_text("x,y\n1,2\n1,2,3\n")
+    (folder / "binary.parquet").write_bytes(b"not parquet at all")
+    good = pd.DataFrame(frames["good"])
+    model = mercer.KernelRegressor("gaussian(0.5)", n_components=8, random_state=0).fit(good[["x", "town"]], good["y"])
+    mercer.save(model, folder / "good.mercer")
+    whole = (folder / "good.mercer").read_bytes()
+    (folder / "short.mercer").write_bytes(whole[:-40])
+    (folder / "damaged.mercer").write_bytes(whole[:-3] + bytes([whole[-3] ^ 1]) + whole[-2:])
+    return folder
+
+
+LEARNED = {
+    "no such column": ("good.csv --target z", "good.csv has no column 'z'; it has 'x', 'town', 'y'"),
+    "nearly its name": ("good.csv --target twn", "good.csv has no column 'twn'; did you mean 'town'?"),
+    "no such file": ("none.csv --target y", "no files of rows are found at none.csv"),
+    "empty file": ("empty.csv --target y", "there are no rows in empty.csv"),
+    "names alone": ("head.csv --target y", "there are no rows in head.csv"),
+    "ragged CSV": ("ragged.csv --target y", "ragged.csv"),
+    "not Parquet": ("binary.parquet --target y", "binary.parquet"),
+    "one class": ("one_class.csv --target y", "2 classes, found 1 class: 'a'"),
+    "constant columns": ("constant.csv --target y", "all sampled rows are (nearly) equal"),
+    "missing value": ("gaps.csv --target y", "row 7 of gaps.csv"),
+    "missing target": ("no_target.csv --target y", "no_target.csv, row 7: the target is missing"),
+    "infinity": ("infinite.csv --target y", "infinite.csv, row 7"),
+    "text to be told": ("text.csv --target name --task regression", "regression needs a target of numbers, found text"),
+    "negative for chi2": ("good.csv --target y --kernel additive_chi2() --columns x", "Negative values in data"),
+    "no folder": ("good.csv --target y -o no/m.mercer", "m.mercer cannot be written: there is no folder"),
+}
+USED = {
+    "wrong type": ("predict good.mercer wrong_type.csv", "column 'x' had numbers in fit and has levels now"),
+    "new level": ("predict good.mercer new_level.csv", "column 'town' has the level 'paris' in row 0"),
+    "a column less": ("predict good.mercer one_class.csv -q", "one_class.csv has no column 'town'"),
+    "no model": ("predict good.csv good.csv", "this is no model file of mercer, or a damaged one"),
+    "cut short": ("predict short.mercer good.csv", "this is no model file of mercer, or a damaged one"),
+    "damaged": ("inspect damaged.mercer", "this is no model file of mercer, or a damaged one"),
+    "no such model": ("inspect none.mercer", "none.mercer: no such file or directory; is the name right?"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit --features 8", "tune --rounds 1 --features 8"])
+@pytest.mark.parametrize("what", LEARNED)
+def test_what_cannot_be_learned(bad, fails, tmp_path, monkeypatch, command, what):
+    monkeypatch.chdir(bad)
+    words, message = LEARNED[what]
+    output = "" if "-o" in words else f"-o {tmp_path}/m.mercer"
+    found = fails(f"{command} {words} {output}")
+    assert message in found
+    assert not (tmp_path / "m.mercer").exists()
+
+
+@pytest.mark.parametrize("what", USED)
+def test_what_cannot_be_predicted(bad, fails, monkeypatch, what):
+    monkeypatch.chdir(bad)
+    words, message = USED[what]
+    assert message in fails(words)
+
+
+def test_a_target_that_never_changes_is_learned(bad, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(bad)
+    for command in ("fit --features 8", "tune --rounds 1 --features 8"):
+        result = run(f"{command} same_target.csv --target y -o {tmp_path}/m.mercer -q")
+        assert result.exit_code in (0, 1), result.output
+        assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("command", ["fit --features 8", "tune --rounds 1 --features 8 --kernel gaussian(1)"])
+def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(bad)
+    words = f"{command} good.csv --target y -o {tmp_path}/m.mercer"
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda *_: False)
+        assert "no right to write in" in fails(words)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "m.mercer")
+
+    monkeypatch.setattr("mercer.persist.atomic.os.fsync", full)
+    message = fails(words)
+    assert "no space left on device; make room, or give another place with -o" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_has_enough(bad, tmp_path):
+    rows = pd.DataFrame({"x": RNG.normal(size=10_000), "town": ["oslo"] * 10_000})
+    rows.to_csv(tmp_path / "many.csv", index=False)
+    command = [sys.executable, "-m", "mercer", "predict", str(bad / "good.mercer"), str(tmp_path / "many.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b'"prediction"\n'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+    with subprocess.Popen([*command[:3], "maps", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_ctrl_c_leaves_the_old_model(tmp_path):
+    (tmp_path / "m.mercer").write_bytes(b"old")
+    command = [sys.executable, "-m", "mercer", "tune", "-", "--target", "y", "-o", "m.mercer"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdin.write(b"x,y\n" + b"1.25,2.5\n" * 100_000)  # more than a pipe holds: it is being read
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+        assert (process.wait(), process.stdout.read()) == (130, b"")
+    assert errors.decode().strip() == "interrupted"
+    assert (tmp_path / "m.mercer").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.mercer"]
