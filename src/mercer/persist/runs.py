@@ -20,6 +20,7 @@ import numpy as np
 from .._checks import is_number
 from .._memory import as_bytes
 from ..data import Table
+from ..kernels import Kernel
 from ..learn._bar import Bar
 from ..learn._keeping import Keeper
 from ..learn._progress import Progress
@@ -29,7 +30,7 @@ from .files import save, versions
 from .locks import locked
 from .machines import check_machine
 from .safetensors import array_bytes
-from .values import ArgumentWriter
+from .values import ArgumentWriter, plain_kernel
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -238,7 +239,8 @@ def raise_for(number: int) -> None:
 def identity(learner: Any) -> dict[str, Any]:
     """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
-    arguments = {name: _text(value) for name, value in given.items()}
+    kernels = {name for name, value in given.items() if isinstance(value, Kernel)}  # whose text has their own arguments
+    arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] not in kernels}
     if "memory" in arguments:  # which decides whether features are held
         arguments["memory"] = f"{as_bytes(learner.memory)} bytes"
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
@@ -250,6 +252,10 @@ def _text(value: Any) -> str:
         value = value.item()
     if isinstance(value, np.ndarray):
         return f"array {value.dtype} {value.shape} {hashlib.sha256(array_bytes(value)).hexdigest()[:16]}"
+    if isinstance(value, Kernel):
+        plain = plain_kernel(value, "kernel")
+        series = hashlib.sha256(repr(plain).encode()).hexdigest()[:16]
+        return repr(value) if plain == value else f"{type(value).__name__} with the series {series}"
     if isinstance(value, FeatureMap | np.random.Generator | np.random.RandomState):
         return type(value).__name__  # the arguments of a map stand beside it, and a seed is kept
     return repr(value)
