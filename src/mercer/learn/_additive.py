@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._checks import check_truth
 from .._memory import check_memory
 from ..data import Table
 from ..maps._stored import floats
@@ -38,9 +39,12 @@ class AdditiveMachine(KernelMachine, ABC):
     def _sums_suffice(self) -> bool:
         """Whether sums are all that it needs of rows, as its arguments are."""
 
-    @abstractmethod
+    fit_intercept: bool
+
     def _check_arguments(self) -> None:
-        """Refuse arguments that cannot be."""
+        super()._check_arguments()
+        for name in ("fit_intercept", "keep_statistics"):
+            check_truth(name, getattr(self, name))
 
     @abstractmethod
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:

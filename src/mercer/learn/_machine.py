@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._checks import check_choice
+from .._checks import check_choice, check_jobs
 from .._memory import check_room
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
@@ -25,7 +25,7 @@ from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
 from ._keeping import Keeper
-from ._map_choice import DEFAULT_COMPONENTS, chosen_map
+from ._map_choice import DEFAULT_COMPONENTS, check_map_choice, chosen_map
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
@@ -109,6 +109,15 @@ class KernelMachine(KernelParameters):
     _keeper: Keeper | None = None
     """Where what passes find is kept, while there is a run that can be gone on with."""
 
+    def _check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+        check_jobs(self.n_jobs)
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
+            check_choice(name, getattr(self, name), choices)
+        check_map_choice(self.kernel, self.n_components, self.map)
+        if not (self.callback is None or callable(self.callback)):
+            raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
@@ -187,8 +196,6 @@ class KernelMachine(KernelParameters):
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
         watch = watch or Watch(self.callback, table, self._keeper)
-        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
-            check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
         self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
         if self._is_pairwise and self.preparation_.levelled is not None:

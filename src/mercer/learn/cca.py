@@ -15,6 +15,7 @@ from .._memory import check_memory
 from ..data import Blocks, Table
 from ..maps._stored import floats
 from ._machine import KernelMachine
+from ._map_choice import check_map_choice
 from ._progress import Progress, Watch
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
@@ -120,8 +121,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
-        check_whole("n_directions", self.n_directions)
-        check_positive("alpha", self.alpha)
+        self._check_arguments()
         if isinstance(X, Table):
             table = self._table(X, y, sample_weight, reset=True)
             Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in table.targets()))
@@ -135,6 +135,12 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight, watch=rows.watch)
         self._solve(self._moments(rows))
         return self
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_whole("n_directions", self.n_directions)
+        check_positive("alpha", self.alpha)
+        check_map_choice(self.kernel_y, self.n_components_y, self.map_y)
 
     def _least_memory(self, width: int) -> int:
         return 3 * 8 * width**2  # as in KernelPCA; the second view adds its own

@@ -205,11 +205,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.loss == "squared"
 
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
+        as_bytes(self.memory)
+        if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
+            check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
         if self.keep_statistics and not self._sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 

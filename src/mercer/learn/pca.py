@@ -94,7 +94,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : ignored
         sample_weight : array of shape (n_rows,) or None
         """
-        check_whole("n_directions", self.n_directions)
+        self._check_arguments()
         rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
         width = self.map_.n_components_
         check_memory((width, width), 8, "the sums")
@@ -112,6 +112,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
         self.directions_ = np.ascontiguousarray(vectors.T)
         return self
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_whole("n_directions", self.n_directions)
 
     def _least_memory(self, width: int) -> int:
         return 3 * 8 * width**2  # sums, the same about the mean, and what their decomposition works on

@@ -131,6 +131,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         check_alpha(self.alpha)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
