@@ -239,7 +239,7 @@ def libsvm_table(found: Found) -> str:
 FRESH = """
 import time
 start = time.perf_counter()
-import sys, numpy as np, mercer
+import sys, numpy as np, mercer.learn, mercer.persist
 loading = time.perf_counter()
 model = mercer.load(sys.argv[1])
 loaded = time.perf_counter()
