@@ -130,7 +130,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
             )
         width = self.map_.n_components_
-        design = design_of(rows, self._features, width, False, self.n_jobs, as_bytes(self.memory))
+        most = min(as_bytes(self.memory), float("inf") if self._allowed is None else self._allowed)
+        design = design_of(rows, self._features, width, False, self.n_jobs, most)
         sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]

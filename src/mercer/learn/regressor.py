@@ -18,6 +18,7 @@ from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._progress import Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
+from ._room import Extent
 from ._rows import Chunk, PreparedRows
 from .statistics import Centred, Moments
 
@@ -129,6 +130,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     @property
     def _sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
+
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=3 if is_number(self.alpha) else 5)  # a decomposition works on two more
 
     def _check_arguments(self) -> None:
         super()._check_arguments()

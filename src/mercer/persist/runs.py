@@ -75,8 +75,9 @@ def train(
     progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
         "bar" is a line on standard error, where that is a terminal.
     memory : int, text like "2GB", or None
-        What the fit may take: where its sums would take more, it is refused before any pass. None is what the machine
-        has.
+        What the fit may take, beside the rows themselves and the package: where its sums, their solution and what is
+        held of every row would take more, it is refused, with the estimate, before any pass or when its map and its
+        classes are known. Features are kept between passes only where there is room left. None is what the machine has.
 
     Returns
     -------
@@ -109,9 +110,10 @@ def train(
         for path in (target, place):
             _clear(path)
         store = Checkpoints(place)
-        run = Run(store, identity(learner), float(every), store.read() if resume else None)
+        most = None if memory is None else as_bytes(memory)
+        run = Run(store, identity(learner, most), float(every), store.read() if resume else None)
         run.progress = bar if progress == "bar" else progress
-        run.memory = None if memory is None else as_bytes(memory)
+        run.memory = most
         with run.listening(), bar:
             _fit(learner, run, X, y, sample_weight)
             save(learner, target)
@@ -236,13 +238,13 @@ def raise_for(number: int) -> None:
 # -- what a run is -----------------------------------------------------------------------------------------------------
 
 
-def identity(learner: Any) -> dict[str, Any]:
+def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
     """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
     kernels = {name for name, value in given.items() if isinstance(value, Kernel)}  # whose text has their own arguments
     arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] not in kernels}
     if "memory" in arguments:  # which decides whether features are held
-        arguments["memory"] = f"{as_bytes(learner.memory)} bytes"
+        arguments["memory"] = f"{min(as_bytes(learner.memory), most or as_bytes(learner.memory))} bytes"
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
 
 
