@@ -17,7 +17,7 @@ from mercer.persist import train
 
 def problem(n, d, k):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, d)).astype(np.float32)
+    X = (rng.normal(size=(n, d)) / np.sqrt(d)).astype(np.float32)  # long phases would be computed in float64
     return X, rng.integers(0, k, n)
 
 

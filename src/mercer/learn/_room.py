@@ -13,7 +13,7 @@ from ..maps import FeatureMap, Nystrom
 from ._map_choice import DEFAULT_COMPONENTS
 from .statistics import chunk_rows
 
-ROW_BYTES = 40
+ROW_BYTES = 32
 """The label, weights and number of the class of a row."""
 
 
@@ -43,7 +43,7 @@ class Extent(NamedTuple):
 
     def newton(self) -> int:
         """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
-        state = self.n_rows * (self.columns * (8 * self.itemsize + 16) + ROW_BYTES)
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
 
 
