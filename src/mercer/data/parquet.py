@@ -49,7 +49,9 @@ class ParquetFile(FileSource):
         while first < len(groups) and start >= groups[first]:
             start -= groups[first]
             first += 1
-        with self.reading(), arrow(".parquet").ParquetFile(self.path, page_checksum_verification=True) as file:
+        # not buffered before: that would hold all row groups that are asked for, which is the whole file
+        options = {"page_checksum_verification": True, "pre_buffer": False}
+        with self.reading(), arrow(".parquet").ParquetFile(self.path, **options) as file:
             batches = file.iter_batches(
                 batch_rows(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
             )
