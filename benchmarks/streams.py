@@ -271,10 +271,7 @@ def stored(columns: int, width: int, parameters: str, repeats: int, seed: int, _
 def models(tiny: bool) -> Figure:
     sizes, repeats = (((4, 8),), 1) if tiny else (((28, 2048), (784, 2048)), 5)
     cells = (
-        Cell(
-            f"{columns} columns, D = {width}, {parameters}",
-            partial(stored, columns, width, parameters, 1 if tiny else 5),
-        )
+        Cell(f"{columns} columns, D = {width}, {parameters}", partial(stored, columns, width, parameters, repeats))
         for columns, width in sizes
         for parameters in ("full", "seed")
     )
