@@ -172,6 +172,23 @@ struct Rows {
 
 }  // namespace
 
+size_t mercer_count(const char *text, size_t size, int letter) {
+    size_t count = 0;
+    while (size > 0) {  // in registers of bytes, emptied before they overflow
+        const size_t part = size < 128 * 255 ? size : 128 * 255;
+        uint8_t sums[128] = {0};
+        size_t i = 0;
+        for (; i + 128 <= part; i += 128) {
+            for (size_t j = 0; j < 128; ++j) sums[j] += static_cast<uint8_t>(text[i + j] == static_cast<char>(letter));
+        }
+        for (; i < part; ++i) count += text[i] == static_cast<char>(letter);
+        for (const uint8_t sum : sums) count += sum;
+        text += part;
+        size -= part;
+    }
+    return count;
+}
+
 int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels, void *starts,
                   void *indices, double *values, mercer_libsvm_found *found) {
     *found = {0, 0, INT64_MAX, -1, 0, 0};

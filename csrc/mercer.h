@@ -232,6 +232,9 @@ typedef struct {
     int64_t rows, entries, least, most, line, offset;
 } mercer_libsvm_found;
 
+/* How often a letter comes. */
+MERCER_EXPORT size_t mercer_count(const char *text, size_t size, int letter);
+
 /* Reads rows of "label index:value ...", one a line; the last of the `size` bytes is a line break.  `base` is taken off
  * indices, which are written in `index_bytes` (4 or 8), as are the starts of rows among entries.  There must be room
  * for as many labels as line breaks, a start more, and as many entries as colons.  Without labels, rows and entries are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -32,3 +33,19 @@ def test_all_figures_of_learners(tmp_path):
     assert {figure for figure, _, _ in cells} == {"mnist", "svc", "sets", "rows"}
     for title in ("times faster", "share of SVC's fit", "accuracy or R2", "peak beyond the input"):
         assert run.stdout.count(title) == 2
+
+
+STREAMS = """
+import streams
+for figure in streams.FIGURES:
+    streams.main([figure, "--tiny", "--csv", {path!r}])
+"""
+
+
+def test_all_figures_of_streams(tmp_path):
+    command = [sys.executable, "-c", STREAMS.format(path=str(tmp_path / "cells.csv"))]
+    given = os.environ | {"TMPDIR": str(tmp_path)}
+    run = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True, env=given)
+    for title in ("GFLOP/s of Z'Z", "pass of KernelClassifier", "times scikit-learn's", "fresh process, ms"):
+        assert run.stdout.count(title) == 1
+    assert run.stdout.count("KernelRegressor, 600 rows") == 1

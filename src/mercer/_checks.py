@@ -6,6 +6,8 @@ import math
 import numbers
 from typing import Any
 
+import numpy as np
+
 
 def is_whole(value: Any) -> bool:
     """Whether this is an integer, and not a truth value in disguise."""
@@ -45,3 +47,15 @@ def check_probability(name: str, value: Any) -> None:
     """A probability that is neither 0 nor 1."""
     if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a probability above 0 and below 1, found {value!r}")
+
+
+def check_truth(name: str, value: Any) -> None:
+    """A truth value."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, found {value!r}")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """A number of threads."""
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, found {n_jobs!r}")

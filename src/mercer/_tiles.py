@@ -194,6 +194,11 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             failures.clear()  # the errors hold their frames, and those hold the errors
 
 
+def summing_threads(n_jobs: int | None, held: int) -> int:
+    """How many threads sum results of this size: two at least, where there are, since the sum itself takes one."""
+    return max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))
+
+
 def sum_in_order(
     work: Callable[[Any], tuple[NDArray[Any], ...]],
     items: Iterable[Any],
@@ -209,7 +214,7 @@ def sum_in_order(
     ``after`` is called, on this thread, with every item whose result has been added. Sums have this ``dtype``, or that
     of the first result. ``totals`` is a list of sums that are added to in place; where it is empty, it is filled.
     """
-    threads = max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))  # two, whatever it takes: the sum takes one
+    threads = summing_threads(n_jobs, held)
     totals = [] if totals is None else totals
 
     def add(item: Any, parts: tuple[NDArray[Any], ...]) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
+import mercer
 from mercer import KernelClassifier, KernelRegressor, data
 from mercer.data.tables import joined
 
@@ -219,3 +220,94 @@ def test_a_classifier_takes_an_npz(tmp_path):
     assert model.fit(table).score(table) > 0.8
     with pytest.raises(data.SourceError, match=r"rows.npz has no array 'z'; it has 'X', 'y', 'w'"):
         data.open(tmp_path / "rows.npz", target="z")
+
+
+# -- categories, labels ------------------------------------------------------------------------------------------------
+
+
+def categories(n=900):
+    """Categories of whole numbers, fractions, truth values and text, with a gap in each but the target."""
+    rng = np.random.default_rng(0)
+    codes = {name: rng.integers(0, 2, n) for name in "abcd"}
+    for name, column in codes.items():
+        column["abcd".index(name)] = -1
+    values = {"a": [30, 7], "b": [0.5, -1.5], "c": [False, True], "d": ["x", "y"]}
+    frame = pd.DataFrame({name: pd.Categorical.from_codes(codes[name], values[name]) for name in "abcd"})
+    return frame.assign(e=rng.normal(size=n), y=pd.Categorical(rng.integers(3, 6, n)))
+
+
+def test_categories_are_levels_whichever_way_rows_come(tmp_path):
+    frame = categories()
+    arrow = pa.Table.from_pandas(frame)
+    to_parquet(frame, tmp_path / "a.parquet")
+    to_feather(frame, tmp_path / "a.feather")
+    X = frame.drop(columns="y")
+    given = {"n_components": 32, "missing": "mean", "loss": "squared", "random_state": 0}
+    expected = KernelClassifier(**given).fit(X, frame["y"].astype(int))
+    levels = [column.levels for column in expected.preparation_.columns]
+    assert levels == [(7, 30), (-1.5, 0.5), (False, True), ("x", "y"), None]
+    assert [type(some[0]) for some in levels[:4]] == [int, float, bool, str]
+    for source in (frame, arrow, tmp_path / "a.parquet", tmp_path / "a.feather"):
+        table = data.open(source, target="y")
+        assert table.levels == ("a", "b", "c", "d")
+        found = whole(table)
+        assert found.y.dtype == np.int64
+        assert found.X.parts["a"][:3].tolist() == [None, *frame["a"][1:3].tolist()]
+        model = KernelClassifier(**given).fit(table)
+        assert model.preparation_.columns == expected.preparation_.columns
+        assert model.classes_.tolist() == [3, 4, 5]
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.predict(table), expected.predict(X))
+        mercer.save(model, tmp_path / "model")
+
+
+def test_categories_in_one_file_and_numbers_in_another_are_refused(tmp_path):
+    frame = categories()
+    to_parquet(frame, tmp_path / "1.parquet")
+    to_parquet(frame.assign(a=1), tmp_path / "2.parquet")
+    with pytest.raises(data.SourceError, match=r"column 'a' is int in .*2\.parquet and int levels in .*1\.parquet"):
+        data.open(tmp_path, target="y")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_several_targets_of_text_and_numbers(tmp_path, name):
+    frame = people(800).assign(count=np.arange(800) % 3, tall=np.arange(800) % 2 == 0)
+    FORMATS[name](frame, tmp_path / name)
+    X = frame[["age", "height"]].to_numpy()
+    for target in (["y", "town"], ["y", "count"], ["tall", "y"], ["count", "count"]):
+        table = data.open(tmp_path / name, target=target, columns=["age", "height"])
+        labels = frame[target].to_numpy()
+        np.testing.assert_array_equal(whole(table).y, labels)
+        model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(table)
+        expected = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(X, labels)
+        assert [classes.tolist() for classes in model.classes_] == [classes.tolist() for classes in expected.classes_]
+        np.testing.assert_array_equal(model.predict(table), expected.predict(X))
+    frame.loc[5, "town"] = None
+    FORMATS[name](frame, tmp_path / name)
+    with pytest.raises(data.SourceError, match="row 5: the target is missing"):
+        whole(data.open(tmp_path / name, target=["count", "town"], columns=["age"]))
+    assert whole(data.open(tmp_path / name, target=["y", "town"], columns=["age"], drop=True)).y.shape == (799, 2)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("late", [False, True])
+def test_large_whole_labels_are_not_rounded(tmp_path, name, late, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 400)
+    labels = 2**53 + np.arange(300) % 3
+    x = np.arange(300) + np.where(np.arange(300) == 250, 0.5, 0.0)  # with late, whole numbers before a fraction
+    frame = pd.DataFrame({"x": [f"{value:g}" for value in x] if late else x, "y": labels})
+    FORMATS[name](frame if name.startswith(("a.csv", "a.tsv")) else frame.assign(x=x), tmp_path / name)
+    found = whole(data.open(tmp_path / name, target="y"))
+    assert found.y.tolist() == labels.tolist()
+    np.testing.assert_array_equal(found.X[:, 0], x)
+
+
+def test_whole_numbers_in_csv_that_no_integer_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    (tmp_path / "a.csv").write_text("x,y\n" + "1,2\n" * 40 + "1e20,3.0\n" + "3,4\n" * 9)
+    found = whole(data.open(tmp_path / "a.csv", target="y"))
+    assert found.X[40, 0] == 1e20
+    assert found.y.dtype == np.int64
+    (tmp_path / "a.csv").write_text(f"x,y\n1,{2**53 + 1}\n" + "1,2\n" * 40 + "0.5,3.0\n")
+    with pytest.raises(data.SourceError, match=r"a\.csv cannot be read as CSV: .*int64: invalid value '3\.0'"):
+        whole(data.open(tmp_path / "a.csv", target="y"))

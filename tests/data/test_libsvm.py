@@ -207,6 +207,32 @@ def test_a_file_that_was_cut(tmp_path):
         data.open(tmp_path / "rows.libsvm.gz")
 
 
+def test_gaps_and_infinities_have_a_file_and_a_row(tmp_path):
+    path = tmp_path / "rows.libsvm"
+    path.write_text("1 1:2\n-1 2:nan 3:1\n1 1:1 3:-inf\n1 2:5\n")
+    with pytest.raises(data.SourceError, match=r"rows\.libsvm, row 2: column 2 is infinite"):
+        whole(path)
+    table = data.open(path, drop=True)
+    assert (table.n_rows, table.dropped) == (2, 2)
+    path.write_text("1 1:2\n-1 2:nan 3:1\n1 2:5\n")
+    with pytest.raises(ValueError, match=r"row 1, column 1 is missing[\s\S]*row 1 of .*rows\.libsvm"):
+        KernelClassifier(n_components=8, loss="squared").fit(data.open(path))
+
+
+@pytest.mark.parametrize("size", [16, 100, 1 << 22])
+def test_lines_of_any_length_and_end(tmp_path, monkeypatch, size):
+    monkeypatch.setattr("mercer.data.libsvm.READ_BYTES", size)
+    lines = ["1 " + " ".join(f"{j}:{j}" for j in range(1, length)) for length in (2, 50, 3, 1, 200, 7)]
+    for end in ("\n", "\n\n# done\n", "\r\n"):
+        (tmp_path / "a.libsvm").write_bytes((end.join(lines) + end).encode())
+        found = whole(tmp_path / "a.libsvm")
+        assert np.diff(found.X.indptr).tolist() == [1, 49, 2, 0, 199, 6]
+        assert found.X.data.tolist() == (found.X.indices + 1).tolist()
+    (tmp_path / "a.libsvm").write_text("\n".join(lines))
+    with pytest.warns(UserWarning, match="may have been cut"):
+        assert np.diff(whole(tmp_path / "a.libsvm").X.indptr).tolist() == [1, 49, 2, 0, 199, 6]
+
+
 def test_learners_and_maps(tmp_path):
     X, y = sparse_rows()
     path, few = tmp_path / "rows.libsvm", tmp_path / "few.libsvm"

@@ -154,6 +154,15 @@ def test_a_pass_may_begin_at_any_block(tmp_path, drop, monkeypatch):
     assert len(read) < 10  # of 29 row groups
 
 
+def test_a_pass_holds_few_row_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.sources.BATCH_NUMBERS", 1 << 14)
+    X, y = numbers(100_000)
+    table = data.open(write(as_frame(X, y=y), tmp_path, [], compression="none", use_dictionary=False), target="y")
+    before = pa.total_allocated_bytes()
+    held = [pa.total_allocated_bytes() - before for _ in table.blocks()]
+    assert max(held) < 0.3 * X.nbytes
+
+
 def test_frames_and_tables_in_memory():
     frame = people(5000)
     pl = pytest.importorskip("polars")

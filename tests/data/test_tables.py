@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -119,6 +120,19 @@ def test_a_shuffled_table_has_the_same_rows(tmp_path, monkeypatch, drop):
     np.testing.assert_array_equal(whole(table).X[:, 4], number)
     model = KernelRegressor(n_components=8, random_state=0).fit(mixed)
     assert len(model.predict(mixed)) == 30_000
+
+
+def test_what_is_in_memory_is_split_and_shuffled_as_files_are(tmp_path):
+    X, y = numbers(9000)
+    frame = as_frame(X, y=y)
+    table = data.open(write(frame, tmp_path, [5000]), target="y")
+    expected = [whole(part) for part in (*table.split(test=0.3, seed=1), table.shuffled(2))]
+    for source, target in ((frame, "y"), (pa.Table.from_pandas(frame), "y"), (X, y), (sp.csr_array(X), y)):
+        here = data.open(source, target=target)
+        for part, wanted in zip((*here.split(test=0.3, seed=1), here.shuffled(2)), expected, strict=True):
+            found = whole(part)
+            np.testing.assert_array_equal(found.X.toarray() if sp.issparse(found.X) else found.X, wanted.X)
+            np.testing.assert_array_equal(found.y, wanted.y)
 
 
 def test_fingerprints(tmp_path):

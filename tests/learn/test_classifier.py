@@ -257,3 +257,39 @@ def test_float32_sums_that_rounding_makes_indefinite_still_precondition(loss):
     X = np.hstack([X, X])
     model = KernelClassifier(Gaussian(0.01), n_components=128, map="RandomFourier", C=1e6, loss=loss, random_state=0)
     assert model.fit(X, X[:, 0] * X[:, 1] > 0).score(X, X[:, 0] * X[:, 1] > 0) > 0.99
+
+
+# -- classes that are given --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
+def test_classes_that_are_given_need_no_rows(loss):
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    y = np.where(X[:, 0] > 0, "b", "d")
+    features, seen = RandomFourier(Gaussian(0.3), n_components=16, random_state=0), []
+    model = KernelClassifier(map=features, loss=loss, callback=seen.append).fit(X, y, classes=["d", "b", "c"])
+    assert model.classes_.tolist() == ["b", "c", "d"]
+    assert model.coef_.shape == (3, 16)
+    assert set(model.predict(X)) == {"b", "d"}
+    assert model.score(X, y) > 0.9
+    assert ("labels" in {told.what for told in seen}) == (loss != "squared")
+    with pytest.raises(ValueError, match=r"y has the unknown label 'd' in row \d+; known are 'b', 'c'"):
+        model.fit(X, y, classes=["b", "c"])
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        model.fit(X, y, classes=["b"])
+
+
+def test_classes_that_are_given_are_those_of_batches():
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    tasks = np.column_stack([np.where(X[:, 0] > 0, "b", "d"), np.where(X[:, 1] > 0, "up", "down")])
+    given = {"map": RandomFourier(Gaussian(0.3), n_components=16, random_state=0), "loss": "squared"}
+    for y, classes, more in (
+        (tasks[:, 0], ["b", "c", "d"], {"class_weight": {"b": 2.0, "c": 1.0, "d": 1.0}}),
+        (tasks, [["b", "c", "d"], ["down", "up"]], {}),
+    ):
+        whole = KernelClassifier(**given, **more).fit(X, y, classes=classes)
+        batches = KernelClassifier(**given, **more).partial_fit(X, y, classes=classes)
+        np.testing.assert_array_equal(whole.coef_, batches.coef_)
+    balanced = KernelClassifier(**given, class_weight="balanced")
+    expected = balanced.fit(X, tasks[:, 0]).coef_
+    np.testing.assert_array_equal(balanced.fit(X, tasks[:, 0], classes=["d", "b"]).coef_, expected)

@@ -23,6 +23,7 @@ from .hostile import Parts, framed
 from .models import fitted_learners, fitted_maps, rows
 
 SOURCE = Path(mercer.persist.__file__).parent
+GOLDEN = Path(__file__).parent.parent / "golden" / "models"
 
 
 @cache
@@ -302,6 +303,25 @@ def test_descriptions_that_do_not_fit(name, tmp_path):
     parts = Parts(saved(model))
     change(parts)
     refused(parts.bytes(), reason, tmp_path)
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.safetensors")), ids=lambda path: path.stem)
+def test_arguments_of_another_type_are_refused(path, tmp_path):
+    data = path.read_bytes()
+    for name in Parts(data).held["model"]["arguments"]:
+        for wrong in ("evil", {"list": []}, -3.5):
+            parts = Parts(data)
+            at(f"model/arguments/{name}", wrong)(parts)
+            refused(parts.bytes(), "must|expected|unknown|found", tmp_path)
+
+
+def test_arguments_of_maps_inside_are_checked_too(tmp_path):
+    data = (GOLDEN / "regressor-nested-1.safetensors").read_bytes()
+    inside = Parts(data).held["model"]["arguments"]["map"]["map"]["arguments"]
+    for name in inside:
+        parts = Parts(data)
+        at(f"model/arguments/map/map/arguments/{name}", {"list": []})(parts)
+        refused(parts.bytes(), "must|expected|unknown|found", tmp_path)
 
 
 def test_an_untouched_file_goes_through_the_same_mill(tmp_path):

@@ -14,9 +14,9 @@ import pytest
 from sklearn.base import clone
 
 import mercer
-from mercer import Nystrom
+from mercer import Nystrom, RandomMaclaurin
 from mercer.data import Blocks
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Maclaurin
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.persist import CheckpointError, NotStoredError, train
 from mercer.persist.checkpoints import Checkpoints, read_checkpoint
@@ -187,6 +187,27 @@ def test_a_checkpoint_of_another_run_is_refused_and_stays(name, tmp_path):
         train(*make(X, X[:, 0]), output=tmp_path / "model", every=0.0, resume=True)
     assert path.read_bytes() == before
     assert not (tmp_path / "model").exists()
+
+
+def test_a_series_by_a_function_is_told_by_its_coefficients(tmp_path):
+    X = problem()[0]
+
+    for make in (
+        lambda ratio: KernelRegressor(Maclaurin(lambda n: ratio**n, radius=4.0), n_components=12, random_state=0),
+        lambda ratio: KernelRegressor(
+            map=RandomMaclaurin(0.7 * Maclaurin(lambda n: ratio**n), n_components=12, random_state=0)
+        ),
+    ):
+        rows = X / 8.0
+        path = checkpoint_of(make(0.5), rows, X[:, 0], tmp_path)
+        shutil.copy(path, tmp_path / "kept")
+        rest = []
+        train(make(0.5), rows, X[:, 0], output=tmp_path / "model", resume=True, progress=rest.append)
+        assert next(one.rows for one in rest if one.what == "sums") == 5 * CHUNK
+        (tmp_path / "kept").rename(path)
+        with pytest.raises(CheckpointError, match=r"kernel is \w+ with the series \w+ here and \w+ with the series"):
+            train(make(0.25), rows, X[:, 0], output=tmp_path / "model", resume=True)
+        path.unlink()
 
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):

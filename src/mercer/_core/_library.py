@@ -42,7 +42,7 @@ _DOUBLE_SIGNATURES = {
     "pairs": "ppnppnnnnxp",
 }
 # Functions outside those tables, of which there is one for every machine; an i is an int.
-_PLAIN_SIGNATURES = {"libsvm": "pnnnppppp>i"}
+_PLAIN_SIGNATURES = {"libsvm": "pnnnppppp>i", "count": "pni>n"}
 REGISTER = 16
 """Numbers that the widest register holds."""
 _NUMBERS = {"f32": ctypes.c_float, "f64": ctypes.c_double}

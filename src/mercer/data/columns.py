@@ -17,7 +17,7 @@ from .sources import Source, SourceError
 from .tables import Block
 
 NUMBERS = ("int", "float32", "float64", "empty")
-LEVELS = ("text", "bool")
+LEVELS = ("text", "bool", "int levels", "float levels")
 MOST_LISTED = 20
 """Columns that a message lists."""
 
@@ -133,7 +133,7 @@ class NamedLayout(Layout):
                 X[:, place] = numbers(given[name])
         target, weight = self.roles.target, self.roles.weight
         if isinstance(target, tuple):
-            y: Any = np.stack([self._target(given[name], name).astype(np.float64) for name in target], axis=1)
+            y: Any = side_by_side([self._target(given[name], name) for name in target])
         else:
             y = None if target is None else self._target(given[target], target)
         return Block(X, y, None if weight is None else numbers(given[weight]).astype(np.float64))
@@ -146,7 +146,8 @@ class NamedLayout(Layout):
         kind = self.kinds[name]
         if kind in LEVELS:
             found = levels(column)
-            return found if absent(found).any() else found.astype(bool if kind == "bool" else str)
+            dtype = {"bool": bool, "text": str, "int levels": np.int64, "float levels": np.float64}[kind]
+            return found if absent(found).any() else found.astype(dtype)
         found = numbers(column).astype(np.float64, copy=False)
         if kind != "int" or np.isnan(found).any():
             return found
@@ -219,6 +220,13 @@ def nearest(name: Any, known: list[str]) -> str:
     if near:
         return f"did you mean {next(one for one in known if one.lower() == near[0])!r}?"
     return f"it has {', '.join(map(repr, known[:MOST_LISTED]))}{', ...' if len(known) > MOST_LISTED else ''}"
+
+
+def side_by_side(targets: list[NDArray[Any]]) -> NDArray[Any]:
+    """Columns of targets as one array: of objects, where text or truth values stand beside others."""
+    kinds = {column.dtype.kind for column in targets}
+    alike = len(kinds) == 1 or kinds <= {"i", "f"}
+    return np.stack([column if alike else column.astype(object) for column in targets], axis=1)
 
 
 def wider(one: str, other: str) -> str:

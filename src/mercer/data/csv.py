@@ -64,26 +64,32 @@ class CsvFile(FileSource):
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise SourceError(f"{self.name} has two columns of the name {twice!r}")
-            types = {field.name: self._type(field.type) for field in fields}
-            return self._counted(types, {field.name: arrow_kind(field.type) for field in fields})
-
-    @staticmethod
-    def _type(guessed: Any) -> Any:
-        """What to read a column as: fractions may follow whole numbers, and anything may follow gaps."""
-        kind = arrow_kind(guessed)
-        return arrow().float64() if kind == "int" else arrow().string() if kind == "empty" else guessed
+            types = {
+                field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields
+            }
+            kinds = {field.name: arrow_kind(field.type) for field in fields}
+            try:
+                return self._counted(types, dict(kinds))
+            except arrow().ArrowInvalid:  # perhaps fractions follow whole numbers
+                wide = {name: arrow().float64() if kinds[name] == "int" else held for name, held in types.items()}
+                return self._counted(wide, kinds)
 
     def _counted(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
+        """Count rows, and see what columns hold that were guessed to be whole numbers or empty."""
         rows = 0
+        large: set[str] = set()
         with self._open(types) as reader:
             for batch in reader:
                 rows += batch.num_rows
                 for name, column in zip(types, batch.columns, strict=True):
-                    if kinds[name] == "int" and not is_whole(numbers(column)):
-                        kinds[name] = "float64"
+                    if kinds[name] == "int" and arrow_kind(column.type) != "int":
+                        values = numbers(column)
+                        kinds[name] = "int" if is_whole(values) else "float64"
+                        large |= {name} if (np.abs(values) >= 2.0**53).any() else set()
                     elif kinds[name] == "empty" and column.null_count < len(column):
                         kinds[name] = "text"
-        return Survey(types, kinds, rows)
+        exact = {name: arrow().int64() for name in large if kinds[name] == "int"}  # floats would round them
+        return Survey(types | exact, kinds, rows)
 
     def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}
@@ -92,6 +98,6 @@ class CsvFile(FileSource):
 
 
 def is_whole(values: Any) -> bool:
-    """Whether all numbers that are there are whole."""
+    """Whether all numbers that are there are whole, and none is too large for an integer."""
     there = values[~np.isnan(values)]
-    return bool((there == np.floor(there)).all())
+    return bool((there == np.floor(there)).all() and (np.abs(there) < 2.0**63).all())

@@ -86,7 +86,8 @@ def stacked_frames(frames: list[Any]) -> Any:
 def kind_of(column: Any) -> str:
     """What the entries of a column are: "int", "float32", "float64", "bool", "text", "empty", or the name of a type.
 
-    "text" are all levels that are not truth values; those of which only "empty" ones are seen may be anything.
+    Categories are levels, also where they are numbers: "int levels", "float levels". "text" are all others that are not
+    truth values; those of which only "empty" ones are seen may be anything.
     """
     if hasattr(column, "type"):
         return arrow_kind(column.type)
@@ -100,7 +101,9 @@ def kind_of(column: Any) -> str:
         known = {"boolean": "bool", "null": "empty"}
         return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
     if hasattr(dtype, "categories"):  # of pandas, whose kind is that of an object
-        return "text"
+        return {"i": "int levels", "u": "int levels", "f": "float levels", "b": "bool"}.get(
+            getattr(dtype.categories.dtype, "kind", "O"), "text"
+        )
     kind = getattr(dtype, "kind", "O")
     if kind in "iuf":
         return "int" if kind in "iu" else name if name == "float32" else "float64"
@@ -112,7 +115,8 @@ def arrow_kind(given: Any) -> str:
     import pyarrow.types as types
 
     if types.is_dictionary(given):
-        return arrow_kind(given.value_type)
+        kind = arrow_kind(given.value_type)
+        return {"int": "int levels", "float32": "float levels", "float64": "float levels"}.get(kind, kind)
     if types.is_integer(given):
         return "int"
     if types.is_floating(given) or types.is_decimal(given):
@@ -149,8 +153,9 @@ def _polars_float(kept: Any) -> Any:
 
 
 def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where levels are missing."""
-    return np.array([value is None for value in values.tolist()], dtype=bool)
+    """Where levels, or numbers among them, are missing."""
+    found = [value is None or value != value for value in values.ravel().tolist()]
+    return np.array(found, dtype=bool).reshape(values.shape)
 
 
 def levels(column: Any) -> NDArray[Any]:
@@ -158,12 +163,22 @@ def levels(column: Any) -> NDArray[Any]:
     if isinstance(column, np.ndarray):
         return column.astype(object)
     if hasattr(column, "type"):
-        import pyarrow.types as types
-
-        plain = column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
-        return np.asarray(plain).astype(object)
+        return _arrow_levels(column)
+    if hasattr(column.dtype, "categories") and hasattr(column.cat, "codes"):  # of pandas; a gap has the code -1
+        return np.array([*column.cat.categories.tolist(), None], dtype=object)[column.cat.codes.to_numpy()]
     values = np.asarray(column.to_numpy() if not hasattr(column, "iloc") else column.to_numpy(dtype=object))
     missing = np.asarray(column.isna() if hasattr(column, "isna") else column.is_null().to_numpy())
     found = values.astype(object)
     found[missing] = None
+    return found
+
+
+def _arrow_levels(column: Any) -> NDArray[Any]:
+    import pyarrow.types as types
+
+    plain = column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+    if plain.null_count == 0 or arrow_kind(plain.type) not in ("int", "float32", "float64"):
+        return np.asarray(plain).astype(object)
+    found = np.asarray(plain.fill_null(0)).astype(object)  # NumPy has no whole numbers beside gaps
+    found[np.asarray(plain.is_null())] = None
     return found

@@ -60,19 +60,30 @@ class LibsvmFile(FileSource):
                 plain.seek(0)
                 yield plain
 
-    def _texts(self, file: Any) -> Iterator[tuple[int, bytes]]:
-        """Whole lines from where the file stands, with where they begin; the last one is ended where it is not."""
-        while True:
-            offset = file.tell()
-            text = file.read(READ_BYTES) + file.readline()
-            if not text:
-                return
-            if not text.endswith(b"\n"):
-                self.is_cut = True
-                text += b"\n"
-            yield offset, text
+    def _texts(self, file: Any) -> Iterator[tuple[int, memoryview]]:
+        """Whole lines from where the file stands, with where they begin; the last one is ended where it is not.
 
-    def _parsed(self, text: bytes, line: int, **options: Any) -> LibsvmRows:
+        All in the same memory, which is longer only where a line is: fresh pages would take as long as the reading.
+        """
+        offset, room, held = file.tell(), bytearray(READ_BYTES + 1), 0
+        while True:
+            count = file.readinto(memoryview(room)[held:-1])
+            held += count
+            if held == 0:
+                return
+            if count == 0:  # the end of the file
+                self.is_cut = True
+                room[held : held + 1] = b"\n"
+                held += 1
+            stop = room.rfind(b"\n", 0, held) + 1
+            if stop:
+                yield offset, memoryview(room)[:stop]
+                offset, held = offset + stop, held - stop
+                room[:held] = room[stop : stop + held]
+            elif held == len(room) - 1:  # a longer line
+                room = room + bytes(len(room))
+
+    def _parsed(self, text: memoryview, line: int, **options: Any) -> LibsvmRows:
         try:
             return libsvm(text, **options)
         except LibsvmError as error:

@@ -62,7 +62,7 @@ def open(
         Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. Of a
         folder all files of one format are taken, by name, and not those that begin with a dot or an underscore. Files
         without rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars
-        frames, Arrow tables.
+        frames, Arrow tables. Categories are levels, wherever they are and also where they are numbers.
     target : name of a column, sequence of names, number of a column that has no name, array, or None
         An ``.npz`` file has a matrix X and, of this name, an array beside it. LIBSVM files bring their labels.
     weight : name or number of a column, array, or None

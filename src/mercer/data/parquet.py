@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,21 @@ class ParquetFile(FileSource):
 
     @cached_property
     def schema(self) -> dict[str, str]:
-        return {field.name: arrow_kind(field.type) for field in self._footer.schema.to_arrow_schema()}
+        written = self._written
+        return {
+            field.name: arrow_kind(written.get(field.name, field.type))
+            for field in self._footer.schema.to_arrow_schema()
+        }
+
+    @property
+    def _written(self) -> dict[str, Any]:
+        """The types of columns of categories, as they were written: numbers are stored, and read, as numbers alone."""
+        held = (self._footer.metadata or {}).get(b"ARROW:schema")
+        if held is None:
+            return {}
+        with self.reading():
+            schema = arrow(".ipc").read_schema(arrow().py_buffer(b64decode(held)))
+            return {field.name: field.type for field in schema if arrow(".types").is_dictionary(field.type)}
 
     @property
     def n_rows(self) -> int:
@@ -34,7 +49,9 @@ class ParquetFile(FileSource):
         while first < len(groups) and start >= groups[first]:
             start -= groups[first]
             first += 1
-        with self.reading(), arrow(".parquet").ParquetFile(self.path, page_checksum_verification=True) as file:
+        # not buffered before: that would hold all row groups that are asked for, which is the whole file
+        options = {"page_checksum_verification": True, "pre_buffer": False}
+        with self.reading(), arrow(".parquet").ParquetFile(self.path, **options) as file:
             batches = file.iter_batches(
                 batch_rows(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
             )

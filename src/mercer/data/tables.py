@@ -27,7 +27,14 @@ class Block(NamedTuple):
 
 def part_of(X: Any, rows: Any) -> Any:
     """Some rows of a matrix or a frame."""
-    return frame_rows(X, rows) if is_frame(X) else X[rows]
+    if is_frame(X):
+        return frame_rows(X, rows)
+    if sp.issparse(X) and isinstance(rows, slice):  # which SciPy would copy
+        first, last, _ = rows.indices(X.shape[0])
+        begin, end = int(X.indptr[first]), int(X.indptr[max(first, last)])
+        starts = X.indptr[first : max(first, last) + 1] - begin
+        return type(X)((X.data[begin:end], X.indices[begin:end], starts), shape=(len(starts) - 1, X.shape[1]))
+    return X[rows]
 
 
 def rows_of(block: Block, rows: Any) -> Block:

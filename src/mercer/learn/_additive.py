@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._memory import check_memory
+from .._checks import check_truth
 from ..data import Table
 from ..maps._stored import floats
 from ._machine import KernelMachine
 from ._progress import Watch
+from ._room import Extent, check_after
 from ._rows import Chunk, PreparedRows
 from .statistics import Moments
 
@@ -38,9 +39,12 @@ class AdditiveMachine(KernelMachine, ABC):
     def _sums_suffice(self) -> bool:
         """Whether sums are all that it needs of rows, as its arguments are."""
 
-    @abstractmethod
+    fit_intercept: bool
+
     def _check_arguments(self) -> None:
-        """Refuse arguments that cannot be."""
+        super()._check_arguments()
+        for name in ("fit_intercept", "keep_statistics"):
+            check_truth(name, getattr(self, name))
 
     @abstractmethod
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
@@ -54,8 +58,8 @@ class AdditiveMachine(KernelMachine, ABC):
     def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
         """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
 
-    def _least_memory(self, width: int) -> int:
-        return 3 * 8 * width**2  # sums, the same about the mean, and a factor
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=3)  # sums, the same about the mean, and a factor
 
     def _check_additive(self) -> None:
         """Refuse arguments with which sums cannot be changed."""
@@ -153,7 +157,7 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _moments(self, rows: PreparedRows) -> Moments:
         width = self.map_.n_components_
-        check_memory((width, width), 8, "the sums")
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, *self._targets(chunk))

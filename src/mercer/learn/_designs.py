@@ -217,7 +217,7 @@ class StreamedDesign(Design):
 
 
 def design_of(
-    rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: int
+    rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: float
 ) -> Design:
     """The features of all rows, held where they take no more than so many bytes."""
     kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedDesign

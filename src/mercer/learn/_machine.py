@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .._checks import check_choice
-from .._memory import check_room
+from .._checks import check_choice, check_jobs
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
@@ -20,14 +19,15 @@ from ..data.table_rows import placed
 from ..data.tables import Block, part_of
 from ..kernels import Kernel
 from ..kernels._base import located
-from ..maps import Compressed, FeatureMap, Nystrom
+from ..maps import Compressed, FeatureMap
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
 from ._keeping import Keeper
-from ._map_choice import DEFAULT_COMPONENTS, chosen_map
+from ._map_choice import check_map_choice, chosen_map
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
+from ._room import Extent, check_before
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
@@ -109,6 +109,15 @@ class KernelMachine(KernelParameters):
     _keeper: Keeper | None = None
     """Where what passes find is kept, while there is a run that can be gone on with."""
 
+    def _check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+        check_jobs(self.n_jobs)
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
+            check_choice(name, getattr(self, name), choices)
+        check_map_choice(self.kernel, self.n_components, self.map)
+        if not (self.callback is None or callable(self.callback)):
+            raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
@@ -130,7 +139,7 @@ class KernelMachine(KernelParameters):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
             table = self._adopted(X, reset)
-            self._check_room(table)
+            check_before(self, table)
             return table
         X = self._checked(X, reset)
         weight = None
@@ -139,27 +148,20 @@ class KernelMachine(KernelParameters):
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
         table = ArrayTable(X, y, weight, square=reset and self._is_pairwise)
-        self._check_room(table)
+        check_before(self, table)
         return table
 
-    def _least_memory(self, width: int) -> int:
-        """Bytes that a fit with so many features takes at least, beside those of the map and of rows."""
+    _holds_rows: ClassVar[bool] = False
+    """Whether something is held of every row."""
+
+    def _needed(self, extent: Extent) -> int:
+        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         return 0
 
-    def _check_room(self, table: Table) -> None:
-        """Refuse, before any pass, what cannot be held."""
-        asked = self.map.n_components if isinstance(self.map, FeatureMap) else self.n_components
-        width = DEFAULT_COMPONENTS if asked is None else asked
-        if not isinstance(width, int | np.integer) or self._least_memory(int(width)) == 0:
-            return
-        few = self.map == "auto" if isinstance(self.map, str) else isinstance(self.map, Nystrom)
-        memory = None if self._keeper is None else self._keeper.memory
-        try:
-            check_room(self._least_memory(int(width)), f"the sums over {width} features and their solution", memory)
-        except MemoryError:
-            if not few or table.n_rows > width:  # of few rows there are no more landmarks
-                raise
-            check_room(self._least_memory(table.n_rows), f"the sums over {table.n_rows} landmarks", memory)
+    @property
+    def _allowed(self) -> int | None:
+        """Bytes that a fit may take; None is what the machine has."""
+        return None if self._keeper is None else self._keeper.memory
 
     def _adopted(self, table: Table, reset: bool) -> Table:
         """A table as this machine takes it: the columns of files are matched by name."""
@@ -187,8 +189,6 @@ class KernelMachine(KernelParameters):
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
         watch = watch or Watch(self.callback, table, self._keeper)
-        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
-            check_choice(name, getattr(self, name), choices)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
         self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
         if self._is_pairwise and self.preparation_.levelled is not None:

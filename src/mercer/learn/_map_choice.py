@@ -9,7 +9,7 @@ from sklearn.base import clone
 from .. import maps
 from .._checks import check_choice, check_whole
 from ..choose import feature_map
-from ..kernels import Gaussian
+from ..kernels import Gaussian, Kernel
 from ..maps import FeatureMap, Nystrom
 
 DEFAULT_COMPONENTS = 1024
@@ -24,15 +24,28 @@ def chosen_map(model: Any, n_rows: int | None) -> FeatureMap:
             raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
         return clone(model.map)
     width = DEFAULT_COMPONENTS if model.n_components is None else model.n_components
-    check_whole("n_components", width, alternatives=" or None")
     kernel = Gaussian("scale") if model.kernel is None else model.kernel
     if isinstance(model.map, str) and model.map != "auto":
         arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
         return named_map(model.map)(**arguments)
-    check_choice("map", model.map, ("auto", "the name of a map", "a FeatureMap"))
     if n_rows is not None and n_rows <= width:
         return Nystrom(parsed(kernel), n_components=width, random_state=model.random_state)
     return feature_map(kernel, n_components=width, random_state=model.random_state)
+
+
+def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:
+    """Refuse what describes no features."""
+    if n_components is not None:
+        check_whole("n_components", n_components, alternatives=" or None")
+    if isinstance(map, str) and map != "auto":
+        named_map(map)
+    elif not isinstance(map, FeatureMap):
+        check_choice("map", map, ("auto", "the name of a map", "a FeatureMap"))
+    if not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
+        raise TypeError(
+            "kernel must be a kernel of mercer.kernels, text that describes one, a function of two rows, 'precomputed' "
+            f"or None, found {kernel!r}"
+        )
 
 
 def parsed(kernel: Any) -> Any:

@@ -11,11 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_positive, check_whole
-from .._memory import check_memory
 from ..data import Blocks, Table
 from ..maps._stored import floats
 from ._machine import KernelMachine
+from ._map_choice import check_map_choice
 from ._progress import Progress, Watch
+from ._room import Extent, check_after
 from ._rows import Chunk, PreparedRows
 from .pca import signs_towards
 from .statistics import Moments
@@ -120,8 +121,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
-        check_whole("n_directions", self.n_directions)
-        check_positive("alpha", self.alpha)
+        self._check_arguments()
         if isinstance(X, Table):
             table = self._table(X, y, sample_weight, reset=True)
             Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in table.targets()))
@@ -136,8 +136,14 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._solve(self._moments(rows))
         return self
 
-    def _least_memory(self, width: int) -> int:
-        return 3 * 8 * width**2  # as in KernelPCA; the second view adds its own
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_whole("n_directions", self.n_directions)
+        check_positive("alpha", self.alpha)
+        check_map_choice(self.kernel_y, self.n_components_y, self.map_y)
+
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
     def _second_view(self) -> View:
         return View(
@@ -160,7 +166,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def _moments(self, rows: PreparedRows) -> Moments:
         widths = self.map_.n_components_, self.view_y_.map_.n_components_
-        check_memory((sum(widths), sum(widths)), 8, "the sums")
+        check_after(self, Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -19,14 +17,22 @@ from .._memory import as_bytes
 from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
-from ._designs import Design, HeldDesign, design_of
-from ._labels import Codes, Tasks, all_labels, checked_labels, classes_of, each, known_classes, probabilities
-from ._liblinear import check_room, liblinear
-from ._losses import SideBySide, loss_named
+from ._classes import class_design, least_loss
+from ._labels import (
+    Tasks,
+    all_labels,
+    checked_labels,
+    classes_of,
+    each,
+    given_classes,
+    known_classes,
+    probabilities,
+)
 from ._machine import KernelMachine
-from ._newton import Newton, Report
+from ._newton import Report
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
+from ._room import Extent
 from ._rows import Chunk, PreparedRows
 from ._widening import widened
 from .statistics import Moments
@@ -152,7 +158,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -161,13 +167,20 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         y : array of shape (n_rows,) or (n_rows, n_tasks); None where X is a table, which brings it
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
+        classes : all labels, or a list of those of every task, or None
+            None finds them by a pass over the labels alone. Others than the given ones are refused; those that no row
+            has are learned as such. The pass is spared where ``loss="squared"`` and the weights of classes are known.
         """
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=True)
         watch = Watch(self.callback, table, self._keeper)
-        y, weight = all_labels(table, watch)
-        classes = classes_of(y[weight > 0.0])
-        class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
+        classes = None if classes is None else given_classes(classes)
+        if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
+            class_weights = self._weights_of(Tasks(classes), classes)
+        else:
+            y, weight = all_labels(table, watch)
+            classes = classes_of(y[weight > 0.0]) if classes is None else classes
+            class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
         rows = self._start(table, exact=True, watch=watch)
         self.classes_, self._class_weights = classes, class_weights
         self.convergence_: Report | None = None
@@ -179,7 +192,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
             start = None if self._narrower is None else widened(self._narrower, self, rows)
-            self._adopt(self._least_loss(self._design(rows), codes, weights, start))
+            W, self.convergence_ = least_loss(self, class_design(self, rows), codes, weights, start)
+            self._adopt(W)
             self.statistics_ = None
         return self
 
@@ -210,18 +224,26 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.loss == "squared"
 
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
+        as_bytes(self.memory)
+        if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
+            check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
         if self.keep_statistics and not self._sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
-    def _least_memory(self, width: int) -> int:
+    @property
+    def _holds_rows(self) -> bool:  # type: ignore[override]
+        return self.loss != "squared"
+
+    def _needed(self, extent: Extent) -> int:
         if self.loss == "squared":
-            return super()._least_memory(width)
-        return 0 if self.solver == "liblinear" else 2 * 4 * width**2  # the curvature and a factor, in float32
+            return super()._needed(extent)
+        return 0 if self.solver == "liblinear" else extent.newton()
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -273,35 +295,6 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
         self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
         self.coef_ = np.ascontiguousarray(W[:width].T)
-
-    def _least_loss(self, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None) -> Matrix:
-        """Coefficients from the class of every row in every task, and what it counts there."""
-        tasks = list(zip(Tasks(self.classes_).classes, codes.T, weights, strict=True))
-        if isinstance(design, HeldDesign) and self.solver == "liblinear":
-            return np.hstack([liblinear(self, design, mine, weight) for _, mine, weight in tasks])
-        losses = [
-            loss_named(self.loss, len(classes))(mine, len(classes), float(self.C) * weight)
-            for classes, mine, weight in tasks
-        ]
-        loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-        solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter), start)
-        self.convergence_ = report = solution.report
-        if not report.converged:
-            warnings.warn(
-                f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
-                "raise max_iter or tol, or lower C",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return solution.W
-
-    def _design(self, rows: PreparedRows) -> Design:
-        """The features, held where they fit; LIBLINEAR takes no others."""
-        arguments = rows, self._features, self.map_.n_components_, bool(self.fit_intercept), self.n_jobs
-        if self.solver == "liblinear":
-            check_room(rows.n_rows, self.map_.n_components_, rows.dtype.itemsize, self.memory)
-            return HeldDesign.of(*arguments)
-        return design_of(*arguments, as_bytes(self.memory))
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -120,11 +120,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
         y : ignored
         """
-        for name in ("n_clusters", "n_init", "max_iter"):
-            check_whole(name, getattr(self, name))
-        check_positive("tol", self.tol)
-        if self.batch_rows is not None:
-            check_whole("batch_rows", self.batch_rows, alternatives=" or None")
+        self._check_arguments()
         table = self._table(X, None, None, reset=True)
         if next(table.blocks()).weight is not None:
             raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
@@ -134,7 +130,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
             )
         width = self.map_.n_components_
-        design = design_of(rows, self._features, width, False, self.n_jobs, as_bytes(self.memory))
+        most = min(as_bytes(self.memory), float("inf") if self._allowed is None else self._allowed)
+        design = design_of(rows, self._features, width, False, self.n_jobs, most)
         sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
@@ -143,6 +140,15 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.labels_ = nearest(design, best.centres)
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        for name in ("n_clusters", "n_init", "max_iter"):
+            check_whole(name, getattr(self, name))
+        check_positive("tol", self.tol)
+        if self.batch_rows is not None:
+            check_whole("batch_rows", self.batch_rows, alternatives=" or None")
+        as_bytes(self.memory)
 
     def _ended(self, design: Design, centres: Matrix, start: int) -> Clustering:
         """What comes of a start, unless it is known."""

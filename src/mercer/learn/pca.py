@@ -12,10 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
-from .._memory import check_memory
 from ..maps._stored import floats
 from ._machine import KernelMachine
 from ._progress import Progress
+from ._room import Extent, check_after
 from ._rows import Chunk
 from .statistics import Moments
 
@@ -94,10 +94,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : ignored
         sample_weight : array of shape (n_rows,) or None
         """
-        check_whole("n_directions", self.n_directions)
+        self._check_arguments()
         rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
         width = self.map_.n_components_
-        check_memory((width, width), 8, "the sums")
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
@@ -113,8 +113,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.directions_ = np.ascontiguousarray(vectors.T)
         return self
 
-    def _least_memory(self, width: int) -> int:
-        return 3 * 8 * width**2  # sums, the same about the mean, and what their decomposition works on
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        check_whole("n_directions", self.n_directions)
+
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:
         """The principal components of rows.

@@ -18,6 +18,7 @@ from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._progress import Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
+from ._room import Extent
 from ._rows import Chunk, PreparedRows
 from .statistics import Centred, Moments
 
@@ -130,7 +131,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=3 if is_number(self.alpha) else 5)  # a decomposition works on two more
+
     def _check_arguments(self) -> None:
+        super()._check_arguments()
         check_alpha(self.alpha)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:

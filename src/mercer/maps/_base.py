@@ -33,7 +33,7 @@ from .._array import (
     spread,
     to_numpy,
 )
-from .._checks import check_choice, check_whole, is_whole
+from .._checks import check_choice, check_jobs, check_whole
 from .._memory import check_memory
 from .._random import Stream, as_seed
 from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_rows
@@ -245,8 +245,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _check_arguments(self) -> None:
         check_whole("n_components", self._width())
-        if self.n_jobs is not None and (not is_whole(self.n_jobs) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, found {self.n_jobs!r}")
+        check_jobs(self.n_jobs)
         for name, choices in self._choices.items():
             check_choice(name, getattr(self, name), choices)
 

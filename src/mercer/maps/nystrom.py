@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -152,6 +153,11 @@ class Nystrom(FeatureMap):
             check_whole("rank", self.rank, alternatives=" or None")
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, RULES)
+        elif isinstance(self.kernel, Kernel) or self._is_precomputed:  # rows are numbers
+            if not (hasattr(self.landmarks, "shape") or isinstance(self.landmarks, Sequence)):
+                raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {self.landmarks!r}")
+            if isinstance(self.landmarks, Sequence) and not self.landmarks:
+                raise ValueError("landmarks must name at least one row, found none")
         check_fraction("tol", self.tol)
         if self.tol > 0.0 and not self._by("rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")

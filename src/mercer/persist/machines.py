@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import learn
-from .._random import Stream
+from .._random import Stream, as_seed
 from ..learn._machine import KernelMachine
 from ..learn._preparation import MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..learn.cca import View
+from ..maps import FeatureMap
 from ..maps._stored import floats
-from .maps import Source, Target, names_of, put_tree, read_map, read_names, take_tree, write_map
+from .maps import Source, Target, check_unfitted, names_of, put_tree, read_map, read_names, take_tree, write_map
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 from .values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
 
@@ -114,6 +115,11 @@ def read_machine(record: Any, source: Source) -> Any:
     check_names(record, ENTRIES, "the model")
     cls = getattr(learn, record["class"])
     model = ArgumentReader(source.array).estimator(cls, record.get("arguments"), "")
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, FeatureMap):
+            check_unfitted(value, name)
+    model._check_arguments()
+    as_seed(model.random_state)
     _read_view(model, record, source, "")
     if "view_y" in record:
         if not hasattr(model, "_second_view"):

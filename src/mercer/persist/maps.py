@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._random import SEED_BITS, Stream
+from .._random import SEED_BITS, Stream, as_seed
 from ..kernels import Kernel
 from ..maps import FeatureMap, Nystrom
 from ..maps._blackbox import Precomputed
@@ -207,6 +207,7 @@ def read_map(record: Any, source: Source, path: str = "") -> FeatureMap:
     check_names(record, OUTER_ENTRIES, f"{path}map")
     cls = map_class(record.get("class"), f"{path}map")
     map = ArgumentReader(source.array).estimator(cls, record.get("arguments"), path)
+    check_unfitted(map, f"{path}{cls.__name__}")
     map.seed_ = as_whole(record.get("seed"), "seed", 0, 2**SEED_BITS - 1)
     columns = as_whole(record.get("columns"), "columns", 1)
     _assemble(map, {name: record.get(name) for name in ENTRIES}, columns, f"{path}{cls.__name__}")
@@ -235,7 +236,6 @@ def _assemble(map: Any, record: Any, columns: int, where: str) -> None:
     """Give a map, with the maps inside it, all that ``fit`` gives but parameters."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
-    _check_parts(map, where)
     map._check_arguments()
     as_whole(map._width(), f"the width of {where}", 1)
     if record.get("columns") != columns or isinstance(record.get("columns"), bool):
@@ -257,13 +257,17 @@ def _assemble(map: Any, record: Any, columns: int, where: str) -> None:
     _give_learned(map, record, columns, where)
 
 
-def _check_parts(map: Any, where: str) -> None:
-    """See that there are maps inside, all the way down: what checks arguments counts on it."""
+def check_unfitted(map: Any, where: str) -> None:
+    """See that the arguments of a map can be, and of those inside it, all the way down."""
     for part in map._parts:
         inner = getattr(map, part)
         if not isinstance(inner, FeatureMap):
             refuse(f"{part} of {where} must be a map, found {inner!r:.40}")
-        _check_parts(inner, f"{where}.{part}")
+        check_unfitted(inner, f"{where}.{part}")
+    map._check_arguments()
+    as_seed(map.random_state)
+    if not (map._parts or isinstance(map.kernel, Kernel) or (isinstance(map, Nystrom) and map._is_precomputed)):
+        refuse(f"the kernel among the arguments of {where} must be a kernel, found {map.kernel!r:.40}")
 
 
 def _give_learned(map: Any, record: dict[str, Any], columns: int, where: str) -> None:

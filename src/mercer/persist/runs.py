@@ -20,6 +20,7 @@ import numpy as np
 from .._checks import is_number
 from .._memory import as_bytes
 from ..data import Table
+from ..kernels import Kernel
 from ..learn._bar import Bar
 from ..learn._keeping import Keeper
 from ..learn._progress import Progress
@@ -29,7 +30,7 @@ from .files import save, versions
 from .locks import locked
 from .machines import check_machine
 from .safetensors import array_bytes
-from .values import ArgumentWriter
+from .values import ArgumentWriter, plain_kernel
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -74,8 +75,9 @@ def train(
     progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
         "bar" is a line on standard error, where that is a terminal.
     memory : int, text like "2GB", or None
-        What the fit may take: where its sums would take more, it is refused before any pass. None is what the machine
-        has.
+        What the fit may take, beside the rows themselves and the package: where its sums, their solution and what is
+        held of every row would take more, it is refused, with the estimate, before any pass or when its map and its
+        classes are known. Features are kept between passes only where there is room left. None is what the machine has.
 
     Returns
     -------
@@ -108,9 +110,10 @@ def train(
         for path in (target, place):
             _clear(path)
         store = Checkpoints(place)
-        run = Run(store, identity(learner), float(every), store.read() if resume else None)
+        most = None if memory is None else as_bytes(memory)
+        run = Run(store, identity(learner, most), float(every), store.read() if resume else None)
         run.progress = bar if progress == "bar" else progress
-        run.memory = None if memory is None else as_bytes(memory)
+        run.memory = most
         with run.listening(), bar:
             _fit(learner, run, X, y, sample_weight)
             save(learner, target)
@@ -235,12 +238,13 @@ def raise_for(number: int) -> None:
 # -- what a run is -----------------------------------------------------------------------------------------------------
 
 
-def identity(learner: Any) -> dict[str, Any]:
+def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
     """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
-    arguments = {name: _text(value) for name, value in given.items()}
+    kernels = {name for name, value in given.items() if isinstance(value, Kernel)}  # whose text has their own arguments
+    arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] not in kernels}
     if "memory" in arguments:  # which decides whether features are held
-        arguments["memory"] = f"{as_bytes(learner.memory)} bytes"
+        arguments["memory"] = f"{min(as_bytes(learner.memory), most or as_bytes(learner.memory))} bytes"
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
 
 
@@ -250,6 +254,10 @@ def _text(value: Any) -> str:
         value = value.item()
     if isinstance(value, np.ndarray):
         return f"array {value.dtype} {value.shape} {hashlib.sha256(array_bytes(value)).hexdigest()[:16]}"
+    if isinstance(value, Kernel):
+        plain = plain_kernel(value, "kernel")
+        series = hashlib.sha256(repr(plain).encode()).hexdigest()[:16]
+        return repr(value) if plain == value else f"{type(value).__name__} with the series {series}"
     if isinstance(value, FeatureMap | np.random.Generator | np.random.RandomState):
         return type(value).__name__  # the arguments of a map stand beside it, and a seed is kept
     return repr(value)

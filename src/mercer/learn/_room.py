@@ -1,0 +1,78 @@
+"""What a fit takes of memory, estimated before it takes it: from the width of the map, and again when there is one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._memory import check_room
+from .._tiles import summing_threads
+from ..data import Table
+from ..maps import FeatureMap, Nystrom
+from ._map_choice import DEFAULT_COMPONENTS
+from .statistics import chunk_rows
+
+ROW_BYTES = 32
+"""The label, weights and number of the class of a row."""
+
+
+class Extent(NamedTuple):
+    """How large a fit is; the least where something is not known yet."""
+
+    width: int
+    n_rows: int = 0
+    columns: int = 1
+    """Of targets, or of decision values."""
+    itemsize: int = 4
+    n_jobs: int | None = None
+
+    @property
+    def square(self) -> int:
+        """Numbers in a matrix of second moments, that of an intercept included."""
+        return (self.width + 1) ** 2
+
+    def chunks(self, held: int) -> int:
+        """Bytes of the features of chunks that are summed side by side, and of their sums, each of this size."""
+        features = chunk_rows(self.width, self.itemsize) * self.width * self.itemsize
+        return summing_threads(self.n_jobs, held) * (features + held)
+
+    def sums(self, copies: int) -> int:
+        """Bytes of moments in float64: while they are summed, or solved in so many copies."""
+        return max(8 * self.square + self.chunks(self.itemsize * self.square), 8 * copies * self.square)
+
+    def newton(self) -> int:
+        """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+
+
+def parameter_bytes(params: Any, itemsize: int) -> int:
+    """Those of a map's parameters; matrices of floats are also packed for products, in the precision of the rows."""
+    if isinstance(params, tuple):
+        return sum(parameter_bytes(part, itemsize) for part in params)
+    packed = params.size * itemsize if params.ndim == 2 and params.dtype == np.float64 else 0
+    return int(params.nbytes + packed)
+
+
+def check_before(model: Any, table: Table) -> None:
+    """Refuse, before any pass, what cannot be held."""
+    asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
+    width = DEFAULT_COMPONENTS if asked is None else asked
+    if not isinstance(width, int | np.integer):
+        return
+    few = model.map == "auto" if isinstance(model.map, str) else isinstance(model.map, Nystrom)
+    extent = Extent(int(width), table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
+    try:
+        check_room(model._needed(extent), f"the sums over {width} features and their solution", model._allowed)
+    except MemoryError:
+        if not few or table.n_rows > width:  # of few rows there are no more landmarks
+            raise
+        landmarks = extent._replace(width=table.n_rows)
+        check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", model._allowed)
+
+
+def check_after(model: Any, extent: Extent) -> None:
+    """The same when the map is fitted, before the pass over its features."""
+    needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
+    check_room(needed, f"the map, the sums over its {extent.width} features and their solution", model._allowed)

@@ -1,0 +1,81 @@
+"""What a fit is estimated to take, beside what it takes."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from mercer import RandomFourier
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
+from mercer.learn._designs import StreamedDesign
+from mercer.learn._room import Extent, parameter_bytes
+from mercer.persist import train
+
+
+def problem(n, d, k):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(n, d)) / np.sqrt(d)).astype(np.float32)  # long phases would be computed in float64
+    return X, rng.integers(0, k, n)
+
+
+def features(D):
+    return RandomFourier(Gaussian(0.3), n_components=D, random_state=0)
+
+
+CASES = {
+    "sums": (KernelRegressor, {}, 12_000, 4, 2, 768),
+    "path": (KernelRegressor, {"alpha": "gcv"}, 12_000, 4, 2, 768),
+    "directions": (KernelPCA, {}, 12_000, 4, 2, 768),
+    "rows": (KernelClassifier, {"memory": 1, "max_iter": 1}, 150_000, 4, 6, 16),
+    "factors": (KernelClassifier, {"memory": 1, "max_iter": 2, "C": 10.0}, 12_000, 4, 8, 512),
+    "columns": (KernelRegressor, {}, 9000, 300, 2, 512),
+}
+
+
+@pytest.mark.filterwarnings("ignore:after . steps the objective")
+@pytest.mark.parametrize("name", CASES)
+def test_estimates_are_near_what_is_taken(name):
+    kind, given, n, d, k, D = CASES[name]
+    X, y = problem(n, d, k)
+    model = kind(map=features(D), n_jobs=2, **given)
+    small = kind(map=features(16), n_jobs=2, **given).fit(X[:100], y[:100])  # what is loaded on first use
+    tracemalloc.start()
+    model.fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    extent = Extent(D, n, len(small.classes_) if hasattr(small, "classes_") else 1, 4, 2)
+    needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, 4)
+    assert 0.6 * peak < needed < 1.6 * peak, (needed / peak, needed, peak)
+
+
+def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
+    X, y = problem(20_000, 3, 10)
+    model = KernelClassifier(map=features(16), max_iter=1)
+    with pytest.raises(MemoryError, match=r"the map, the sums over its 16 features .* need 0\.0\d+ GiB at least"):
+        train(model, X, y, output=tmp_path / "model", memory="8MB")
+    with pytest.raises(MemoryError, match=r"the sums over 16 features and their solution need .* GiB at least; memory"):
+        train(model, X, y, output=tmp_path / "model", memory="1MB")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_parameters_of_a_map_count(tmp_path):
+    X, y = problem(50, 20_000, 2)
+    with pytest.raises(MemoryError, match=r"the map, the sums over its 64 features .*; memory allows 0\.0\d+ GiB"):
+        train(KernelRegressor(map=features(64)), X, y, output=tmp_path / "model", memory="8MB")
+    train(KernelRegressor(map=features(64)), X, y, output=tmp_path / "model", memory="25MB")
+
+
+@pytest.mark.filterwarnings("ignore:after . steps the objective")
+def test_features_are_held_only_where_a_run_has_room(tmp_path, monkeypatch):
+    X, y = problem(20_000, 3, 2)
+    made = []
+    original = StreamedDesign.__init__
+    monkeypatch.setattr(StreamedDesign, "__init__", lambda self, *given: made.append(1) or original(self, *given))
+    for memory, streamed in (("8MB", True), ("8GB", False)):
+        made.clear()
+        model = KernelClassifier(map=features(64), max_iter=1)
+        train(model, X, y, output=tmp_path / "model", memory=memory)
+        assert bool(made) == streamed
