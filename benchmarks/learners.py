@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from functools import partial
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
 
 from cells import THREADS, Figure, Numbers, Record, apart, fill, measured
 from digits import mnist, svc

@@ -1,0 +1,76 @@
+"""How pictures look: a method has the same colour everywhere, and lines have a band of one deviation over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from cells import Found, column
+
+from mercer.report.pictures import new_figure
+
+WIDTH = 8.0
+"""Inches; at 110 dots an inch as wide as a README shows it."""
+
+STYLES = {
+    "exact": ("#000000", "s"),
+    "TensorSketch": ("#0072B2", "o"),
+    "RandomMaclaurin": ("#D55E00", "^"),
+    "own degrees": ("#F0A070", "v"),
+    "H0/1": ("#E69F00", "v"),
+    "Mercer": ("#009E73", "D"),
+    "RandomFourier": ("#CC79A7", "P"),
+    "Nystrom": ("#56B4E9", "X"),
+    "TEFM-S": ("#8A6D00", "<"),
+    "TEFM-G": ("#5B3A8C", ">"),
+    "scikit-learn": ("#7F7F7F", "h"),
+}
+"""Colours that a colour-blind eye tells apart (Okabe and Ito, and two darker ones), and markers."""
+
+
+def panels(rows: int, columns: int, height: float = 2.6) -> tuple[Any, Any]:
+    """A figure and its axes, an array of rows and columns."""
+    figure = new_figure(WIDTH, height * rows)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for one in axes.ravel():
+        one.grid(alpha=0.3, linewidth=0.5)
+        one.tick_params(labelsize=8)
+    return figure, axes
+
+
+def curve(axes: Any, found: Found, names: Sequence[tuple[float, str]], quantity: str, method: str, **more: Any) -> None:
+    """The mean of a quantity over the seeds, with a band of one deviation; points that are missing are left out."""
+    colour, marker = STYLES[method]
+    there = [(x, values) for x, name in names if (values := column(found, name, quantity))]
+    if not there:
+        return
+    xs = [x for x, _ in there]
+    means = np.array([np.mean(values) for _, values in there])
+    spread = np.array([np.std(values, ddof=1) if len(values) > 1 else 0.0 for _, values in there])
+    given = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4, "label": method} | more
+    axes.plot(xs, means, **given)
+    if spread.any():
+        least = np.maximum(means - spread, 0.02 * means) if axes.get_yscale() == "log" else means - spread
+        axes.fill_between(xs, least, means + spread, color=colour, alpha=0.2, linewidth=0)
+
+
+def level(axes: Any, found: Found, name: str, quantity: str, method: str = "exact", **more: Any) -> None:
+    """A line across, for what has no width."""
+    values = column(found, name, quantity)
+    if values:
+        given = {"color": STYLES[method][0], "linestyle": "--", "linewidth": 1.2, "label": method} | more
+        axes.axhline(float(np.mean(values)), **given)
+
+
+def legend(figure: Any, axes: Any) -> None:
+    """One for all panels, below them."""
+    entries: dict[str, Any] = {}
+    for one in np.ravel(axes):
+        handles, labels = one.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        figure.legend(
+            entries.values(), entries.keys(), loc="outside lower center", ncols=min(5, len(entries)), fontsize=8
+        )
