@@ -11,7 +11,16 @@ from experiment import RESULTS, Experiment, options, run
 PAGE = Path(__file__).parent / "README.md"
 HEAD = Path(__file__).parent / "head.md"
 
-EXPERIMENTS = ("pham_figure1",)
+EXPERIMENTS = (
+    "pham_figure1",
+    "pham_figure2",
+    "pham_figure3",
+    "pham_figure4",
+    "pham_table1",
+    "pham_table2",
+    "pham_table3",
+    "pham_lemma6",
+)
 """The files, in the order of the page."""
 
 

@@ -1,4 +1,4 @@
-"""How pictures look: a method has the same colour everywhere, and lines have a band of one deviation over the seeds."""
+"""How pictures look: a method has the same colour everywhere, and a line has a band that shows its seeds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from cells import Found, column
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from mercer.report.pictures import new_figure
 
@@ -29,30 +30,43 @@ STYLES = {
 """Colours that a colour-blind eye tells apart (Okabe and Ito, and two darker ones), and markers."""
 
 
-def panels(rows: int, columns: int, height: float = 2.6) -> tuple[Any, Any]:
+def panels(rows: int, columns: int, height: float = 2.6, sharey: Any = False) -> tuple[Any, Any]:
     """A figure and its axes, an array of rows and columns."""
     figure = new_figure(WIDTH, height * rows)
-    axes = figure.subplots(rows, columns, squeeze=False)
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
     for one in axes.ravel():
         one.grid(alpha=0.3, linewidth=0.5)
         one.tick_params(labelsize=8)
     return figure, axes
 
 
+def logarithmic(axes: Any, which: str = "y") -> None:
+    """A scale of powers, marked by plain numbers: 0.02, 0.1, 0.5."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = getattr(axes, f"{which}axis")
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def curve(axes: Any, found: Found, names: Sequence[tuple[float, str]], quantity: str, method: str, **more: Any) -> None:
-    """The mean of a quantity over the seeds, with a band of one deviation; points that are missing are left out."""
+    """The mean of a quantity over the seeds, with a band of one deviation; points that are missing are left out.
+
+    On a logarithmic scale the line is the median and the band goes from the least to the most.
+    """
     colour, marker = STYLES[method]
     there = [(x, values) for x, name in names if (values := column(found, name, quantity))]
     if not there:
         return
     xs = [x for x, _ in there]
-    means = np.array([np.mean(values) for _, values in there])
-    spread = np.array([np.std(values, ddof=1) if len(values) > 1 else 0.0 for _, values in there])
+    if axes.get_yscale() == "log":
+        middle, least, most = ([pick(values) for _, values in there] for pick in (np.median, min, max))
+    else:
+        middle, spread = ([pick(values) for _, values in there] for pick in (np.mean, np.std))
+        least, most = np.subtract(middle, spread), np.add(middle, spread)
     given = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4, "label": method} | more
-    axes.plot(xs, means, **given)
-    if spread.any():
-        least = np.maximum(means - spread, 0.02 * means) if axes.get_yscale() == "log" else means - spread
-        axes.fill_between(xs, least, means + spread, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(xs, middle, **given)
+    axes.fill_between(xs, least, most, color=colour, alpha=0.2, linewidth=0)
 
 
 def level(axes: Any, found: Found, name: str, quantity: str, method: str = "exact", **more: Any) -> None:

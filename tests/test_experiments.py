@@ -21,9 +21,6 @@ import pictures
 
 from mercer.kernels import Polynomial
 
-pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
-
-
 # -- the runner --------------------------------------------------------------------------------------------------------
 
 
