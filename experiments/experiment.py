@@ -13,7 +13,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,27 +109,21 @@ def write(experiment: Experiment, full: bool, folder: Path = RESULTS) -> Found:
     return found
 
 
-def run(
-    experiment: Experiment,
-    full: bool,
-    only: Iterable[str] = ("",),
-    seconds: float = float("inf"),
-    folder: Path = RESULTS,
-    again: Iterable[str] = (),
-) -> None:
+def run(experiment: Experiment, chosen: argparse.Namespace) -> None:
     """Measure the cells that are missing, then write the files."""
-    figure = experiment.figure(full)
-    place = folder / ("full" if full else "quick") / "cells"
+    figure, folder = experiment.figure(chosen.full), chosen.results
+    wanted = tuple(replace(cell, seeds=min(cell.seeds, chosen.runs)) for cell in figure.cells)
+    place = folder / ("full" if chosen.full else "quick") / "cells"
     place.mkdir(parents=True, exist_ok=True)
     record = Record(place / f"{figure.name}.csv")
-    record.forget(figure.name, again)
+    record.forget(figure.name, chosen.again)
 
     def here(_: str, name: str, seed: int, record: Record) -> Numbers:
         # One thread: the papers' programs had one, and the time that the processor spends is then the clock's.
         return measured(figure, name, seed, record, threads=1)
 
-    fill(figure, record, only, seconds, here, Progress())
-    write(experiment, full, folder)
+    fill(replace(figure, cells=wanted), record, chosen.only, chosen.seconds, here, Progress())
+    write(experiment, chosen.full, folder)
 
 
 def options(about: str) -> argparse.ArgumentParser:
@@ -139,6 +133,7 @@ def options(about: str) -> argparse.ArgumentParser:
         "--only", nargs="+", default=[""], metavar="PART", help="cells with one of these in their names"
     )
     parser.add_argument("--again", nargs="+", default=[], metavar="PART", help="measure such cells again; '' for all")
+    parser.add_argument("--runs", type=int, default=SEEDS, help="of a random map, at most")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no cell after so long")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER", help="where cells and files lie")
     return parser
@@ -147,7 +142,7 @@ def options(about: str) -> argparse.ArgumentParser:
 def main(experiment: Experiment, given: list[str] | None = None) -> None:
     """The command of one experiment; ends with its table and the names of its files."""
     chosen = options(experiment.about).parse_args(given)
-    run(experiment, chosen.full, chosen.only, chosen.seconds, chosen.results, chosen.again)
+    run(experiment, chosen)
     place = chosen.results / ("full" if chosen.full else "quick")
     print((place / f"{experiment.name}.md").read_text())
     print(f"{place / experiment.name}.csv, .md and .png")

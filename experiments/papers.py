@@ -20,6 +20,8 @@ EXPERIMENTS = (
     "pham_table2",
     "pham_table3",
     "pham_lemma6",
+    "beyond_time",
+    "beyond_sets",
 )
 """The files, in the order of the page."""
 
@@ -45,7 +47,7 @@ def main(given: list[str] | None = None) -> None:
     chosen = options(__doc__ or "").parse_args(given)
     for name in EXPERIMENTS:
         print(name, file=sys.stderr)
-        run(experiment_of(name), chosen.full, chosen.only, chosen.seconds, chosen.results, chosen.again)
+        run(experiment_of(name), chosen)
     if chosen.full and chosen.results == RESULTS:
         PAGE.write_text(page())
 

@@ -21,6 +21,7 @@ STYLES = {
     "own degrees": ("#F0A070", "v"),
     "H0/1": ("#E69F00", "v"),
     "Mercer": ("#009E73", "D"),
+    "Mercer, Nystrom": ("#6FCF97", "d"),
     "RandomFourier": ("#CC79A7", "P"),
     "Nystrom": ("#56B4E9", "X"),
     "TEFM-S": ("#8A6D00", "<"),

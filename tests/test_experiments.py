@@ -57,8 +57,8 @@ def toy(calls, fails_at=None):
 def test_an_interrupted_run_goes_on(tmp_path, capsys):
     first, second = [], []
     with pytest.raises(KeyboardInterrupt):
-        experiment.run(toy(first, fails_at=("map, D = 2", 1)), full=True, folder=tmp_path)
-    experiment.run(toy(second), full=True, folder=tmp_path)
+        experiment.main(toy(first, fails_at=("map, D = 2", 1)), ["--full", "--results", str(tmp_path)])
+    experiment.main(toy(second), ["--full", "--results", str(tmp_path)])
     assert first == [("exact", 0), ("map, D = 1", 0), ("map, D = 2", 0), ("map, D = 1", 1)]
     assert second == [("map, D = 2", 1), ("map, D = 1", 2), ("map, D = 2", 2)]
     assert "3/3, about 0 min left: toy: map, D = 2, seed 2" in capsys.readouterr().err
@@ -75,6 +75,8 @@ def test_an_interrupted_run_goes_on(tmp_path, capsys):
 
 def test_cells_are_measured_again_or_in_part(tmp_path):
     calls = []
+    experiment.main(toy(calls), ["--results", str(tmp_path), "--only", "D = 1", "--runs", "2"])
+    assert calls == [("map, D = 1", 0), ("map, D = 1", 1)]
     experiment.main(toy(calls), ["--results", str(tmp_path), "--only", "D = 1"])
     assert calls == [("map, D = 1", seed) for seed in range(3)]
     assert "not measured yet" in (tmp_path / "quick" / "toy.md").read_text()
@@ -91,7 +93,7 @@ def test_a_failing_cell_says_which(tmp_path):
 
     broken = experiment.Experiment("broken", "", "", lambda full: [cells.Cell("one", work)], str, str)
     with pytest.raises(ValueError, match="no") as caught:
-        experiment.run(broken, full=False, folder=tmp_path)
+        experiment.main(broken, ["--results", str(tmp_path)])
     assert caught.value.__notes__ == ["in the cell broken: one, seed 0"]
 
 
