@@ -119,6 +119,8 @@ def fill(
     for done, (name, seed) in enumerate(missing, 1):
         if time.perf_counter() - start > seconds:
             return
+        if (name, seed) in record.found(figure.name):  # by another run beside this one
+            continue
         try:
             record.add(figure.name, name, seed, run(figure.name, name, seed, record))
         except Exception as error:

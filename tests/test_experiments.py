@@ -17,6 +17,7 @@ import datasets
 import experiment
 import machines
 import maclaurin
+import papers
 import pictures
 
 from mercer.kernels import Polynomial
@@ -114,6 +115,43 @@ def test_exact_machines_are_forecast_beyond_the_limit():
     beyond = machines.exact(Slow, split, limit=1e-9)
     assert set(beyond) == {"predicted", "rows"}
     assert beyond["predicted"] >= 1e-3
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small_sets(tmp_path_factory):
+    """Archives of the published form with few rows."""
+    folder, rng = tmp_path_factory.mktemp("sets"), np.random.default_rng(0)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, published in list(datasets.SETS.items()):
+            X = rng.integers(0, 2, size=(120, published.shape[1])).astype(np.float32)
+            y = rng.integers(1, 3, size=120) if name not in ("cpu", "blog_feedback", "uji_indoor_loc") else X @ X[0]
+            parts = {"n_train": 80} if "n_train" in published.origin else {}
+            archived(folder, patch, name, X.shape, X=X, y=y, **parts)
+        yield folder
+
+
+@pytest.mark.parametrize("name", papers.EXPERIMENTS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:n_components > n_samples")
+def test_every_experiment_on_few_rows(name, small_sets, tmp_path):
+    one = papers.experiment_of(name)
+    listed = list(one.cells(False))
+    assert len({cell.name for cell in listed}) == len(listed)
+    assert {cell.name for cell in listed} <= {cell.name for cell in one.cells(True)}
+    assert one.name == name
+    wanted = [listed[0].name, listed[-1].name]
+    experiment.main(one, ["--results", str(tmp_path), "--runs", "1", "--only", *wanted])
+    found = cells.Record(tmp_path / "quick" / "cells" / f"{one.record or name}.csv").found(one.record or name)
+    assert set(wanted) <= {cell for cell, _ in found}
+    assert all(np.isfinite(list(numbers.values())).all() for numbers in found.values())
+    assert (tmp_path / "quick" / f"{name}.md").read_text().startswith("|")
+    assert (tmp_path / "quick" / f"{name}.png").stat().st_size > 1000
+
+
+def test_the_page_is_that_of_the_results():
+    assert papers.PAGE.read_text() == papers.page()
 
 
 # -- sets --------------------------------------------------------------------------------------------------------------
