@@ -106,7 +106,9 @@ def picture(found: Found) -> object:
     axes[0, 0].set_yticks(places, list(SETS.values()))
     axes[0, 1].set_yticks(places, [])
     axes[0, 0].set_xlabel("accuracy or R2, %", fontsize=8)
-    axes[0, 1].set_xlabel("training, s of the processor (a forecast where the exact machine was not run)", fontsize=8)
+    axes[0, 1].set_xlabel("training, s of the processor (a forecast where not run)", fontsize=8)
+    for one in axes[0]:
+        one.set_ylim(-0.6, len(SETS) - 0.4)
     logarithmic(axes[0, 1], "x")
     legend(figure, axes)
     return figure
