@@ -123,7 +123,7 @@ def picture(found: Found) -> Any:
                     else "exact SVC"
                 )
                 xs, ys = [line[1] for line in listed], [line[2] for line in listed]
-                one.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.4, label=label)
+                one.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.4, label=method)
         logarithmic(one, "x")
         logarithmic(one)
         one.set_title(title, fontsize=9)

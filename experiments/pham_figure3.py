@@ -1,7 +1,7 @@
 """Accuracy against D for the kernels of degree 2, beside the exact machine.
 
 The paper prints curves for four sets without figures; at the D of its Table 1 they are those of the table. Gisette is
-missing. On Adult all but Random Maclaurin are at their best with a hundred features already.
+missing. On Adult Mercer is within half a point of the exact machine with 50 features, TensorSketch with 200 to 400.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def against_exact(found: Found, name: str, method: str) -> float:
 
 
 def shown(times: float) -> str:
-    return "missing" if math.isnan(times) else f"{times:.2g}"
+    return "missing" if math.isnan(times) else f"{times:.3g}"
 
 
 def table(found: Found) -> str:

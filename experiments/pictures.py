@@ -87,5 +87,9 @@ def legend(figure: Any, axes: Any) -> None:
             entries.setdefault(label, handle)
     if entries:
         figure.legend(
-            entries.values(), entries.keys(), loc="outside lower center", ncols=min(5, len(entries)), fontsize=8
+            entries.values(),
+            entries.keys(),
+            loc="outside lower center",
+            ncols=5 if len(entries) <= 5 else 4,
+            fontsize=8,
         )
