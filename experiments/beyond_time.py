@@ -115,13 +115,6 @@ def picture(found: Found) -> Any:
             listed = points(found, name, method)
             if listed:
                 colour, marker = STYLES[PEERS[method][1] if method in PEERS else method]
-                label = (
-                    method
-                    if method.startswith("Mercer")
-                    else f"{method} + LIBLINEAR"
-                    if method != "exact"
-                    else "exact SVC"
-                )
                 xs, ys = [line[1] for line in listed], [line[2] for line in listed]
                 one.plot(xs, ys, color=colour, marker=marker, markersize=5, linewidth=1.4, label=method)
         logarithmic(one, "x")

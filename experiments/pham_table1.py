@@ -4,7 +4,9 @@ Mean and deviation over 5 runs, features and training together. "Own degrees" is
 which the kernel lacks, "Mercer" is `KernelClassifier` with the map that it chooses, at the same D. Gisette (table d) is
 missing: the set is not to be had here. Our accuracies of TensorSketch and RandomMaclaurin are near the paper's; our
 exact machines are quicker than the paper's by far, with a softer margin (C = 1, rows of length 1). Adult has a line
-more: exact machines on rows as they are, 14 ones each, whose margin is nearly hard.
+more: exact machines on rows as they are, 14 ones each, whose margin is nearly hard. On MNIST Mercer's choice of a map
+is the better estimate of (1 + <x, y>)^2 (a relative error of 0.014 on 500 test rows, TensorSketch 0.062) and yet the
+worse classifier: 785 of its 1,000 features go to degree 1, which weighs most in the kernel and says least about digits.
 """
 
 from __future__ import annotations
