@@ -18,7 +18,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 export SCIPY_ARRAY_API := 1
 
 .PHONY: help test demo digits test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
-	bench-quick clean
+	bench-quick papers papers-full clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
 	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
 	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
+	@echo 'make papers       the papers'"'"' tables and figures, quickly; papers-full goes on with the full ones (hours)'
 	@echo 'make clean        remove what these targets made'
 
 # Installed again only when the build changed: Python files are used from src as they are.
@@ -114,6 +115,12 @@ bench: $(INSTALLED)
 bench-quick: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py --quick --json bench.json
 
+papers: $(INSTALLED)
+	$(BIN)/python experiments/papers.py
+
+papers-full: $(INSTALLED)
+	$(BIN)/python experiments/papers.py --full
+
 clean:
-	rm -rf $(VENV) $(LOWEST_VENV) build dist bench.json .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST_VENV) build dist bench.json experiments/results/quick .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,6 @@ Errors are on test rows of unit norm; whatever a map learns, it learns on traini
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,10 @@ from sklearn.kernel_approximation import RBFSampler
 
 import mercer
 from mercer.kernels import Exponential, Gaussian, Kernel, Polynomial
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))
+
+from datasets import archive
 
 WIDTH = 2048
 DEGREES = (2, 3, 4, 7)
@@ -37,13 +40,10 @@ HOMOGENEOUS: dict[str, Callable[..., Any]] = {
 
 def load(rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows of unit norm."""
-    folder = os.environ.get("MERCER_DATA")
-    if not folder:
-        sys.exit("set MERCER_DATA to the folder that holds mnist.npz")
-    archive = np.load(Path(folder) / "mnist.npz")
-    X = np.ascontiguousarray(archive["X"], dtype=np.float32)
+    file = archive("mnist")
+    X = np.ascontiguousarray(file["X"], dtype=np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    first = int(archive["n_train"])
+    first = int(file["n_train"])
     return X[:first:6], X[first : first + rows]
 
 

@@ -8,7 +8,6 @@ learns, it learns on training rows.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,10 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 
 import mercer
 from mercer.kernels import Gaussian
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))
+
+from datasets import archive
 
 SETS = ("cod_rna", "cpu", "ijcnn1", "covertype", "adult", "mnist")
 AS_THEY_ARE = ("adult", "mnist")
@@ -60,10 +63,7 @@ LEARNED: dict[str, Callable[..., Any]] = {
 
 def load(name: str, train_rows: int, test_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows of a set, shuffled with a fixed seed."""
-    folder = os.environ.get("MERCER_DATA")
-    if not folder:
-        sys.exit("set MERCER_DATA to the folder that holds " + ", ".join(f"{name}.npz" for name in SETS))
-    X = np.load(Path(folder) / f"{name}.npz")["X"]
+    X = archive(name)["X"]
     order = np.random.default_rng(0).permutation(len(X))[: train_rows + test_rows]
     X = X[order].astype(np.float64)
     test, train = X[:test_rows], X[test_rows:]

@@ -8,8 +8,13 @@ rows.
 
 from __future__ import annotations
 
-from cells import command
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
+
 from digits import mnist, svc
+from figures import command
 from many_rows import rows
 from sets import sets
 

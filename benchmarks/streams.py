@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import THREADS, Cell, Figure, Found, Numbers, command, markdown, median, timed
 from machine import seconds_of
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import r2_score
@@ -31,6 +30,11 @@ from threadpoolctl import threadpool_limits
 import mercer
 from mercer.data.tables import joined
 from mercer.learn import KernelClassifier, KernelRegressor
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
+
+from cells import THREADS, Cell, Figure, Found, Numbers, markdown, median, timed
+from figures import command
 
 FOLDER = Path(tempfile.gettempdir(), "mercer-streams")
 COLUMNS, WIDTH = 28, 2048

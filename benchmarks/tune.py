@@ -20,14 +20,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from cells import markdown
-from datasets import archive
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import mercer
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
+
+from cells import markdown
+from datasets import archive
 
 NAMES = ("adult", "covertype", "cpu")
 ROWS = 100_000

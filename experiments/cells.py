@@ -1,8 +1,7 @@
-"""Cells of a figure: each is measured in a process of its own and appended to a CSV, so that a run can be continued."""
+"""Cells of a figure: each is measured for itself and appended to a CSV, so that a run can be continued."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import statistics
@@ -11,11 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from machine import facts, seconds_of
 from threadpoolctl import threadpool_limits
 
 THREADS = 2
@@ -70,11 +67,26 @@ class Record:
                 writer.writerow(FIELDS)
             writer.writerows((figure, name, seed, quantity, repr(value)) for quantity, value in numbers.items())
 
+    def forget(self, figure: str, parts: Iterable[str]) -> None:
+        """Drop the cells whose names have one of the parts: they are measured again."""
+        parts = tuple(parts)
+        if not self.path.exists():
+            return
+        with self.path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        kept = [row for row in rows if row["figure"] != figure or not any(part in row["cell"] for part in parts)]
+        beside = self.path.with_suffix(".new")
+        with beside.open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            writer.writeheader()
+            writer.writerows(kept)
+        beside.replace(self.path)
 
-def measured(figure: Figure, name: str, seed: int, record: Record) -> Numbers:
+
+def measured(figure: Figure, name: str, seed: int, record: Record, threads: int = THREADS) -> Numbers:
     """One cell, in this process."""
     cell = next(cell for cell in figure.cells if cell.name == name)
-    with threadpool_limits(THREADS):
+    with threadpool_limits(threads):
         return {key: float(value) for key, value in cell.work(seed, record.found(figure.name)).items()}
 
 
@@ -85,24 +97,46 @@ def apart(script: str, figure: str, name: str, seed: int, record: Record) -> Num
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def fill(figure: Figure, record: Record, parts: Iterable[str], seconds: float, run: Callable[..., Numbers]) -> None:
-    """Measure what is missing among the cells whose names have one of the parts; start none after so many seconds."""
-    wanted, start = tuple(parts), time.perf_counter()
-    for seed in range(max(cell.seeds for cell in figure.cells)):
-        for cell in figure.cells:
-            if seed >= cell.seeds or (cell.name, seed) in record.found(figure.name):
-                continue
-            if not any(part in cell.name for part in wanted) or time.perf_counter() - start > seconds:
-                continue
-            record.add(figure.name, cell.name, seed, run(figure.name, cell.name, seed, record))
-            print(f"{figure.name}: {cell.name}, seed {seed}", file=sys.stderr, flush=True)
+def fill(
+    figure: Figure,
+    record: Record,
+    parts: Iterable[str],
+    seconds: float,
+    run: Callable[..., Numbers],
+    tell: Callable[[str, int, int], None] | None = None,
+) -> None:
+    """Measure what is missing among the cells whose names have one of the parts; start none after so many seconds.
+
+    First seeds come first. ``tell`` hears of every cell that is done: its name and seed, and how many are, of how many.
+    """
+    wanted, start, there = tuple(parts), time.perf_counter(), record.found(figure.name)
+    missing = [
+        (cell.name, seed)
+        for seed in range(max((cell.seeds for cell in figure.cells), default=0))
+        for cell in figure.cells
+        if seed < cell.seeds and (cell.name, seed) not in there and any(part in cell.name for part in wanted)
+    ]
+    for done, (name, seed) in enumerate(missing, 1):
+        if time.perf_counter() - start > seconds:
+            return
+        if (name, seed) in record.found(figure.name):  # by another run beside this one
+            continue
+        try:
+            record.add(figure.name, name, seed, run(figure.name, name, seed, record))
+        except Exception as error:
+            error.add_note(f"in the cell {figure.name}: {name}, seed {seed}")
+            raise
+        text = f"{figure.name}: {name}, seed {seed}"
+        tell(text, done, len(missing)) if tell else print(text, file=sys.stderr, flush=True)
 
 
 def timed(work: Callable[[], Any]) -> Numbers:
     """Seconds by the clock, and those that the processors spent: the latter tell where the clock was disturbed."""
-    start = time.process_time()
-    seconds = seconds_of(work)
-    return {"seconds": seconds, "processor": time.process_time() - start}
+    clock, spent = time.perf_counter(), time.process_time()
+    result = work()
+    numbers = {"seconds": time.perf_counter() - clock, "processor": time.process_time() - spent}
+    del result  # what was allocated is given back outside of the time
+    return numbers
 
 
 def column(found: Found, name: str, quantity: str) -> list[float]:
@@ -125,34 +159,3 @@ def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
 
 def in_words(seconds: float) -> str:
     return f"{seconds:.3g} s"
-
-
-def here(figure: Figure, _: str, name: str, seed: int, record: Record) -> Numbers:
-    return measured(figure, name, seed, record)
-
-
-def command(
-    figures: dict[str, Callable[[bool], Figure]], description: str | None, script: str, given: list[str] | None
-) -> None:
-    """The command line of a script that has figures."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("figure", choices=figures)
-    parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="parts of the names of cells")
-    parser.add_argument("--csv", type=Path, default=Path(script).with_suffix(".csv").name, help="finished cells")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no cell after so long")
-    parser.add_argument("--tiny", action="store_true", help="a few made-up rows, all in this process")
-    parser.add_argument("--cell", help="measure this cell in this process, and print its numbers")
-    parser.add_argument("--seed", type=int, default=0, help="that of --cell")
-    arguments = parser.parse_args(given)
-    figure, record = figures[arguments.figure](arguments.tiny), Record(Path(arguments.csv))
-    if arguments.cell:
-        print(json.dumps(measured(figure, arguments.cell, arguments.seed, record)))
-        return
-    run = partial(here, figure) if arguments.tiny else partial(apart, script)
-    fill(figure, record, arguments.only, arguments.seconds, run)
-    known = facts()
-    print(
-        f"{known['processor']}, {known['isa']}, {THREADS} threads, Python {known['python']}, commit {known['commit']}"
-    )
-    print(", ".join(f"{package} {version}" for package, version in known["versions"].items()) + "\n")
-    print(figure.table(record.found(figure.name)))

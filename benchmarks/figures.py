@@ -1,0 +1,43 @@
+"""The command line of scripts that measure figures, cell by cell."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from cells import THREADS, Figure, Numbers, Record, apart, fill, measured
+from machine import facts
+
+
+def here(figure: Figure, _: str, name: str, seed: int, record: Record) -> Numbers:
+    return measured(figure, name, seed, record)
+
+
+def command(
+    figures: dict[str, Callable[[bool], Figure]], description: str | None, script: str, given: list[str] | None
+) -> None:
+    """The command line of a script that has figures."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", choices=figures)
+    parser.add_argument("--only", nargs="+", default=[""], metavar="PART", help="parts of the names of cells")
+    parser.add_argument("--csv", type=Path, default=Path(script).with_suffix(".csv").name, help="finished cells")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no cell after so long")
+    parser.add_argument("--tiny", action="store_true", help="a few made-up rows, all in this process")
+    parser.add_argument("--cell", help="measure this cell in this process, and print its numbers")
+    parser.add_argument("--seed", type=int, default=0, help="that of --cell")
+    arguments = parser.parse_args(given)
+    figure, record = figures[arguments.figure](arguments.tiny), Record(Path(arguments.csv))
+    if arguments.cell:
+        print(json.dumps(measured(figure, arguments.cell, arguments.seed, record)))
+        return
+    run = partial(here, figure) if arguments.tiny else partial(apart, script)
+    fill(figure, record, arguments.only, arguments.seconds, run)
+    known = facts()
+    print(
+        f"{known['processor']}, {known['isa']}, {THREADS} threads, Python {known['python']}, commit {known['commit']}"
+    )
+    print(", ".join(f"{package} {version}" for package, version in known["versions"].items()) + "\n")
+    print(figure.table(record.found(figure.name)))

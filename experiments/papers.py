@@ -1,0 +1,76 @@
+"""All experiments, one after the other, and the page that shows them: ``python experiments/papers.py [--full]``."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from cells import Record
+from experiment import RESULTS, Experiment, options, run
+
+PAGE = Path(__file__).parent / "README.md"
+MARK = "<!-- What follows is written by papers.py. -->\n"
+
+EXPERIMENTS = (
+    "pham_figure1",
+    "pham_figure2",
+    "pham_figure3",
+    "pham_figure4",
+    "pham_table1",
+    "pham_table2",
+    "pham_table3",
+    "pham_lemma6",
+    "beyond_time",
+    "beyond_sets",
+)
+"""The files, in the order of the page."""
+
+
+def experiment_of(name: str) -> Experiment:
+    return import_module(name).EXPERIMENT
+
+
+def section(name: str) -> str:
+    """What the page says of an experiment; of the full run."""
+    one, place = experiment_of(name), RESULTS / "full"
+    if not (place / f"{name}.md").exists():
+        return f"## {one.title}\n\n`python experiments/{name}.py`\n\nNot measured yet.\n"
+    figure = one.figure(True)
+    found = Record(place / "cells" / f"{figure.name}.csv").found(figure.name)
+    wanted = [(cell.name, seed) for cell in figure.cells for seed in range(cell.seeds)]
+    missing = sum(run not in found for run in wanted)
+    count = f"{missing} of {len(wanted)} runs are not measured yet.\n\n" if missing else ""
+    return (
+        f"## {one.title}\n\n`python experiments/{name}.py`\n\n{one.about.strip()}\n\n{count}"
+        f"![{one.title}](results/full/{name}.png)\n\n{(place / f'{name}.md').read_text()}"
+    )
+
+
+def verdicts() -> str:
+    """All claims of the papers, with what was found."""
+    lines = []
+    for name in EXPERIMENTS:
+        file = RESULTS / "full" / f"{name}.md"
+        claims = [line for line in file.read_text().splitlines() if line.startswith("- **")] if file.exists() else []
+        lines += [f"{experiment_of(name).title}\n", *claims, ""] if claims else []
+    return "## What the papers claim\n\n" + "\n".join(lines)
+
+
+def page() -> str:
+    """The words at the head of the page, which are written by hand, and a section for every experiment."""
+    head = PAGE.read_text().split(MARK)[0]
+    return head + MARK + "\n" + verdicts() + "\n" + "\n".join(section(name) for name in EXPERIMENTS)
+
+
+def main(given: list[str] | None = None) -> None:
+    chosen = options(__doc__ or "").parse_args(given)
+    for name in EXPERIMENTS:
+        print(name, file=sys.stderr)
+        run(experiment_of(name), chosen)
+    if chosen.full and chosen.results == RESULTS:
+        PAGE.write_text(page())  # after a single experiment: papers.py --full --seconds -1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""The experiments go on after an interruption, read only the files they expect, and all can be drawn and written."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "experiments"))
+
+import cells
+import datasets
+import experiment
+import machines
+import maclaurin
+import papers
+import pictures
+
+from mercer.kernels import Polynomial
+
+# -- the runner --------------------------------------------------------------------------------------------------------
+
+
+def toy(calls, fails_at=None):
+    """Two methods at two widths, three seeds for the random one."""
+
+    def work(name, seed, found):
+        if (name, seed) == fails_at:
+            raise KeyboardInterrupt
+        calls.append((name, seed))
+        return {"score": 10.0 * seed + len(name)}
+
+    def listed(full):
+        for name in ("exact", "map, D = 1", "map, D = 2"):
+            yield cells.Cell(name, lambda seed, found, name=name: work(name, seed, found), 3 if "map" in name else 1)
+
+    def picture(found):
+        figure, axes = pictures.panels(1, 1)
+        pictures.curve(axes[0, 0], found, [(1, "map, D = 1"), (2, "map, D = 2"), (3, "absent")], "score", "Mercer")
+        pictures.level(axes[0, 0], found, "exact", "score")
+        pictures.legend(figure, axes)
+        return figure
+
+    def claims(found):
+        score = cells.median(found, "map, D = 2", "score")
+        return [experiment.Claim("it is large", None if np.isnan(score) else bool(score > 15), f"{score:.0f}")]
+
+    def table(found):
+        return cells.markdown(("cell", "score"), ((name, cell["score"]) for (name, _), cell in found.items()))
+
+    return experiment.Experiment("toy", "Toy", "A toy.", listed, table, picture, claims)
+
+
+def test_an_interrupted_run_goes_on(tmp_path, capsys):
+    first, second = [], []
+    with pytest.raises(KeyboardInterrupt):
+        experiment.main(toy(first, fails_at=("map, D = 2", 1)), ["--full", "--results", str(tmp_path)])
+    experiment.main(toy(second), ["--full", "--results", str(tmp_path)])
+    assert first == [("exact", 0), ("map, D = 1", 0), ("map, D = 2", 0), ("map, D = 1", 1)]
+    assert second == [("map, D = 2", 1), ("map, D = 1", 2), ("map, D = 2", 2)]
+    assert "3/3, about 0 min left: toy: map, D = 2, seed 2" in capsys.readouterr().err
+    with (tmp_path / "full" / "toy.csv").open(newline="") as file:
+        rows = {row["cell"]: row for row in csv.DictReader(file)}
+    assert rows["map, D = 2"] == {
+        "cell": "map, D = 2", "quantity": "score", "runs": "3", "mean": "20", "deviation": "10", "median": "20",
+    }  # fmt: skip
+    assert rows["exact"]["deviation"] == ""
+    assert "**holds**: it is large (20)" in (tmp_path / "full" / "toy.md").read_text()
+    assert (tmp_path / "full" / "toy.png").stat().st_size > 1000
+    assert not (tmp_path / "quick").exists()
+
+
+def test_cells_are_measured_again_or_in_part(tmp_path):
+    calls = []
+    experiment.main(toy(calls), ["--results", str(tmp_path), "--only", "D = 1", "--runs", "2"])
+    assert calls == [("map, D = 1", 0), ("map, D = 1", 1)]
+    experiment.main(toy(calls), ["--results", str(tmp_path), "--only", "D = 1"])
+    assert calls == [("map, D = 1", seed) for seed in range(3)]
+    assert "not measured yet" in (tmp_path / "quick" / "toy.md").read_text()
+    experiment.main(toy(calls), ["--results", str(tmp_path), "--only", "exact", "D = 1", "--again", "D = 1"])
+    assert calls[3:] == [("exact", 0), *[("map, D = 1", seed) for seed in range(3)]]
+    assert len(cells.Record(tmp_path / "quick" / "cells" / "toy.csv").found("toy")) == 4
+    experiment.main(toy(calls), ["--results", str(tmp_path), "--seconds", "-1"])
+    assert len(calls) == 7
+
+
+def test_a_failing_cell_says_which(tmp_path):
+    def work(seed, found):
+        raise ValueError("no")
+
+    broken = experiment.Experiment("broken", "", "", lambda full: [cells.Cell("one", work)], str, str)
+    with pytest.raises(ValueError, match="no") as caught:
+        experiment.main(broken, ["--results", str(tmp_path)])
+    assert caught.value.__notes__ == ["in the cell broken: one, seed 0"]
+
+
+def test_exact_machines_are_forecast_beyond_the_limit():
+    split = datasets.made_up(2)
+
+    class Slow:
+        def fit(self, X, y):
+            self.rows = len(X)
+            end = machines.timed(lambda: np.linalg.svd(np.ones((len(X), 60))))
+            assert end["processor"] >= 0
+            return self
+
+        def score(self, X, y):
+            return 0.5
+
+    assert machines.exact(Slow, split, limit=1e9)["score"] == 50.0
+    beyond = machines.exact(Slow, split, limit=1e-9)
+    assert set(beyond) == {"predicted", "rows"}
+    assert beyond["predicted"] >= 1e-3
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small_sets(tmp_path_factory):
+    """Archives of the published form with few rows."""
+    folder, rng = tmp_path_factory.mktemp("sets"), np.random.default_rng(0)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, published in list(datasets.SETS.items()):
+            X = rng.integers(0, 2, size=(120, published.shape[1])).astype(np.float32)
+            y = rng.integers(1, 3, size=120) if name not in ("cpu", "blog_feedback", "uji_indoor_loc") else X @ X[0]
+            parts = {"n_train": 80} if "n_train" in published.origin else {}
+            archived(folder, patch, name, X.shape, X=X, y=y, **parts)
+        yield folder
+
+
+@pytest.mark.parametrize("name", papers.EXPERIMENTS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:n_components > n_samples")
+def test_every_experiment_on_few_rows(name, small_sets, tmp_path):
+    one = papers.experiment_of(name)
+    listed = list(one.cells(False))
+    assert len({cell.name for cell in listed}) == len(listed)
+    assert {cell.name for cell in listed} <= {cell.name for cell in one.cells(True)}
+    assert one.name == name
+    wanted = [listed[0].name, listed[-1].name]
+    experiment.main(one, ["--results", str(tmp_path), "--runs", "1", "--only", *wanted])
+    found = cells.Record(tmp_path / "quick" / "cells" / f"{one.record or name}.csv").found(one.record or name)
+    assert set(wanted) <= {cell for cell, _ in found}
+    assert all(np.isfinite(list(numbers.values())).all() for numbers in found.values())
+    assert (tmp_path / "quick" / f"{name}.md").read_text().startswith("|")
+    assert (tmp_path / "quick" / f"{name}.png").stat().st_size > 1000
+
+
+def test_the_page_is_that_of_the_results():
+    assert papers.PAGE.read_text() == papers.page()
+
+
+# -- sets --------------------------------------------------------------------------------------------------------------
+
+
+def archived(folder, monkeypatch, name, shape, checksum=None, **arrays):
+    np.savez(folder / f"{name}.npz", **arrays)
+    found = hashlib.sha256((folder / f"{name}.npz").read_bytes()).hexdigest()
+    monkeypatch.setitem(datasets.SETS, name, datasets.Published(checksum or found, shape, "made up"))
+    monkeypatch.setenv("MERCER_DATA", str(folder))
+
+
+def test_archives_are_verified(tmp_path, monkeypatch):
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10)
+    archived(tmp_path, monkeypatch, "cpu", (10, 2), X=X, y=y)
+    split = datasets.real_set("cpu")
+    assert [len(part) for part in split] == [8, 8, 2, 2]
+    assert np.array_equal(np.sort(np.concatenate([split.y, split.y_test])), y)
+    assert np.array_equal(split.X[:, 0], 2 * split.y)
+    archived(tmp_path, monkeypatch, "cpu", (10, 2), checksum="0" * 64, X=X, y=y)
+    with pytest.raises(datasets.DataError, match=r"cpu\.npz has the SHA-256 [0-9a-f]{64}, expected 0{64}"):
+        datasets.archive("cpu")
+
+
+def test_a_missing_folder_is_explained(tmp_path, monkeypatch):
+    monkeypatch.delenv("MERCER_DATA", raising=False)
+    with pytest.raises(datasets.DataError, match=r"set the environment variable MERCER_DATA.* nursery\.npz.*12960 x 8"):
+        datasets.archive("nursery")
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(datasets.DataError, match=r"which is no folder.*DELVE"):
+        datasets.archive("cpu")
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
+    with pytest.raises(datasets.DataError, match=r"mnist\.npz is missing.*70000 x 784"):
+        datasets.archive("mnist")
+
+
+def test_what_scikit_learn_fetches(monkeypatch):
+    class Found:
+        data, target = np.zeros((4, 2)), np.array(["1", "-1", "1", "-1"])
+
+    def offline():
+        raise OSError("no route")
+
+    monkeypatch.delenv("MERCER_DATA", raising=False)
+    monkeypatch.setitem(datasets.SETS, "adult", datasets.Published("", (4, 2), "made up"))
+    monkeypatch.setitem(datasets.FETCHED, "adult", (Found, 3))
+    fetched = datasets.archive("adult")
+    assert fetched["y"].tolist() == [1, -1, 1, -1]
+    assert fetched["n_train"] == 3
+    monkeypatch.setitem(datasets.SETS, "adult", datasets.Published("", (5, 2), "made up"))
+    with pytest.raises(datasets.DataError, match=r"shape \(4, 2\), expected \(5, 2\)"):
+        datasets.archive("adult")
+    monkeypatch.setitem(datasets.FETCHED, "adult", (offline, 3))
+    with pytest.raises(datasets.DataError, match=r"could not fetch adult \(no route\).*adult\.npz: made up"):
+        datasets.archive("adult")
+
+
+def test_gisette_in_its_published_form(tmp_path, monkeypatch):
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
+    with pytest.raises(datasets.DataError, match=r"gisette_train\.data is missing; .*https://"):
+        datasets.gisette()
+    place = tmp_path / "gisette"
+    place.mkdir()
+    (place / "gisette_train.data").write_text("550 0 495 \n0 983 0 \n991 0 0 \n")
+    (place / "gisette_train.labels").write_text("1\n-1\n1\n")
+    (place / "gisette_valid.data").write_text("0 0 999 \n")
+    (place / "gisette_valid.labels").write_text("-1\n")
+    split = datasets.gisette()
+    assert split.X.tolist() == [[550, 0, 495], [0, 983, 0], [991, 0, 0]]
+    assert split.y.tolist() == [1, -1, 1]
+    assert (split.X_test.tolist(), split.y_test.tolist()) == ([[0, 0, 999]], [-1])
+    (place / "gisette_train.labels").write_text("1\n-1\n")
+    with pytest.raises(datasets.DataError, match="gisette_train: 3 rows and 2 labels"):
+        datasets.gisette()
+
+
+def test_slice_localization_in_its_published_form(tmp_path, monkeypatch):
+    monkeypatch.setenv("MERCER_DATA", str(tmp_path))
+    path = tmp_path / "slice_localization_data.csv"
+    with pytest.raises(datasets.DataError, match=r"slice_localization_data\.csv is missing; .*https://"):
+        datasets.slice_localization()
+    path.write_text("patientId,value0,value1,reference\n0,0.0,-0.25,21.803851\n7,0.5,1.0,94.4\n")
+    found = datasets.slice_localization()
+    assert found["X"].tolist() == [[0.0, -0.25], [0.5, 1.0]]
+    assert found["y"].tolist() == [21.803851, 94.4]
+    assert found["patient"].tolist() == [0, 7]
+    path.write_text("value0,value1,reference\n0.0,-0.25,21.8\n")
+    with pytest.raises(datasets.DataError, match="header is to be patientId"):
+        datasets.slice_localization()
+
+
+def test_scales():
+    split = datasets.made_up(3)
+    between = datasets.from_zero_to_one(split)
+    assert (between.X.min(), between.X.max()) == (0.0, 1.0)
+    assert np.allclose(np.linalg.norm(datasets.unit_rows(split).X_test, axis=1), 1.0, atol=1e-6)
+    assert np.abs(datasets.standardised(split).X.mean(axis=0)).max() < 1e-6
+
+
+# -- the papers' Maclaurin ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(2), Polynomial(3, coef0=1.0)])
+def test_the_papers_maclaurin_is_unbiased_with_zeros(kernel):
+    X = np.random.default_rng(0).normal(size=(3, 4))
+    estimates = np.array(
+        [Z @ Z.T for Z in (maclaurin.PapersMaclaurin(kernel, 64, seed).fit_transform(X) for seed in range(400))]
+    )
+    error = np.abs(estimates.mean(axis=0) - kernel(X)) / (estimates.std(axis=0) / np.sqrt(400))
+    assert error.max() < 4.5
+    kept = [maclaurin.PapersMaclaurin(kernel, 64, seed).fit(X).n_kept_ for seed in range(400)]
+    assert np.mean(kept) == pytest.approx(64 * (1 / 8 if kernel.coef0 == 0 else 15 / 16), abs=0.5)
