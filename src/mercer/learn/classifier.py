@@ -19,12 +19,13 @@ from .._memory import as_bytes
 from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
+from ._descent import solver_for
 from ._designs import Design, HeldDesign, design_of
 from ._labels import Codes, Tasks, all_labels, checked_labels, classes_of, each, known_classes, probabilities
 from ._liblinear import check_room, liblinear
 from ._losses import SideBySide, loss_named
 from ._machine import KernelMachine
-from ._newton import Newton, Report
+from ._newton import Report
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._rows import Chunk, PreparedRows
@@ -44,7 +45,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
     one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
     see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within ``tol`` of
-    the least objective, relative to it.
+    the least objective, relative to it; where features are so many that the Hessians of classes would take longer,
+    conjugate gradients with one factor for all classes (``convergence_.method`` tells).
 
     Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
     as each would be alone.
@@ -62,7 +64,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         rest and the intercept is held back like a coefficient. It is refused where that takes more than ``memory``, or
         than the machine has.
     tol : the relative distance to the least objective
-    max_iter : Newton steps at most
+    max_iter : Newton steps at most, or five times as many of conjugate gradients
     memory : int, text like "2GB", or None
         Features are kept between passes where they take no more than this, and made again where they take more. None is
         a quarter of the machine's memory.
@@ -279,7 +281,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             for classes, mine, weight in tasks
         ]
         loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-        solution = Newton(design, loss).minimise(float(self.tol), int(self.max_iter))
+        solution = solver_for(design, loss).minimise(float(self.tol), int(self.max_iter))
         self.convergence_ = report = solution.report
         if not report.converged:
             warnings.warn(
