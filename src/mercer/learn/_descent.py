@@ -74,7 +74,7 @@ class Descent(Newton):
         self.design.passes, self.steps_since = numbers.tolist()
         history, gradient, direction, energy, self.stretch, factor = arrays
         self.history, self.before = list(history), (gradient, direction, energy)
-        self.factor_of_all = factor, True
+        self.factor_of_all = np.asfortranarray(factor), True
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
@@ -114,22 +114,19 @@ class Descent(Newton):
         )
 
     def average_factor(self, F: Values) -> Values:
-        """That of I + Z' diag(h) Z, with h the mean over classes, from a sample of the rows."""
-        h, rows = self.loss.curvature(F).mean(axis=1), sampled(*self.sizes)
-        weights = np.zeros_like(h)
-        weights[rows] = h[rows] * (len(h) / len(rows))
+        """That of I + Z' diag(h) Z, with h the mean over classes, from a sample of the rows where it is positive."""
+        h = self.loss.curvature(F).mean(axis=1)
+        weights, curved = np.zeros_like(h), np.flatnonzero(h)
+        if len(curved):
+            rows = curved[sampled(len(curved), sample_size(len(curved), self.design.width))]
+            weights[rows] = h[rows] * (len(curved) / len(rows))
         # The transpose of the upper half is the lower one, in the order of LAPACK, which would else copy it.
         return self.factor(self.design.half_moments(weights).T)[0]
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """The number of rows, and of those in the sample."""
-        return self.design.n_rows, sample_size(self.design.n_rows, self.design.width)
 
     def steps_worth_a_factor(self) -> int:
         """How many steps take as long as a factor."""
         n, D, k = self.design.n_rows, self.design.width, self.loss.n_columns
-        return max(PATIENCE, round(factor_cost(self.sizes[1], D) / pass_cost(n, D, k)))
+        return max(PATIENCE, round(factor_cost(sample_size(n, D), D) / pass_cost(n, D, k)))
 
 
 def remaining(values: Matrix) -> float:
