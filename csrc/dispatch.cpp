@@ -11,7 +11,7 @@
 #define MERCER_KERNELS(X)                                                                          \
     X(hadamard) X(waves) X(structured) X(fastfood) X(hadamard_sketch) X(srht) X(tensor_sketch)     \
     X(sign_products) X(pack_signs) X(sparse_sign_products) X(additive) X(craft) X(spread)          \
-    X(pack) X(product) X(matrix_waves) X(scaled)
+    X(pack) X(product) X(matrix_waves) X(scaled) X(narrow) X(narrow_transposed)
 #define MERCER_DOUBLE_KERNELS(X) X(radial) X(pairs)
 
 #define MERCER_DOUBLE_FUNCTION(name) std::remove_pointer_t<decltype(mercer_kernels::name##_f64)> name##_f64;

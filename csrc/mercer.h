@@ -188,6 +188,16 @@ typedef struct {
     size_t (*scaled_f64)(const double *X, size_t rows, size_t n, const double *offset, const double *factor,
                          double *out);
 
+    /* The products of rows of n numbers with `count` columns, each of which is a row of `columns`. */
+    void (*narrow_f32)(const float *Z, size_t rows, size_t n, const float *columns, size_t count, float *out);
+    void (*narrow_f64)(const double *Z, size_t rows, size_t n, const double *columns, size_t count, double *out);
+
+    /* `count` rows of n sums, to each of which the rows of Z are added times their weights, `count` of them a row. */
+    void (*narrow_transposed_f32)(const float *Z, size_t rows, size_t n, const float *weights, size_t count,
+                                  float *sums);
+    void (*narrow_transposed_f64)(const double *Z, size_t rows, size_t n, const double *weights, size_t count,
+                                  double *sums);
+
     /* The kernels from here on are for doubles alone: exact kernels are computed in no other type.
      *
      * Inner products `values` of `rows` rows of X and `others` rows of Y, both shifted by the same vector, become

@@ -10,6 +10,7 @@ from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
 from ._libsvm import LibsvmError, LibsvmRows, libsvm
+from ._narrow import add_transposed, narrow
 from ._pairs import ColumnRows, pairs, radial
 from ._product import Panels, kept_panels, matrix_waves, panels, product
 from ._scaled import scaled
@@ -28,6 +29,7 @@ __all__ = [
     "RowParts",
     "SignProducts",
     "SrhtTables",
+    "add_transposed",
     "additive",
     "aligned",
     "craft",
@@ -40,6 +42,7 @@ __all__ = [
     "kept_panels",
     "libsvm",
     "matrix_waves",
+    "narrow",
     "pairs",
     "panels",
     "product",

@@ -35,6 +35,8 @@ _SIGNATURES = {
     "product": "pnnpnpp>n",
     "matrix_waves": "ppnpnnpnpnnxppp",
     "scaled": "pnnppp>n",
+    "narrow": "pnnpnp",
+    "narrow_transposed": "pnnpnp",
 }
 # Those after them, which are there for double alone.
 _DOUBLE_SIGNATURES = {

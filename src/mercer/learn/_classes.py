@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._memory import as_bytes
+from ._descent import solver_for
 from ._designs import Design, HeldDesign, design_of
 from ._labels import Codes, Tasks
 from ._liblinear import check_room, liblinear
 from ._losses import SideBySide, loss_named
-from ._newton import Newton, Report
+from ._newton import Report
 from ._room import Extent, check_after
 from ._rows import PreparedRows
 
@@ -46,7 +47,7 @@ def least_loss(
         for classes, mine, weight in tasks
     ]
     loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-    solution = Newton(design, loss).minimise(float(model.tol), int(model.max_iter), start)
+    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
     report = solution.report
     if not report.converged:
         warnings.warn(

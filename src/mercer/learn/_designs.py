@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import check_memory
-from .._tiles import sum_in_order
+from .._tiles import run_tiles, sum_in_order
+from ._products import add_to, times
 from ._progress import Watch, after_parts
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
@@ -28,6 +29,8 @@ CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
+PANEL = 512
+"""Columns of second moments that one thread finds at a time."""
 
 
 class Design(ABC):
@@ -65,11 +68,11 @@ class Design(ABC):
         """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
         self.passes += 1
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
-        weights = W[: self.n_features].astype(self.dtype)
+        columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
 
         def work(item: Part) -> tuple[Matrix]:
             rows, features = item
-            F[rows] = features() @ weights
+            F[rows] = times(features(), columns)
             return (np.zeros(1),)
 
         sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.watch.begin(what)))
@@ -84,7 +87,9 @@ class Design(ABC):
 
         def work(item: Part) -> tuple[Matrix]:
             rows, features = item
-            return ((R[rows].T @ features()).T.astype(np.float64),)
+            sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
+            add_to(sums, features(), R[rows])
+            return (sums.T.astype(np.float64),)
 
         held, after = 8 * self.n_features * R.shape[1], after_parts(self.watch.begin(what))
         (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
@@ -93,7 +98,8 @@ class Design(ABC):
     def curved(self, W: Matrix, bend: Callable[[slice, NDArray[Any]], NDArray[Any]], what: str) -> Matrix:
         """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product."""
         self.passes += 1
-        weights, offset = W[: self.n_features].astype(self.dtype), W[self.n_features :].astype(self.dtype)
+        columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
+        offset = W[self.n_features :].astype(self.dtype)
         few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
 
         def work(item: Part) -> tuple[Matrix, Matrix]:
@@ -102,11 +108,11 @@ class Design(ABC):
             totals = np.zeros(W.shape[1])
             for start in range(0, len(Z), few):
                 z = Z[start : start + few]
-                V = z @ weights
+                V = times(z, columns)
                 if self.intercept:
                     V += offset
                 R = bend(slice(chunk.start + start, chunk.start + start + len(z)), V)
-                sums += R.T @ z
+                add_to(sums, z, R)
                 totals += R.sum(axis=0)
             return sums.T.astype(np.float64), totals
 
@@ -125,6 +131,32 @@ class Design(ABC):
 
         n_jobs, after = self.n_jobs if alone else 1, after_parts(self.watch.begin("curvature"))
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
+
+    def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
+        """The same as one matrix, of which the half above the diagonal is right: threads add to it, a part each."""
+        self.passes += 1
+        whole = np.zeros((self.width, self.width), dtype=self.dtype)
+        tell = self.watch.begin("curvature")
+        for stop, Z, mine in self.weighted_parts(h):
+            root = np.sqrt(mine)
+            scaled = np.empty((len(Z), self.width), dtype=self.dtype)
+            np.multiply(Z, root[:, None], out=scaled[:, : self.n_features])
+            scaled[:, self.n_features :] = root[:, None]
+
+            def work(columns: slice, scaled: NDArray[Any] = scaled) -> None:
+                whole[columns, columns.start :] += scaled[:, columns].T @ scaled[:, columns.start :]
+
+            run_tiles(work, self.width, PANEL, self.n_jobs)
+            if tell is not None:
+                tell(stop)
+        return whole
+
+    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        """The features of the rows where h is positive, some at a time, with their h and the rows gone through."""
+        for rows, features in self.chunks():
+            chosen = np.flatnonzero(h[rows])
+            if len(chosen):
+                yield rows.stop, features()[chosen], h[rows][chosen]
 
     @property
     def _held_bytes(self) -> int:
@@ -201,6 +233,12 @@ class HeldDesign(Design):
 
         starts = range(0, max(len(chosen), 1), self.chunk_rows)
         return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes, after))
+
+    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        chosen = np.flatnonzero(h)
+        for start in range(0, len(chosen), self.chunk_rows):
+            rows = chosen[start : start + self.chunk_rows]
+            yield int(rows[-1]) + 1, self.Z[rows], h[rows]
 
 
 class StreamedDesign(Design):

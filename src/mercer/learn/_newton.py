@@ -45,10 +45,13 @@ class Report(NamedTuple):
     passes: int
     objectives: tuple[float, ...]
     gap: float
-    """Half the squared Newton decrement over the objective: about the relative distance to the least objective.
+    """About the relative distance to the least objective; of several tasks the largest.
 
-    Of several tasks the largest.
+    Of Newton's method half the squared decrement over the objective; of conjugate gradients what further steps would
+    take off, were each to take the same share as the last ones of those before, and no less than what the next does.
     """
+    method: str = "newton"
+    """"newton", or "conjugate gradients" where wide features made it the cheaper one."""
 
 
 class Solution(NamedTuple):
@@ -67,6 +70,8 @@ class Newton:
     design, loss : what is minimised
     factors : preconditioners, one for every column of W, as another solution of a similar problem had them
     """
+
+    name = "newton"
 
     def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
@@ -97,8 +102,7 @@ class Newton:
             objectives.append(float(values.sum()))
             design.watch.objective = objectives[-1]
             gradient = self.ridge * W + design.kept("gradient", design.transposed, loss.slope(F), "gradient")
-            step = self.step(F, gradient)
-            gap = float((-0.5 * self.by_task(gradient * step) / np.where(values > 0.0, values, 1.0)).max())
+            step, gap = self.step_and_gap(F, gradient, values, tol)
             if gap <= tol or iteration == max_iter:
                 break
             V = design.kept("decision values", design.products, step, "decision values")
@@ -106,34 +110,45 @@ class Newton:
             W = W + length * step
             F = F + length.astype(F.dtype) * V
             self.keep(W, F, objectives)
-        assert self.factors is not None
-        return Solution(W, self.factors, Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap))
+        report = Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap, self.name)
+        return Solution(W, self.factors or [], report)
 
     # -- a run that ends early -----------------------------------------------------------------------------------------
 
     def keep(self, W: Matrix, F: Values, objectives: list[float]) -> None:
         """Let a run that ends before the next iteration does go on from here."""
         keeper = self.design.watch.keeper
-        if keeper is None:
-            return
+        if keeper is not None:
+            keeper.anew("iterate", (W, F, np.array(objectives), *self.state()))
+
+    def state(self) -> tuple[Values, ...]:
+        """What the next step needs beside coefficients and decision values."""
         factors = [] if self.is_stale or self.factors is None else [factor for factor, _ in self.factors]
         different = list({id(factor): factor for factor in factors}.values())
         places = [next(place for place, one in enumerate(different) if one is factor) for factor in factors]
-        numbers = np.array([self.design.passes, *places], dtype=np.int64)
-        keeper.anew("iterate", (W, F, np.array(objectives), numbers, *different))
+        return np.array([self.design.passes, *places], dtype=np.int64), *different
+
+    def restore(self, numbers: Values, *different: Values) -> None:
+        """Be in this state."""
+        self.design.passes, *places = numbers.tolist()
+        self.factors = [(different[place], True) for place in places] or None
+        self.is_stale = self.factors is None
 
     def known(self) -> tuple[Matrix, Values, list[float]] | None:
         """Coefficients, decision values and objectives to go on from."""
         keeper = self.design.watch.keeper
         if keeper is None or "iterate" not in keeper.found:
             return None
-        W, F, objectives, numbers, *different = keeper.found["iterate"]
-        self.design.passes, *places = numbers.tolist()
-        self.factors = [(different[place], True) for place in places] or None
-        self.is_stale = self.factors is None
+        W, F, objectives, *state = keeper.found["iterate"]
+        self.restore(*state)
         return W, F, objectives.tolist()
 
     # -- the step ------------------------------------------------------------------------------------------------------
+
+    def step_and_gap(self, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
+        """The next step, and the gap before it; a step is not asked for where the gap is within ``tol``."""
+        step = self.step(F, gradient)
+        return step, float((-0.5 * self.by_task(gradient * step) / np.where(values > 0.0, values, 1.0)).max())
 
     def step(self, F: Values, gradient: Matrix) -> Matrix:
         """- H^-1 g, by conjugate gradients."""

@@ -51,7 +51,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
     one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
     see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within ``tol`` of
-    the least objective, relative to it.
+    the least objective, relative to it; where features are so many that the Hessians of classes would take longer,
+    conjugate gradients with one factor for all classes (``convergence_.method`` tells).
 
     Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
     as each would be alone.
@@ -69,7 +70,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         rest and the intercept is held back like a coefficient. It is refused where that takes more than ``memory``, or
         than the machine has.
     tol : the relative distance to the least objective
-    max_iter : Newton steps at most
+    max_iter : Newton steps at most, or five times as many of conjugate gradients
     memory : int, text like "2GB", or None
         Features are kept between passes where they take no more than this, and made again where they take more. None is
         a quarter of the machine's memory.

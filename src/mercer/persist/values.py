@@ -210,7 +210,9 @@ def non_finite(value: Any, where: str) -> float:
 def learned_value(value: Any) -> Any:
     """A learned value as JSON; its type is known to the reader."""
     if hasattr(value, "_fields"):
-        return {name: learned_value(part) for name, part in zip(value._fields, value, strict=True)}
+        # What is as it always was before there was an entry for it needs none.
+        told = {name for name in value._fields if getattr(value, name) != value._field_defaults.get(name, ...)}
+        return {name: learned_value(getattr(value, name)) for name in value._fields if name in told}
     if isinstance(value, tuple):
         return [learned_value(item) for item in value]
     if isinstance(value, dict):
@@ -227,9 +229,9 @@ def read_learned(kind: Any, value: Any, where: str) -> Any:
         return None if value is None else read_learned(inner, value, where)
     if hasattr(kind, "_fields"):
         record, hints = as_dict(value, where), get_type_hints(kind)
-        if record.keys() != set(kind._fields):
+        if not set(kind._fields) - kind._field_defaults.keys() <= record.keys() <= set(kind._fields):
             refuse(f"{where} must have the entries {kind._fields}, found {sorted(record)!r:.80}")
-        return kind(**{name: read_learned(hints[name], record[name], f"{where}.{name}") for name in kind._fields})
+        return kind(**{name: read_learned(hints[name], part, f"{where}.{name}") for name, part in record.items()})
     if get_origin(kind) is tuple:
         return tuple(read_learned(get_args(kind)[0], item, where) for item in as_list(value, where))
     if get_origin(kind) is dict:
