@@ -24,8 +24,8 @@ COMMAND_LINES = {
     "maps": "maps --kernel polynomial(2)",
     "predict": "predict houses.mercer houses.csv -o {tmp}/p.csv",
     "transform": "transform houses.mercer houses.csv -o {tmp}/z.npy",
-    "tune": "tune flowers.csv --target kind --kernel gaussian('median') --scale standard --rounds 1 --features 64 "
-    "-o {tmp}/m.mercer",
+    "tune": "tune flowers.csv --target kind --kernel gaussian('median') --scale standard --loss squared --rounds 1 "
+    "--features 64 -o {tmp}/m.mercer",
     "tune_dry_run": "tune houses.csv --target price --dry-run",
 }
 
