@@ -76,13 +76,15 @@ def as_width(text: str) -> int:
 
 
 def row_of(entry: Any) -> tuple[Any, ...]:
-    """An entry for people; times and errors in three digits, which is more than they are good for."""
+    """An entry for people, in 80 columns: errors in two digits, times in milliseconds at the finest."""
     from ..report.comparison import EXACT
 
     name = f"exact, {entry.rows:,} rows" if entry.map == EXACT else entry.map
-    measured = [float(f"{value:.3g}") for value in (entry.error, entry.fit_seconds, entry.predict_seconds)]
+    times = [
+        float(f"{value:.3f}" if value < 10 else f"{value:.3g}") for value in (entry.fit_seconds, entry.predict_seconds)
+    ]
     between = "-" if entry.low != entry.low else f"{entry.low:.3f} to {entry.high:.3f}"
-    return (name, entry.features, *measured, size(entry.bytes), entry.score, between)
+    return (name, entry.features, float(f"{entry.error:.2g}"), *times, size(entry.bytes), entry.score, between)
 
 
 def write_pictures(found: Any, plot: str | None, html: str | None) -> None:
