@@ -35,6 +35,8 @@ PRODUCT_COST = 3.0
 GOOD_SLOPE = 0.01
 """A whole step is taken as it is where the slope at its end is below this share of that at its start."""
 SEARCH_STEPS = 30
+LEVEL = 1e-6
+"""A slope is 0 where it is below this share of those at the ends."""
 
 
 class Report(NamedTuple):
@@ -272,7 +274,7 @@ class Newton:
 
 def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix) -> Matrix:
     """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, to three digits."""
-    t = high
+    t, flat = high, LEVEL * np.maximum(np.abs(below), np.abs(above))
     for _ in range(SEARCH_STEPS):
         if np.allclose(low, high, rtol=1e-3):
             break
@@ -280,6 +282,8 @@ def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, 
         t = low - below * width / np.where(above == below, 1.0, above - below)
         t = np.where((t - low < 0.01 * width) | (high - t < 0.01 * width), low + 0.5 * width, t)
         here = slope(t)
-        low, below = np.where(here < 0, t, low), np.where(here < 0, here, below)
-        high, above = np.where(here >= 0, t, high), np.where(here >= 0, here, above)
+        found = np.abs(here) <= flat  # the sign of what is left would be rounding, and decide where t goes from here
+        left, right = (here < 0) | found, (here >= 0) | found
+        low, below = np.where(left, t, low), np.where(left, here, below)
+        high, above = np.where(right, t, high), np.where(right, here, above)
     return t
