@@ -59,7 +59,8 @@ def sentence(error: Exception) -> str:
     """An error in one line that says what to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
-    text = " ".join(str(error).split()) or type(error).__name__
+    # The library says in a sentence of its own where a row is.
+    text = " ".join(str(error).replace("\nIt is ", "; it is ").split()).rstrip(".") or type(error).__name__
     if type(error).__name__ == "ModelFileError":  # by name: its module is heavy
         return f"this is no model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
