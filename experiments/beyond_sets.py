@@ -109,7 +109,7 @@ def picture(found: Found) -> object:
     axes[0, 1].set_xlabel("training, s of the processor (a forecast where not run)", fontsize=8)
     for one in axes[0]:
         one.set_ylim(-0.6, len(SETS) - 0.4)
-    logarithmic(axes[0, 1], "x")
+    logarithmic(axes[0, 1], "x", marks=(1.0,))
     legend(figure, axes)
     return figure
 

@@ -2,8 +2,8 @@
 
 Chosen where the paper is silent: columns between 0 and 1, then rows of length 1; C = 1 for all machines; LIBLINEAR by
 its defaults, which have no intercept; Covertype is class 2 against the rest, 80,000 of 100,000 sampled rows to learn
-from. With these its linear machines come near the paper's figures. Its exact machines do not: its 79 % and 2 hours for
-``<x, y>^4`` on Adult are those of a nearly hard margin, as of rows that were not normalised.
+from. With these its linear machines come near the paper's figures. Its exact machines do not: 79 % for ``<x, y>^4`` on
+Adult is what a nearly hard margin gives, as that of rows that were not normalised (so it was on 5,000 of its rows).
 """
 
 from __future__ import annotations

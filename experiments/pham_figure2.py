@@ -44,7 +44,7 @@ def built(name: str, method: str, D: int, seed: int, _: Found) -> Numbers:
 
     def build() -> None:
         sketch.fit(X)
-        for start in range(0, ROWS, BLOCK):
+        for start in range(0, len(X), BLOCK):
             sketch.transform(X[start : start + BLOCK])
 
     return timed(build)

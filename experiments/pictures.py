@@ -41,11 +41,11 @@ def panels(rows: int, columns: int, height: float = 2.6, sharey: Any = False) ->
     return figure, axes
 
 
-def logarithmic(axes: Any, which: str = "y") -> None:
+def logarithmic(axes: Any, which: str = "y", marks: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
     """A scale of powers, marked by plain numbers: 0.02, 0.1, 0.5."""
     axes.set(**{f"{which}scale": "log"})
     axis = getattr(axes, f"{which}axis")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_locator(LogLocator(subs=marks))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

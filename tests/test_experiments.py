@@ -120,22 +120,21 @@ def test_exact_machines_are_forecast_beyond_the_limit():
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def small_sets(tmp_path_factory):
+@pytest.fixture
+def small_sets(tmp_path, monkeypatch):
     """Archives of the published form with few rows."""
-    folder, rng = tmp_path_factory.mktemp("sets"), np.random.default_rng(0)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, published in list(datasets.SETS.items()):
-            X = rng.integers(0, 2, size=(120, published.shape[1])).astype(np.float32)
-            y = rng.integers(1, 3, size=120) if name not in ("cpu", "blog_feedback", "uji_indoor_loc") else X @ X[0]
-            parts = {"n_train": 80} if "n_train" in published.origin else {}
-            archived(folder, patch, name, X.shape, X=X, y=y, **parts)
-        yield folder
+    rng = np.random.default_rng(0)
+    for name, published in list(datasets.SETS.items()):
+        X = rng.integers(0, 2, size=(120, published.shape[1])).astype(np.float32)
+        y = rng.integers(1, 3, size=120) if name not in ("cpu", "blog_feedback", "uji_indoor_loc") else X @ X[0]
+        parts = {"n_train": 80} if "n_train" in published.origin else {}
+        archived(tmp_path, monkeypatch, name, X.shape, X=X, y=y, **parts)
 
 
+@pytest.mark.usefixtures("small_sets")
 @pytest.mark.parametrize("name", papers.EXPERIMENTS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:n_components > n_samples")
-def test_every_experiment_on_few_rows(name, small_sets, tmp_path):
+def test_every_experiment_on_few_rows(name, tmp_path):
     one = papers.experiment_of(name)
     listed = list(one.cells(False))
     assert len({cell.name for cell in listed}) == len(listed)
