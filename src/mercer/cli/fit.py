@@ -21,35 +21,18 @@ from .output import (
     size,
     steps,
 )
-from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
 
 
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
-@click.option("--target", help="The column to predict: its name, or its number where columns have none.")
-@click.option("--weight", help="A column with what each row counts.")
-@click.option(
-    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
-)
+@target_options
 @click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
 @click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
 @click.option("--features", type=click.IntRange(1), default=4096, show_default=True, help="The width of the map.")
 @click.option(
-    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
-    help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
-)  # fmt: skip
-@click.option(
-    "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
-    help="The share of rows that are kept apart and scored; 0 for none.",
-)  # fmt: skip
-@click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
     help="auto: standard, and none for kernels that take no negative values.",
-)  # fmt: skip
-@click.option("--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps.")
-@click.option(
-    "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
-    help="Levels that come up in predictions only.",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge", show_default=True,

@@ -22,14 +22,46 @@ def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
 
 
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which columns are learned from, and which is to be predicted."""
+    return _with(
+        function,
+        click.option("--target", help="The column to predict: its name, or its number where columns have none."),
+        click.option("--weight", help="A column with what each row counts."),
+        click.option(
+            "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+        ),
+        click.option(
+            "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
+            help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
+        ),
+        click.option(
+            "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+            help="The share of rows that are kept apart and scored; 0 for none.",
+        ),
+        click.option(
+            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps."
+        ),
+        click.option(
+            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+            help="Levels that come up in predictions only.",
+        ),
+    )  # fmt: skip
+
+
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """How DATA is read."""
-    options = (
+    return _with(
+        function,
         click.option("--format", type=click.Choice(FORMATS), help="Format of DATA; by the ends of names if not given."),
         click.option("--delimiter", help="What stands between the fields of CSV."),
         click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
         click.option("--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's else."),
     )
+
+
+def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with options, in their order."""
     for option in reversed(options):
         function = option(function)
     return function

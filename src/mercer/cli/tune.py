@@ -20,7 +20,7 @@ from .output import (
     show_table,
     size,
 )
-from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
 
 MINUTES = 2.0
 SEARCHED = 0.95
@@ -29,11 +29,7 @@ SEARCHED = 0.95
 
 @click.command("tune", cls=Command, short_help="Search the best model for rows, score it, write it.")
 @data_argument
-@click.option("--target", help="The column to predict: its name, or its number where columns have none.")
-@click.option("--weight", help="A column with what each row counts.")
-@click.option(
-    "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
-)
+@target_options
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time for all; 2 without --rounds.")
 @click.option("--rounds", type=click.IntRange(1), help="Rounds of the search; alone, it takes the time it takes.")
 @click.option(
@@ -45,21 +41,8 @@ SEARCHED = 0.95
     "--features", type=click.IntRange(1), default=8192, show_default=True, help="The width of the last map, at most."
 )
 @click.option(
-    "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
-    help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
-)  # fmt: skip
-@click.option(
-    "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
-    help="The share of rows that are kept apart from the search and scored; 0 for none.",
-)  # fmt: skip
-@click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
     help="auto: standard and minmax are tried, and none for kernels that take no negative values.",
-)  # fmt: skip
-@click.option("--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps.")
-@click.option(
-    "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
-    help="Levels that come up in predictions only.",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
