@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from cells import Found, column
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
-
-from mercer.report.pictures import new_figure
 
 WIDTH = 8.0
 """Inches; at 110 dots an inch as wide as a README shows it."""
@@ -33,7 +32,7 @@ STYLES = {
 
 def panels(rows: int, columns: int, height: float = 2.6, sharey: Any = False) -> tuple[Any, Any]:
     """A figure and its axes, an array of rows and columns."""
-    figure = new_figure(WIDTH, height * rows)
+    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
     for one in axes.ravel():
         one.grid(alpha=0.3, linewidth=0.5)
