@@ -107,7 +107,7 @@ def products(width: int, seed: int, _: Found) -> Numbers:
 
 
 def classified(n: int, width: int, seed: int, _: Found) -> Numbers:
-    """Two Newton steps, and the time of every kind of pass; features are made again in each."""
+    """The first steps of the solver, and the time of every kind of pass; features are made again in each."""
     ends: dict[tuple[int, str], float] = {}
     model = KernelClassifier(
         n_components=width,
