@@ -6,7 +6,8 @@ to 10 minutes. Gaussian kernel, MNIST with entries from 0 to 1 (60,000 rows, gam
 papers' are followed by LIBLINEAR, the papers' with (1 + <x, y>)^2 on rows of length 1 (80,000 of Covertype); Mercer is
 `KernelClassifier` with the map that it chooses, and with `Nystrom`. C = 10 for the exact machine, where it is best, and
 1 for all maps, as LIBLINEAR is slower with more. As far as it was measured, to 50 s on MNIST and 9 s on
-Covertype, the exact machine on a part of the rows is the best here: maps gain by more rows, and in prediction, which is not shown.
+Covertype, the exact machine on a part of the rows is the best here: maps gain by more rows, and in prediction, which is
+not shown.
 """
 
 from __future__ import annotations
