@@ -21,6 +21,9 @@ EXPERIMENTS = (
     "pham_table2",
     "pham_table3",
     "pham_lemma6",
+    "bellet_error",
+    "bellet_accuracy",
+    "bellet_time",
     "beyond_time",
     "beyond_sets",
 )
