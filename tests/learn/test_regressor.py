@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from mercer import Compressed, RandomFourier, StructuredFourier, TensorSketch
+from mercer import Compressed, Nystrom, RandomFourier, StructuredFourier, TensorSketch
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelRegressor
@@ -208,6 +208,20 @@ def test_a_projection_is_folded_into_the_prediction():
     model = KernelRegressor(map=Compressed(inner, n_components=32, random_state=0), alpha=0.1).fit(X, y)
     direct = model.map_.transform(X) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(X), direct, atol=1e-10 * np.abs(direct).max())
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_landmarks_take_the_coefficients(kind, compressed):
+    rng = np.random.default_rng(6)
+    X = rng.random((300, 20)) * (rng.random((300, 20)) < 0.2)
+    X, Y = kind(X), np.stack([X.sum(axis=1), X[:, 3]], axis=1)
+    chosen = Nystrom(Gaussian(0.5), n_components=40, random_state=0)
+    chosen = Compressed(chosen, n_components=16, random_state=0) if compressed else chosen
+    model = KernelRegressor(map=chosen, alpha=0.1).fit(X, Y)
+    direct = model.map_.transform(X) @ model.coef_.T + model.intercept_
+    np.testing.assert_allclose(model.predict(X), direct, atol=1e-10 * np.abs(direct).max())
+    assert model.map_.transform(X).shape[1] == model.coef_.shape[1]
 
 
 def test_sparse_rows():

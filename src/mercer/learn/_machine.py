@@ -19,7 +19,7 @@ from ..data.table_rows import placed
 from ..data.tables import Block, part_of
 from ..kernels import Kernel
 from ..kernels._base import located
-from ..maps import Compressed, FeatureMap
+from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
@@ -287,14 +287,13 @@ class KernelMachine(KernelParameters):
         while isinstance(features, Compressed):  # what is learned on a projection needs none
             coef = features.fold(coef)
             features, params = features.map_, params.map
-        weights: dict[Any, NDArray[Any]] = {}
+        is_folded = isinstance(features, Nystrom)
+        if is_folded:
+            features, params = features._onto(params, coef)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
-            dtype = prepared.dtype
-            if dtype not in weights:
-                weights[dtype] = np.ascontiguousarray(coef.T, dtype=dtype)
-            Z = features._features(params, prepared, 1, first)
-            return Z @ weights[dtype] + intercept.astype(dtype)
+            Z, dtype = features._features(params, prepared, 1, first), prepared.dtype
+            return (Z if is_folded else Z @ coef.T.astype(dtype)) + intercept.astype(dtype)
 
         return self._by_rows(X, products)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -313,6 +314,12 @@ class Nystrom(FeatureMap):
             return first_overflow(out)
 
         return features
+
+    def _onto(self, params: NystromParameters, coef: NDArray[Any]) -> tuple[Nystrom, NystromParameters]:
+        """A map whose features are <coef, z>: kernel values are multiplied once, and by few columns."""
+        narrowed = copy.copy(self)
+        narrowed.n_components_ = len(coef)
+        return narrowed, params._replace(whitening=np.ascontiguousarray(params.whitening @ coef.T))
 
     def _scratch(self, n_features: int) -> int:
         return 3 * n_features + 6 * self._n_landmarks + 2 * self.n_components_
