@@ -6,13 +6,11 @@ width, columns of mean 0 and variance 1 (MNIST between 0 and 1).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
-from cells import Found, median
 from datasets import Split, digits, real_set, standardised
 
 import mercer
@@ -47,12 +45,3 @@ def kernel_of(name: str) -> Gaussian:
 
 def named(name: str, method: str, c: int) -> str:
     return f"{name}, {method}, c = {c}"
-
-
-def slope(found: Found, points: list[tuple[float, str]], quantity: str) -> float:
-    """The power of x that a quantity follows, by a line through the logarithms of what is there; NaN below 3 points."""
-    pairs = [(x, y) for x, name in points if not math.isnan(y := median(found, name, quantity))]
-    if len(pairs) < 3:
-        return float("nan")
-    xs, ys = np.log(np.array(pairs).T)
-    return float(np.polyfit(xs, ys, 1)[0])

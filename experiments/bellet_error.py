@@ -16,8 +16,8 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from bellet import MAPS, SETS, TITLES, kernel_of, named, rows, slope
-from cells import Cell, Found, Numbers, markdown, median
+from bellet import MAPS, SETS, TITLES, kernel_of, named, rows
+from cells import Cell, Found, Numbers, markdown, median, slope
 from experiment import SEEDS, Claim, Experiment, main
 from pictures import curve, legend, logarithmic, panels
 
@@ -68,7 +68,7 @@ def cells(full: bool) -> Iterator[Cell]:
 
 
 def power(found: Found, name: str, method: str) -> float:
-    return slope(found, [(c, named(name, method, c)) for c in WIDTHS if c >= QUICK[0]], "training")
+    return slope((c, median(found, named(name, method, c), "training")) for c in WIDTHS if c >= QUICK[0])
 
 
 def table(found: Found) -> str:

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bellet import MAPS, kernel_of, rows, slope
-from cells import Cell, Found, Numbers, markdown, median, timed
+from bellet import MAPS, kernel_of, rows
+from cells import Cell, Found, Numbers, markdown, median, slope, timed
 from experiment import Claim, Experiment, main
 from pictures import curve, legend, logarithmic, panels
 from sklearn.kernel_ridge import KernelRidge
@@ -66,7 +66,7 @@ def cells(full: bool) -> Iterator[Cell]:
 def power(found: Found, method: str, quantity: str) -> float:
     """Over the four largest sizes of the method."""
     sizes = [n for n in SIZES if n <= LONGEST.get(method, SIZES[-1])][-4:]
-    return slope(found, [(n, named(method, n)) for n in sizes], quantity)
+    return slope((n, median(found, named(method, n), quantity)) for n in sizes)
 
 
 def table(found: Found) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 THREADS = 2
@@ -148,6 +150,15 @@ def median(found: Found, name: str, quantity: str) -> float:
     """NaN where nothing was measured."""
     values = column(found, name, quantity)
     return statistics.median(values) if values else float("nan")
+
+
+def slope(points: Iterable[tuple[float, float]]) -> float:
+    """The power of x that y follows: a line through the logarithms of what was measured; NaN below three points."""
+    there = [point for point in points if not math.isnan(point[1])]
+    if len(there) < 3:
+        return math.nan
+    xs, ys = np.log(there).T
+    return float(np.polyfit(xs, ys, 1)[0])
 
 
 def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:

@@ -117,6 +117,12 @@ def test_exact_machines_are_forecast_beyond_the_limit():
     assert beyond["predicted"] >= 1e-3
 
 
+def test_a_power_is_that_of_the_points_that_are_there():
+    points = [(x, 3.0 * x**-0.5) for x in (1.0, 4.0, 9.0)]
+    assert cells.slope([*points, (16.0, float("nan"))]) == pytest.approx(-0.5)
+    assert np.isnan(cells.slope(points[:2]))
+
+
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
