@@ -14,6 +14,7 @@ import pytest
 import mercer
 
 N = 60
+ALIKE = ["-S"] if sys.flags.no_site else []  # a process then finds the same package as here
 RNG = np.random.default_rng(0)
 
 
@@ -123,13 +124,13 @@ def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
 def test_a_reader_that_has_enough(bad, tmp_path):
     rows = pd.DataFrame({"x": RNG.normal(size=10_000), "town": ["oslo"] * 10_000})
     rows.to_csv(tmp_path / "many.csv", index=False)
-    command = [sys.executable, "-m", "mercer", "predict", str(bad / "good.mercer"), str(tmp_path / "many.csv")]
+    command = [sys.executable, *ALIKE, "-m", "mercer", "predict", str(bad / "good.mercer"), str(tmp_path / "many.csv")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b'"prediction"\n'
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
-    with subprocess.Popen([*command[:3], "maps", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*command[:-3], "maps", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
@@ -142,7 +143,7 @@ def heed_ctrl_c():
 
 def test_ctrl_c_leaves_the_old_model(tmp_path):
     (tmp_path / "m.mercer").write_bytes(b"old")
-    command = [sys.executable, "-m", "mercer", "tune", "-", "--target", "y", "-o", "m.mercer"]
+    command = [sys.executable, *ALIKE, "-m", "mercer", "tune", "-", "--target", "y", "-o", "m.mercer"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, cwd=tmp_path, preexec_fn=heed_ctrl_c, **pipes) as process:
         process.stdin.write(b"x,y\n" + b"1.25,2.5\n" * 100_000)  # more than a pipe holds: it is being read
