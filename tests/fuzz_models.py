@@ -35,6 +35,8 @@ GOLDEN = Path(__file__).parent / "golden" / "models"
 LONGEST = 20
 """Seconds that one file may take."""
 MEMORY = 8 * 2**30
+DRAWN = 2**26
+"""Bytes that a seed may draw."""
 WIDEST = 100_000
 NUMBERS = (-1, 0, 1, 2, 3, 7, 255, 256, 2**15, 2**20, 2**31 - 1, 2**31, 2**32, 2**62, 2**63, 2**64, 10**30)
 VALUES = (*NUMBERS, None, True, False, 0.5, -0.0, 1e308, "", "inf", "nan", "Linear()", "..", "auto", [], {}, [[]])
@@ -141,7 +143,7 @@ def try_file(path: Path) -> str:
     """What became of a file: "refused", "read", or what is wrong."""
     signal.alarm(LONGEST)
     try:
-        model = mercer.load(path)
+        model = mercer.load(path, memory=DRAWN)
         use(model)
         return "read"
     except (ModelFileError, MemoryError):

@@ -336,6 +336,21 @@ def test_a_seed_that_draws_other_integers_is_noticed(tmp_path):
     refused(parts.bytes(), "are not those of the model", tmp_path)
 
 
+def test_a_short_file_does_not_ask_for_any_memory(tmp_path):
+    parts = Parts(saved("hadamard", "seed"))
+    (tmp_path / "model").write_bytes(parts.bytes())
+    needed = sum(part.nbytes for part in mercer.load(tmp_path / "model").parameters_)
+    mercer.load(tmp_path / "model", memory=needed)
+    with pytest.raises(
+        ModelFileError, match=f"draw parameters of {needed} bytes or more, and {needed - 1} are allowed"
+    ):
+        mercer.load(tmp_path / "model", memory=needed - 1)
+    parts.held["model"]["columns"] = 2**31 - 1
+    (tmp_path / "model").write_bytes(parts.bytes())
+    with pytest.raises(ModelFileError, match="bytes or more, and 1000000000 are allowed: give load more memory"):
+        mercer.load(tmp_path / "model", memory="1GB")
+
+
 def test_trees_and_precomputed_kernels_are_checked_too(tmp_path):
     tree = TreeSketch(Polynomial(5, coef0=0.5), n_components=8, random_state=0).fit(rows())
     mercer.save(tree, tmp_path / "model")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
 from .._checks import check_choice
+from .._memory import as_bytes
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
@@ -120,28 +121,30 @@ def _record(model: Any, target: Target) -> dict[str, Any]:
     return write_machine(model, target)
 
 
-def load(path: Any) -> Any:
+def load(path: Any, *, memory: Any = None) -> Any:
     """Read a fitted map or learner from a file that :func:`save` has written.
 
     No code of the file is run, and nothing of it is used before it is checked: a file that is damaged or made up raises
     a :class:`mercer.persist.ModelFileError`. Only the sender's honesty is not checked: a model can be whole and bad.
-    Of parameters that are left to the seed, a short file can ask for large ones.
 
     Parameters
     ----------
     path : the name of the file
+    memory : int, text like "2GB", or None
+        The most bytes of parameters that are left to the seed, of which a short file could ask for any number; None is
+        a quarter of the machine's memory.
 
     Returns
     -------
     model : a map or learner that predicts as the one that was saved, to the bit
     """
-    name = os.fspath(path)
+    name, most = os.fspath(path), as_bytes(memory)
     try:
         with open(path, "rb") as file:
             header = read_header(file)
             held = _held(header)
             payload = memoryview(file.read())
-        return _model(held, _source(header, held, payload))
+        return _model(held, _source(header, held, payload, most))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -161,7 +164,7 @@ def _held(header: Header) -> dict[str, Any]:
     return held
 
 
-def _source(header: Header, held: dict[str, Any], payload: memoryview) -> Source:
+def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int) -> Source:
     """The arrays of a file, once they are known to be those that were saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
@@ -172,7 +175,7 @@ def _source(header: Header, held: dict[str, Any], payload: memoryview) -> Source
         array = array_of(payload, header.tensors[name])
         return numpy.asfortranarray(array) if name in fortran else array
 
-    return Source(header.tensors, fetch, held["parameters"] == "seed")
+    return Source(header.tensors, fetch, held["parameters"] == "seed", memory)
 
 
 def _model(held: dict[str, Any], source: Source) -> Any:

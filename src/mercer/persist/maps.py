@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -50,12 +51,23 @@ class Target:
 
 
 class Source:
-    """What a model is read from: the names of arrays and what gives them."""
+    """What a model is read from: the names of arrays and what gives them.
 
-    def __init__(self, names: Collection[str], fetch: Callable[[str], NDArray[Any]], from_seed: bool):
+    ``memory`` is the most bytes of those that are left to a seed, None for any number.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        fetch: Callable[[str], NDArray[Any]],
+        from_seed: bool,
+        memory: int | None = None,
+    ):
         self.names = names
         self.from_seed = from_seed
+        self.memory = memory
         self._fetch = fetch
+        self._left = 0
         self._used: set[str] = set()
 
     def has(self, name: str) -> bool:
@@ -74,6 +86,15 @@ class Source:
         array = self.array(name)
         check_array(array, leaf, name)
         return array
+
+    def leave(self, leaf: Leaf) -> None:
+        """Count an array that a seed draws: a short file must not ask for more than there is."""
+        self._left += np.dtype(leaf.dtypes[0]).itemsize * math.prod(length or 1 for length in leaf.shape)
+        if self.memory is not None and self._left > self.memory:
+            refuse(
+                f"the seed would draw parameters of {self._left} bytes or more, and {self.memory} are allowed: give "
+                "load more memory where the file is to be trusted"
+            )
 
     def check_all_used(self) -> None:
         """Raise where a tensor means nothing to the model."""
@@ -106,7 +127,10 @@ def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False
     if isinstance(layout, Choice):
         layout = layout.leaf if path in source.names else layout.tree
     if isinstance(layout, Leaf):
-        return source.take(layout, path) if layout.attribute or not learned_only else None
+        if layout.attribute or not learned_only:
+            return source.take(layout, path)
+        source.leave(layout)
+        return None
     parts = [
         take_tree(part, source, f"{path}.{name}", learned_only)
         for name, part in zip(_fields(layout), layout, strict=True)
