@@ -21,6 +21,9 @@ EXPERIMENTS = (
     "pham_table2",
     "pham_table3",
     "pham_lemma6",
+    "kar_figure1",
+    "kar_figure2",
+    "kar_table1",
     "beyond_time",
     "beyond_sets",
 )
