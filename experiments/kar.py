@@ -1,11 +1,8 @@
 """Kar and Karnick, Random feature maps for dot product kernels, AISTATS 2012: its sets, kernels, methods.
 
-Chosen where the paper is silent: columns between 0 and 1, then all rows divided by the length of the longest training
-row ("normalization constants learnt on the training sets"); C = 1 for all machines; LIBLINEAR's primal solver of the
-squared hinge (-s 2, tolerance 0.01), without an intercept, as constants are among the features. Its dual solver, the
-default, reaches its limit of 1,000 iterations where kernel values go up to 1,024: 5 times as long for RF on Adult, and
-less accurate. Nursery and Covertype are "binarized randomly" in the paper, which does not say how: here not_recom and
-very_recom against the other classes, which comes near its figures, and class 2 against the rest.
+LIBLINEAR is its primal solver of the squared hinge (-s 2, tolerance 0.01), without an intercept, as constants are among
+the features. The dual solver, its default, reaches its limit of 1,000 iterations where kernel values go up to 1,024: it
+took 5 times as long for RF on Adult, and was less accurate. What else was chosen is said in ``kar_table1.py``.
 """
 
 from __future__ import annotations
@@ -46,7 +43,7 @@ PAIRED = 2000
 TESTED = 1000
 """Rows that the exact machine predicts at a time."""
 EXACT_SPLITS = 2
-"""Of the full run: an exact machine takes longer than all others together."""
+"""Of an exact machine in the full run, for the time that it takes."""
 LIMITS = {True: 300.0, False: 10.0}
 """Seconds that an exact machine may take in the full and in the quick run."""
 RECORD = "kar_training"
