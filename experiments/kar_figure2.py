@@ -57,7 +57,7 @@ def picture(found: Found) -> object:
         for one, (name, kernel) in zip(row, SHOWN.items(), strict=True):
             logarithmic(one, "x", marks=(1.0,))
             if quantity != "score":
-                logarithmic(one, marks=(1.0,))
+                logarithmic(one, marks=(1.0, 3.0))
             for method in METHODS:
                 curve(one, found, [(D, named(name, kernel, method, D)) for D in WIDTHS], quantity, method)
             level(one, found, named(name, kernel, "exact"), quantity)

@@ -11,7 +11,7 @@ many times longer on kernel values up to 1,024; s the mean distance of 2,000 tra
 "binarized randomly" in the paper, which does not say how: here not_recom and very_recom against the other classes, of
 seven pairs tried one that comes near its figures, and class 2 against the rest. LIBSVM has no exponential kernel: its
 matrix is computed beforehand, in one product, and predictions take the rows of support, which favours the exact machine
-in (b). Our exact machines are far quicker than the paper's, so the speed-ups are smaller: 3 s on Cod-RNA, and not 144 s.
+in (b). Our exact machines are far quicker than the paper's, so the speed-ups are smaller: 3 s on Cod-RNA, not 144 s.
 For Mercer's choice on Spambase see Figure 2.
 """
 
