@@ -156,3 +156,8 @@ def machines(name: str, kernel: str, widths: Iterable[tuple[str, int]], full: bo
     for method, D in widths:
         work = partial(trained, name, kernel, method, D)
         yield Cell(named(name, kernel, method, D), work, SEEDS if full else 1)
+
+
+def short(value: float) -> str:
+    """Two digits, without a power of ten."""
+    return f"{float(f'{value:.2g}'):g}"

@@ -22,7 +22,7 @@ import numpy as np
 from cells import Cell, Found, Numbers, column, markdown
 from datasets import Matrix
 from experiment import SEEDS, Claim, Experiment, main
-from kar import DEGREE, EXPONENTIAL, MAPS, POLYNOMIAL, kernel_on
+from kar import DEGREE, EXPONENTIAL, MAPS, POLYNOMIAL, kernel_on, short
 from pictures import STYLES, curve, legend, logarithmic, panels
 
 from mercer.kernels import Kernel, Polynomial
@@ -93,10 +93,10 @@ def part(found: Found, quantity: str, title: str) -> str:
             entries = []
             for method in METHODS:
                 values = [mean(found, kernel, d, method, D, quantity) for D in ENDS]
-                texts = ("missing" if np.isnan(value) else f"{value:.2g}" for value in values)
+                texts = ("missing" if np.isnan(value) else short(value) for value in values)
                 entries.append(" ".join(texts) if method in methods(kernel) else "-")
             size = mean(found, kernel, d, "Mercer", ENDS[0], "mean")
-            about = "" if quantity == "relative" or np.isnan(size) else f", whose mean is {size:.2g}"
+            about = "" if quantity == "relative" or np.isnan(size) else f", whose mean is {short(size)}"
             lines.append((f"`{kernel}`, d = {d}{about}", *entries))
     return markdown((f"{title} at D = 10, 100, 1000 and 5000", *METHODS), lines)
 

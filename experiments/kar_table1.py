@@ -12,6 +12,8 @@ many times longer on kernel values up to 1,024; s the mean distance of 2,000 tra
 seven pairs tried one that comes near its figures, and class 2 against the rest. LIBSVM has no exponential kernel: its
 matrix is computed beforehand, in one product, and predictions take the rows of support, which favours the exact machine
 in (b). Our exact machines are far quicker than the paper's, so the speed-ups are smaller: 3 s on Cod-RNA, not 144 s.
+On Adult (a) they fit too closely (98 % of 4,000 training rows, 81 % of test rows), and all maps are better; on IJCNN (b)
+a smaller s would serve them, as the paper's 98.4 % suggest (with half of it 97.0 % in place of 92.5 %, from 4,000 rows).
 For Mercer's choice on Spambase see Figure 2.
 """
 
@@ -25,7 +27,7 @@ import numpy as np
 from cells import Cell, Found, column, markdown, median
 from datasets import SETS
 from experiment import Claim, Experiment, main
-from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines
+from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines, short
 from pham import named, of_runs, seconds
 from pictures import STYLES, legend, logarithmic, panels
 
@@ -117,7 +119,7 @@ def entry(found: Found, name: str, kernel: str, title: str) -> str:
     texts = []
     for quantity in ("processor", "testing"):
         ratio = math.nan if title == "exact" else faster(found, name, kernel, title, quantity)
-        texts.append(f"{median(found, cell, quantity):.2g} s" + ("" if math.isnan(ratio) else f" ({ratio:.2g}x)"))
+        texts.append(f"{median(found, cell, quantity):.2g} s" + ("" if math.isnan(ratio) else f" ({short(ratio)}x)"))
     return f"{of_runs(found, cell, 'score')}, {', '.join(texts)}"
 
 
@@ -163,11 +165,9 @@ def speed(found: Found, title: str, quantity: str, said: float) -> Claim:
     word = {"processor": "trains", "testing": "tests"}[quantity]
     text = f"{title} {word} faster than the exact machine, {said:g} times at least where the paper prints a speed-up"
     middle = float(np.median(ratios))
-    figure = (
-        f"{min(ratios):.2g} to {max(ratios):.2g} times, the middle {middle:.2g}; {np.sum(np.array(ratios) > 1.0)} of "
-    )
-    known = not np.isnan(ratios).any()
-    return Claim(text, min(ratios) >= said if known else None, figure + f"{len(ratios)} faster")
+    count = f"{sum(ratio > 1.0 for ratio in ratios)} of {len(ratios)} faster"
+    figure = f"{short(min(ratios))} to {short(max(ratios))} times, the middle {short(middle)}; {count}"
+    return Claim(text, None if np.isnan(ratios).any() else min(ratios) >= said, figure)
 
 
 def competitive(found: Found, title: str, place: int) -> Claim:
