@@ -12,8 +12,8 @@ many times longer on kernel values up to 1,024; s the mean distance of 2,000 tra
 seven pairs tried one that comes near its figures, and class 2 against the rest. LIBSVM has no exponential kernel: its
 matrix is computed beforehand, in one product, and predictions take the rows of support, which favours the exact machine
 in (b). Our exact machines are far quicker than the paper's, so the speed-ups are smaller: 3 s on Cod-RNA, not 144 s.
-On Adult (a) they fit too closely (98 % of 4,000 training rows, 81 % of test rows), and all maps are better; on IJCNN (b)
-a smaller s would serve them, as the paper's 98.4 % suggest (with half of it 97.0 % in place of 92.5 %, from 4,000 rows).
+On Adult (a) they fit too closely (98 % of 4,000 training rows, 81 % of test rows), and all maps are better. On IJCNN
+(b) a smaller s would serve them, as the paper's 98.4 % suggest (half of it: 97.0 % and not 92.5 %, from 4,000 rows).
 For Mercer's choice on Spambase see Figure 2.
 """
 
