@@ -24,6 +24,9 @@ EXPERIMENTS = (
     "bellet_error",
     "bellet_accuracy",
     "bellet_time",
+    "kar_figure1",
+    "kar_figure2",
+    "kar_table1",
     "beyond_time",
     "beyond_sets",
 )

@@ -15,12 +15,14 @@ sys.path.append(str(Path(__file__).parents[1] / "experiments"))
 import cells
 import datasets
 import experiment
+import kar
 import machines
 import maclaurin
 import papers
 import pictures
+from sklearn.svm import SVC
 
-from mercer.kernels import Polynomial
+from mercer.kernels import Exponential, Polynomial
 
 # -- the runner --------------------------------------------------------------------------------------------------------
 
@@ -259,13 +261,42 @@ def test_scales():
 # -- the papers' Maclaurin ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", [Polynomial(2), Polynomial(3, coef0=1.0)])
-def test_the_papers_maclaurin_is_unbiased_with_zeros(kernel):
+@pytest.mark.parametrize(
+    ("kernel", "share"), [(Polynomial(2), 1 / 8), (Polynomial(3, coef0=1.0), 15 / 16), (Exponential(0.5), 1.0)]
+)
+def test_the_papers_maclaurin_is_unbiased_with_zeros(kernel, share):
     X = np.random.default_rng(0).normal(size=(3, 4))
-    estimates = np.array(
-        [Z @ Z.T for Z in (maclaurin.PapersMaclaurin(kernel, 64, seed).fit_transform(X) for seed in range(400))]
-    )
+    maps = [maclaurin.PapersMaclaurin(kernel, 64, seed).fit(X) for seed in range(400)]
+    estimates = np.array([Z @ Z.T for Z in (one.transform(X) for one in maps)])
     error = np.abs(estimates.mean(axis=0) - kernel(X)) / (estimates.std(axis=0) / np.sqrt(400))
     assert error.max() < 4.5
-    kept = [maclaurin.PapersMaclaurin(kernel, 64, seed).fit(X).n_kept_ for seed in range(400)]
-    assert np.mean(kept) == pytest.approx(64 * (1 / 8 if kernel.coef0 == 0 else 15 / 16), abs=0.5)
+    assert np.mean([one.n_kept_ for one in maps]) == pytest.approx(64 * share, abs=0.5)
+
+
+# -- Kar and Karnick's machines ----------------------------------------------------------------------------------------
+
+
+def test_the_exact_machine_predicts_by_its_support():
+    split, kernel = datasets.made_up(2), Exponential(0.3)
+    machine = kar.ExactMachine(kernel).fit(split.X, split.y)
+    plain = SVC(kernel=kernel).fit(split.X, split.y)
+    assert len(machine.support_vectors_) < len(split.X)
+    assert np.array_equal(machine.predict(split.X_test), plain.predict(split.X_test))
+    assert machine.score(split.X_test, split.y_test) == plain.score(split.X_test, split.y_test) > 0.8
+
+
+@pytest.mark.usefixtures("small_sets")
+def test_splits_lie_in_the_unit_ball():
+    first, second = kar.rows("nursery", 0), kar.rows("nursery", 1)
+    assert [len(part) for part in first] == [72, 72, 48, 48]
+    assert np.linalg.norm(first.X, axis=1).max() == pytest.approx(1.0, abs=1e-6)
+    assert not np.array_equal(first.X, second.X)
+    assert set(first.y) == {0, 1}
+    assert kar.kernel_on(np.eye(3), kar.EXPONENTIAL).gamma == pytest.approx(0.5)
+
+
+def test_h01_has_exact_degrees_beside_the_random_features():
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    sketch = kar.MAPS["H0/1"](Exponential(0.5), 7, 3, 0).fit(X)
+    assert sketch.exact_degrees_ == (0, 1)
+    assert sketch.transform(X).shape == (5, 3 + 1 + 7)
