@@ -21,6 +21,10 @@ EXPERIMENTS = (
     "pham_table2",
     "pham_table3",
     "pham_lemma6",
+    "chen_figure1",
+    "chen_figure2",
+    "chen_figure3",
+    "chen_table1",
     "beyond_time",
     "beyond_sets",
 )
