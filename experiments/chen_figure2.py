@@ -48,7 +48,7 @@ def table(found: Found) -> str:
 def picture(found: Found) -> object:
     figure, axes = panels(1, 3, height=3.2)
     for one, name in zip(axes[0], ROWS, strict=True):
-        logarithmic(one)
+        logarithmic(one, marks=(1.0, 2.0, 3.0, 5.0, 7.0))
         logarithmic(one, "x")
         for method in MAPS:
             names = [(width, named(name, method, width)) for width in (*WIDTHS, *WIDER)]

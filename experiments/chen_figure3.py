@@ -41,7 +41,7 @@ def table(found: Found) -> str:
 def picture(found: Found) -> object:
     figure, axes = panels(1, 3, height=3.2)
     for one, name in zip(axes[0], ROWS, strict=True):
-        logarithmic(one)
+        logarithmic(one, marks=(1.0, 2.0, 3.0, 5.0, 7.0))
         logarithmic(one, "x", marks=(1.0, 3.0))
         for method in MAPS:
             names = [named(name, method, width) for width in (*WIDTHS, *WIDER)]
