@@ -35,11 +35,13 @@ TITLES = {
     "mnist": "MNIST",
 }
 """The paper's sets; SliceLocalization is missing."""
-SHARES = 4
+FACTOR = 4
 """d / l: TEFM and Comp begin with so many times more features than they end with."""
 
 
-def compressed(method: str, power: int = 1, factor: int = SHARES) -> Callable[..., Any]:
+def compressed(method: str, power: int = 1, factor: int = FACTOR) -> Callable[..., Any]:
+    """The maker of a map that begins with so many times more features of RKS."""
+
     def make(kernel: Gaussian, width: int, seed: int) -> Any:
         inner = mercer.RandomFourier(kernel)
         return mercer.Compressed(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import numpy as np
 from cells import Found, markdown, median
 from chen import (
     ENDS,
@@ -64,7 +65,7 @@ def picture(found: Found) -> object:
 
 def fewer(found: Found, method: str, others: tuple[str, ...], name: str) -> float:
     """The features that a method needs for the error of the best of others at the largest l, as a share of it."""
-    error = min(mean_error(found, name, other, WIDTHS[-1]) for other in others)
+    error = float(np.min([mean_error(found, name, other, WIDTHS[-1]) for other in others]))
     return reached(((width, mean_error(found, name, method, width)) for width in WIDTHS), error) / WIDTHS[-1]
 
 
