@@ -151,7 +151,7 @@ def slope(points: list[tuple[float, float]]) -> float:
     there = np.log([point for point in points if not math.isnan(point[1])] or [(1.0, 1.0)])
     if len(there) < 2:
         return math.nan
-    return float(np.polyfit(there[:, 0], there[:, 1], 1)[0])
+    return round(float(np.polyfit(there[:, 0], there[:, 1], 1)[0]), 9) + 0.0  # no -0.00
 
 
 def powers(found: Found, method: str, stage: str, letter: str) -> tuple[float, float]:
@@ -169,7 +169,7 @@ def table(found: Found) -> str:
             if stage in ("learning", "features") and not method.startswith("TEFM"):
                 continue
             both = (powers(found, method, stage, letter) for letter in SIZES)
-            entries = (("" if math.isnan(one) else f"{round(one, 2) + 0.0:.2f}") for pair in both for one in pair)
+            entries = (("" if math.isnan(one) else f"{one:.2f}") for pair in both for one in pair)
             part = {"learning": "mapping, of it learning", "features": "mapping, of it F Q"}.get(stage, stage)
             lines.append((f"{method}, {part}", *entries))
     head = [f"{letter}, {what}" for letter in SIZES for what in ("stated", "measured")]
@@ -206,7 +206,7 @@ def claims(found: Found) -> list[Claim]:
         there = {what: pair for what, pair in pairs.items() if not any(map(math.isnan, pair))}
         worst = max(there, key=lambda what: there[what][1] - there[what][0], default="")
         holds = there[worst][1] <= there[worst][0] + WITHIN if there else None
-        figure = f"{worst}: {there[worst][1]:.2f}, stated {abs(there[worst][0]):.2f}" if there else ""
+        figure = f"{worst}: {there[worst][1]:.2f}, stated {there[worst][0]:.2f}" if there else ""
         text = f"{method}: time grows as stated (no power more than {WITHIN} above)"
         listed.append(Claim(text, holds, figure))
     return [*listed, *(square(found, method) for method in METHODS[2:])]
