@@ -115,14 +115,14 @@ def picture(found: Found) -> object:
             said = "missing:\nBlogFeedback and UJIIndoorLoc\nstand in for it"
             one.text(0.5, 0.5, said, ha="center", va="center", fontsize=8)
             continue
-        logarithmic(one)
+        logarithmic(one, marks=(1.0,))
         logarithmic(one, "x")
         for method in MAPS:
             curve(one, found, [(width, named(name, method, width)) for width in WIDTHS], "error", method)
         one.set_xticks(WIDTHS, [str(width) for width in WIDTHS])
         one.set_xlabel("l, features", fontsize=8)
-    for row in axes:
-        row[0].set_ylabel("relative error, spectral norm", fontsize=8)
+    for one in (axes[0, 0], axes[1, 1]):  # what is missing comes first in the second row
+        one.set_ylabel("relative error, spectral norm", fontsize=8)
     legend(figure, axes)
     return figure
 
