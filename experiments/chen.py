@@ -188,9 +188,10 @@ def mean_error(found: Found, name: str, method: str, width: int) -> float:
 def reached(points: Iterable[tuple[float, float]], error: float) -> float:
     """Where a curve of costs and errors first comes down to an error: between its points on logarithmic scales.
 
-    The first cost where its error is as low already, infinity where none is, NaN where nothing was measured.
+    The first cost where its error is as low already, infinity where none is, NaN where too little was measured to tell.
     """
-    there = [point for point in points if not any(map(math.isnan, point))]
+    listed = list(points)
+    there = [point for point in listed if not any(map(math.isnan, point))]
     if math.isnan(error) or not there:
         return math.nan
     if there[0][1] <= error:
@@ -198,4 +199,4 @@ def reached(points: Iterable[tuple[float, float]], error: float) -> float:
     for (before, high), (after, low) in pairwise(there):
         if low <= error < high:
             return before * (after / before) ** (math.log(high / error) / math.log(high / low))
-    return math.inf
+    return math.inf if there[-1] == listed[-1] else math.nan

@@ -292,6 +292,7 @@ def test_where_a_curve_comes_down_to_an_error():
     assert chen.reached(points, 0.2) == pytest.approx(256)
     assert chen.reached(points, 0.9) == 64
     assert chen.reached(points, 0.05) == np.inf
+    assert np.isnan(chen.reached([*points, (8192, float("nan"))], 0.05))
     assert np.isnan(chen.reached(points[1:2], 0.4))
     assert np.isnan(chen.reached(points, float("nan")))
 
