@@ -13,6 +13,8 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))
 
 import cells
+import chen
+import chen_figure1
 import datasets
 import experiment
 import kar
@@ -300,3 +302,39 @@ def test_h01_has_exact_degrees_beside_the_random_features():
     sketch = kar.MAPS["H0/1"](Exponential(0.5), 7, 3, 0).fit(X)
     assert sketch.exact_degrees_ == (0, 1)
     assert sketch.transform(X).shape == (5, 3 + 1 + 7)
+
+
+# -- training-efficient feature maps -----------------------------------------------------------------------------------
+
+
+def test_the_spectral_norm_of_products():
+    M = np.random.default_rng(0).normal(size=(60, 60))
+    M = M + M.T - 5.0 * np.eye(60)  # the largest eigenvalue is below 0
+    found = chen_figure1.spectral_norm(lambda v: M.astype(np.float32) @ v, 60)
+    assert found == pytest.approx(np.linalg.norm(M, 2), rel=1e-3)
+
+
+def test_ridge_regression_in_closed_form():
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(40, 5)), rng.normal(size=40)
+    w = chen.ridge(Z, y, 0.5)
+    assert np.allclose(Z.T @ (Z @ w - y) + 0.5 * w, 0.0, atol=1e-12)
+    assert chen.relative(y, np.zeros(40)) == 1.0
+
+
+def test_where_a_curve_comes_down_to_an_error():
+    points = [(64, 0.8), (128, float("nan")), (256, 0.2), (1024, 0.3), (4096, 0.1)]
+    assert chen.reached(points, 0.4) == pytest.approx(128)
+    assert chen.reached(points, 0.2) == pytest.approx(256)
+    assert chen.reached(points, 0.9) == 64
+    assert chen.reached(points, 0.05) == np.inf
+    assert np.isnan(chen.reached([*points, (8192, float("nan"))], 0.05))
+    assert np.isnan(chen.reached(points[1:2], 0.4))
+    assert np.isnan(chen.reached(points, float("nan")))
+
+
+def test_claims_on_every_set():
+    values = {"cpu": 0.5, "adult": float("nan"), "mnist": 0.7}
+    assert str(chen.judged("half", values, values.get, 0.0, 0.6)) == "**does not hold**: half (Cpu 0.50, MNIST 0.70)"
+    assert chen.judged("less", values, values.get, 0.0, 1.0).holds
+    assert chen.judged("half", ["adult"], values.get, 0.0, 0.6).holds is None
