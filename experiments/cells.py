@@ -158,7 +158,7 @@ def slope(points: Iterable[tuple[float, float]]) -> float:
     if len(there) < 3:
         return math.nan
     xs, ys = np.log(there).T
-    return float(np.polyfit(xs, ys, 1)[0])
+    return round(float(np.polyfit(xs, ys, 1)[0]), 9) + 0.0  # no -0.00
 
 
 def markdown(head: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
