@@ -91,12 +91,17 @@ class AdditiveMap(FeatureMap):
             raise ValueError(f"AdditiveMap needs an additive kernel, found {kernel!r}{other_maps(kernel)}")
 
     def _settle(self, n_features: int) -> None:
-        weight, kernel = without_weight(self.kernel_)
+        kernel = without_weight(self.kernel_)[1]
         wanted = -(-(self.n_components_ - n_features) // (2 * n_features))
         self.order_ = max(1, wanted) if kernel.max_order is None else kernel.max_order
         self.n_components_ = n_features * (2 * self.order_ + 1)
         self.step_ = kernel.step(self.order_)
-        self.max_error_ = weight * _largest_error(kernel, self.order_, self.step_)
+
+    @property
+    def max_error_(self) -> float:
+        """Found when it is asked for: its grid is longer than any row of features."""
+        weight, kernel = without_weight(self.kernel_)
+        return weight * _largest_error(kernel, self.order_, self.step_)
 
     def _layout(self, n_features: int) -> SpectralSamples:
         return SpectralSamples(floats(self.order_), floats(2 * self.order_ + 1, least=0.0))
