@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import AdditiveMap, Composed, Nystrom, RandomFourier, TreeSketch
-from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
+from mercer import Nystrom, TreeSketch
+from mercer.kernels import Polynomial
 from mercer.persist import ModelFileError, describe
 from mercer.persist.safetensors import MAX_HEADER
 from mercer.persist.validation import MAX_DEPTH
@@ -334,29 +334,6 @@ def test_a_seed_that_draws_other_integers_is_noticed(tmp_path):
     parts = Parts(saved("hadamard", "seed"))
     parts.held["model"]["seed"] += 1
     refused(parts.bytes(), "are not those of the model", tmp_path)
-
-
-def test_a_short_file_does_not_ask_for_any_memory(tmp_path):
-    parts = Parts(saved("hadamard", "seed"))
-    (tmp_path / "model").write_bytes(parts.bytes())
-    needed = sum(part.nbytes for part in mercer.load(tmp_path / "model").parameters_)
-    mercer.load(tmp_path / "model", memory=needed)
-    with pytest.raises(
-        ModelFileError, match=f"draw parameters of {needed} bytes or more, and {needed - 1} are allowed"
-    ):
-        mercer.load(tmp_path / "model", memory=needed - 1)
-    parts.held["model"]["columns"] = 2**31 - 1
-    (tmp_path / "model").write_bytes(parts.bytes())
-    with pytest.raises(ModelFileError, match="bytes or more, and 1000000000 are allowed: give load more memory"):
-        mercer.load(tmp_path / "model", memory="1GB")
-
-
-def test_widths_are_compared_before_anything_of_that_size_is_made(tmp_path):
-    composed = Composed(RandomFourier(Gaussian(0.5)), AdditiveMap(AdditiveChi2(), n_components=12), n_components=10)
-    mercer.save(composed.fit(np.abs(rows())), tmp_path / "model")
-    parts = Parts((tmp_path / "model").read_bytes())
-    parts.held["model"]["parts"]["inner"]["asked"] = 2**30
-    refused(parts.bytes(), "the width of Composed.inner must be", tmp_path)
 
 
 def test_trees_and_precomputed_kernels_are_checked_too(tmp_path):

@@ -151,8 +151,10 @@ class KernelMachine(KernelParameters):
         check_before(self, table)
         return table
 
-    _holds_rows: ClassVar[bool] = False
-    """Whether something is held of every row."""
+    @property
+    def _holds_rows(self) -> bool:
+        """Whether something is held of every row."""
+        return False
 
     def _needed(self, extent: Extent) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""

@@ -238,7 +238,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
-    def _holds_rows(self) -> bool:  # type: ignore[override]
+    def _holds_rows(self) -> bool:
         return self.loss != "squared"
 
     def _needed(self, extent: Extent) -> int:
