@@ -64,9 +64,10 @@ class TaylorSketch(FeatureMap):
 
     The kernel is written as :math:`\sum_n b_n s_n(x) s_n(y) \langle r(x), r(y)\rangle^n`. Degree 0 is one exact
     feature, degree 1 is exact where that pays, every other degree is a :class:`ComplexSketch` of the residual rows r,
-    and the width is dealt out to minimise the expected squared error over pairs of sample rows, omitted degrees
-    included. The estimate is unbiased for the degrees that are kept. Width that would only add noise stays unused, as
-    columns of zeros. Sparse rows are mapped as dense ones, a tile at a time.
+    and the width is dealt out to minimise the expected squared error over pairs of sample rows, each relative to
+    k(x, x) k(y, y), omitted degrees included: every row counts alike, short or long. The estimate is unbiased for the
+    degrees that are kept. Width that would only add noise stays unused, as columns of zeros. Sparse rows are mapped as
+    dense ones, a tile at a time.
 
     The split decides how small the residuals are. ``"mean"``, for polynomials, takes the coordinate along the mean of
     the (lifted) rows out of <x, y>: an exact constant and linear part even for homogeneous polynomials. ``"centre"``,
@@ -86,7 +87,8 @@ class TaylorSketch(FeatureMap):
     degrees_ : dict of the kept degrees and their widths
     exact_degrees_ : those of them that are not sketched
     split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
-    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel
+    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel's, each
+        pair divided by k(x, x) k(y, y)
 
     Examples
     --------
@@ -287,7 +289,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
     last = split.max_degree if split.max_degree is not None else LAST_DEGREE
     pairs = _Terms(split, vector, sample, sample, last + 1, once=True)
     exact = kernel(sample)[pairs.pairs]
-    shares = _shares(pairs.pairs, width)
+    shares = _shares(pairs.pairs, width) * _sizes(pairs.pairs, exact)
     shares /= float(shares @ exact**2) or 1.0
     values: dict[int, Matrix] = {}
     terms: list[Term] = []
@@ -327,6 +329,16 @@ def _shares(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], width: int) -> M
     rows = min(int(diagonal.sum()), max(1, width // 4))
     others = max(int((~diagonal).sum()), 1)
     return np.where(diagonal, 1.0 / rows / diagonal.sum(), (1.0 - 1.0 / rows) / others)
+
+
+def _sizes(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], exact: Matrix) -> Matrix:
+    """1 / (k(x, x) k(y, y)): errors count relative to what the kernel may be at most for a pair.
+
+    Without it a few long rows hold all the squared error, and the width goes to degrees that only they need.
+    """
+    own = exact[pairs[0] == pairs[1]]
+    inverse = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0.0)
+    return inverse[pairs[0]] * inverse[pairs[1]]
 
 
 def _term(pairs: _Terms, degree: int, shares: Matrix) -> Term:
