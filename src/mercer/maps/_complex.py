@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, interleave
-from ._moments import PairMoments
+from ._moments import PairMoments, power
 
 Pair = tuple[Array, Array]
 
@@ -40,8 +40,8 @@ def to_real(product: Pair, width: int) -> Array:
 def independent_variance(moments: PairMoments, degree: int, width: int) -> NDArray[np.float64]:
     """Variance of the estimate from uncorrelated complex features, the last one cut to its real part where odd."""
     p, D = degree, width
-    t2p, whole = moments.t ** (2 * p), moments.A**p + moments.B**p
+    t2p, whole = power(moments.t, 2 * p), power(moments.A, p) + power(moments.B, p)
     if D % 2 == 0:
         return (whole - 2.0 * t2p) / D
-    half = moments.A**p + (moments.B**p + moments.c**p) / 2.0 - t2p
+    half = whole - (power(moments.B, p) - power(moments.c, p)) / 2.0 - t2p
     return ((D - 1) * (whole - 2.0 * t2p) + half) / D**2

@@ -15,7 +15,7 @@ from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._base import Native
 from ._complex import Pair, independent_variance, multiply, parts, to_real
-from ._moments import PairMoments
+from ._moments import PairMoments, power
 from ._polynomial import PolynomialMap
 from ._products import native_products
 from ._stored import places, quarter_turns
@@ -92,7 +92,7 @@ def srht_correction(moments: PairMoments, degree: int, n_features: int) -> NDArr
     others = max(padded_width(n_features) - 1, 1)
     t2 = moments.t**2
     A, B = t2 - (moments.N - moments.c) / others, t2 - (t2 - moments.c) / others
-    return A**degree + B**degree - 2.0 * t2**degree
+    return power(A, degree) + power(B, degree) - 2.0 * power(t2, degree)
 
 
 def srht_variance(moments: PairMoments, degree: int, n_features: int, width: int) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from ..kernels import Gaussian, Kernel
 from ._allotment import Allotment, Term, allot, rounded
 from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
-from ._moments import PairMoments, pair_moments
+from ._moments import PairMoments, pair_moments, power
 from ._splits import Split, split_of
 from ._stored import exactly, floats
 from ._writers import earliest
@@ -281,7 +281,7 @@ class _Terms:
         return self.series[degree] * np.outer(left, right)[self.pairs]
 
     def value(self, degree: int) -> Matrix:
-        return self.weight(degree) * self.moments.t**degree
+        return self.weight(degree) * power(self.moments.t, degree)
 
 
 def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int) -> Allotment:
@@ -298,7 +298,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
     for n in degrees:
         with np.errstate(over="ignore", invalid="ignore"):
             value, term = pairs.value(n), _term(pairs, n, shares)
-        if not np.isfinite([*value, *term.error(np.arange(1, 3))]).all():
+        if not (np.isfinite(value).all() and np.isfinite(term.error(np.arange(1, 3))).all()):
             break  # far too long rows: no power of them can be of use
         if value.any() or n == split.max_degree:
             values[n] = value

@@ -14,7 +14,7 @@ from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, ro
 from .._random import Stream
 from ..kernels import Kernel, Polynomial
 from ._base import Native
-from ._moments import PairMoments
+from ._moments import PairMoments, power
 from ._polynomial import HomogeneousForm, PolynomialMap
 from ._stored import places, signs
 
@@ -138,8 +138,8 @@ class TensorSketch(PolynomialMap):
     def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         D, p = self.n_components_, degree
         e = 2 if D % 2 == 0 else 1
-        A, B, R = moments.A**p, moments.B**p, moments.R**p
-        return ((D - e) * (A + B) + e * R - (2 * D - e) * moments.t ** (2 * p)) / D**2
+        A, B, R, t2p = (power(part, p) for part in (moments.A, moments.B, moments.R, moments.t**2))
+        return ((D - e) * (A + B) + e * R - (2 * D - e) * t2p) / D**2
 
     def _scratch(self, n_features: int) -> int:
         return n_features + 5 * self.n_components_
