@@ -2,8 +2,8 @@
 
 The paper prints curves for four sets without figures; at the D of its Table 1 they are those of the table. Gisette is
 missing. On Adult Mercer is within half a point of the exact machine with 50 features, TensorSketch with 200 to 400. On
-MNIST with (1 + <x, y>)^2 TensorSketch is ahead by 2 to 3 points, for the reason given there: the map that Mercer chooses
-serves the kernel's degree 1 first.
+MNIST with (1 + <x, y>)^2 TensorSketch is ahead by 2 to 3 points, for the reason given at Table 1: the map that Mercer
+chooses serves degree 1 of the kernel first.
 """
 
 from __future__ import annotations
