@@ -5,9 +5,8 @@ to 10 minutes. Gaussian kernel, MNIST with entries from 0 to 1 (60,000 rows, gam
 2 against the rest (100,000 rows, gamma 0.1, the best of four on 6,000 training rows). scikit-learn's maps and the
 papers' are followed by LIBLINEAR, the papers' with (1 + <x, y>)^2 on rows of length 1 (80,000 of Covertype); Mercer is
 `KernelClassifier` with the map that it chooses, and with `Nystrom`. C = 10 for the exact machine, where it is best, and
-1 for all maps, as LIBLINEAR is slower with more. As far as it was measured, to 50 s on MNIST and 9 s on
-Covertype, the exact machine on a part of the rows is the best here: maps gain by more rows, and in prediction, which is
-not shown.
+1 for all maps, as LIBLINEAR is slower with more. The exact machine on a part of the rows is the best here for a given
+time, with `Nystrom` level on MNIST: maps gain by more rows, and in prediction, which is not shown.
 """
 
 from __future__ import annotations
