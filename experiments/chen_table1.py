@@ -6,7 +6,8 @@ machine); d from 512 to 4,096 with n = 8,192 and l = 64; l from 64 to 512 with n
 of the processor on one thread, the median of 3 runs. "Stated" is the slope of the paper's formula over the same sizes,
 with every constant 1 and t = 2,000 rows to predict. The formula of TEFM-S leaves out the product F Q of its last step,
 O(n d l), which that of TEFM-G has: the table shows the learning of the projection and that product apart too. TEFM-G
-has q = 1; both make F anew in every pass.
+has q = 1; both make F anew in every pass. RKS is `RandomFourier`. The paper compares times with d = l^2, where the
+projection pays; with the d = 4 l of its experiments it does not (Figure 3).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from cells import Cell, Found, Numbers, markdown, median, slope, timed
 from chen import compressed, ridge
 from experiment import Claim, Experiment, main
+from machines import BLOCK
 from pictures import curve, legend, logarithmic, panels
 from scipy.linalg import solve
 
@@ -31,8 +33,7 @@ KERNEL = Gaussian(1.0 / (4.0 * COLUMNS))
 ALPHA = 1.0
 TRIES, ENOUGH = 3, 0.5
 """How often short work is tried, and the seconds after which it is not tried again."""
-BLOCK = 500
-WITHIN = 0.3
+WITHIN = 0.2
 """How far above the stated power a measured one may be."""
 
 
@@ -195,13 +196,22 @@ def claims(found: Found) -> list[Claim]:
             for letter in SIZES
             if name == method
         }
-        there = {what: pair for what, pair in pairs.items() if not any(map(math.isnan, pair))}
-        worst = max(there, key=lambda what: there[what][1] - there[what][0], default="")
-        holds = there[worst][1] <= there[worst][0] + WITHIN if there else None
-        figure = f"{worst}: {there[worst][1]:.2f}, stated {there[worst][0]:.2f}" if there else ""
-        text = f"{method}: time grows as stated (no power more than {WITHIN} above)"
-        listed.append(Claim(text, holds, figure))
-    return [*listed, *(square(found, method) for method in METHODS[2:])]
+        above = {what: ours - theirs for what, (theirs, ours) in pairs.items() if not math.isnan(ours - theirs)}
+        worst = max(above, key=above.__getitem__, default="")
+        figure = f"most above in {worst}: {pairs[worst][1]:.2f}, stated {pairs[worst][0]:.2f}" if above else ""
+        text = f"{method}: time grows as stated (a power no more than {WITHIN} above)"
+        listed.append(Claim(text, (sum(one <= WITHIN for one in above.values()), len(above)), figure))
+    return [*listed, left_out(found), *(square(found, method) for method in METHODS[2:])]
+
+
+def left_out(found: Found) -> Claim:
+    """The correction of the formula of TEFM-S."""
+    cell = named("TEFM-S", SIZES["l"][-1])
+    product, mapping = (median(found, cell, stage) for stage in ("features", "mapping"))
+    text = "F Q, which the formula of TEFM-S leaves out, grows with l by more than the formula does as a whole"
+    (_, ours), (stated, _) = (powers(found, "TEFM-S", stage, "l") for stage in ("features", "mapping"))
+    figure = f"powers {ours:.2f} and {stated:.2f}; {product / mapping:.0%} of mapping, {SIZES['l'][-1]}"
+    return Claim(text, None if math.isnan(ours + stated) else ours > stated, figure, ours=True)
 
 
 def square(found: Found, method: str) -> Claim:

@@ -26,15 +26,26 @@ SEEDS = 5
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, and what was found; ``holds`` is None where the cells are missing."""
+    """A sentence of a paper, and what was found."""
 
     text: str
-    holds: bool | None
+    holds: bool | tuple[int, int] | None
+    """Also in how many cases of how many; None where the cells are missing."""
     figure: str
+    ours: bool = False
+    """Not the paper's: a correction, or a sentence on Mercer."""
+
+    @property
+    def verdict(self) -> str:
+        if isinstance(self.holds, tuple):
+            cases, count = self.holds
+            words = {0: "does not hold", count: "holds"}.get(cases, f"holds in {cases} of {count} cases")
+            return words if count else "not measured yet"
+        return {True: "holds", False: "does not hold", None: "not measured yet"}[self.holds]
 
     def __str__(self) -> str:
-        verdict = {True: "holds", False: "does not hold", None: "not measured yet"}[self.holds]
-        return f"**{verdict}**: {self.text}" + ("" if self.holds is None else f" ({self.figure})")
+        figure = "" if self.verdict == "not measured yet" else f" ({self.figure})"
+        return f"**{self.verdict}**: {'*ours*: ' if self.ours else ''}{self.text}{figure}"
 
 
 def nothing(_: Found) -> list[Claim]:

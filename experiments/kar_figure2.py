@@ -1,27 +1,35 @@
-"""Accuracy, training time and test time against D, of RF and of H0/1, on four sets, each with one kernel.
+"""Accuracy, training time and test time against D, of RandomMaclaurin (the paper's RF) and H0/1, on four sets.
 
-RF is Random Maclaurin as the paper draws it: half of its features are constants, a quarter has degree 1. H0/1 takes
-these degrees exactly. The paper prints curves without figures. D counts random features: H0/1 has d + 1 more; Mercer,
-`KernelClassifier` with the map that it chooses and with `Nystrom`, has D in all. 5 splits, the exact machine 2. Seconds
-of the processor on one thread: training includes the features, testing is that of all test rows, at most 20,000. What
-was chosen where the paper is silent is that of Table 1.
+Half of RandomMaclaurin's features are constants as the paper draws them, a quarter has degree 1; H0/1 takes these
+degrees exactly. The paper prints curves without figures. D counts random features: H0/1 has d + 1 more; Mercer,
+`KernelClassifier` with the map that it chooses and with `Nystrom`, has D in all. 5 splits; the exact machine
+has a limit of 300 s. Seconds of the processor on one thread, medians: training includes the features, testing is
+that of all test rows, at most 20,000. What was chosen where the paper is silent is that of Table 1. Claims compare
+split by split: level is where the mean of the differences is within their deviation, that of logarithms for times.
+
+Where d is large and D small, Mercer is far worse than H0/1: on Spambase with D = 10 it has 10 features and H0/1 has 68.
+From D = 100 on it is level or better on all four sets. It is more accurate than RandomMaclaurin nearly everywhere, but
+trains slower at small D. RandomMaclaurin's 90.4 % on IJCNN1 (the paper's IJCNN), at D = 10 and 25, is the share of the
+larger class, and Mercer at D = 10 is no better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from cells import Cell, Found, column, markdown, median
 from datasets import SETS
 from experiment import Claim, Experiment, main
-from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines
+from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, Cases, differences, gained, judged, machines, sign, span
 from pham import named, of_runs
 from pictures import curve, legend, level, logarithmic, panels
 
 SHOWN = {"spambase": POLYNOMIAL, "nursery": POLYNOMIAL, "ijcnn1": EXPONENTIAL, "cod_rna": EXPONENTIAL}
 WIDTHS = (10, 25, 50, 100, 200, 500)
-METHODS = ("RandomMaclaurin", "H0/1", "Mercer", "Mercer, Nystrom")
+SMALL = (10, 25, 50)
+PAPERS = ("RandomMaclaurin", "H0/1")
+METHODS = (*PAPERS, "Mercer", "Mercer, Nystrom")
 QUANTITIES = {"score": "accuracy, %", "processor": "training, s", "testing": "testing, s"}
 
 
@@ -71,55 +79,80 @@ def picture(found: Found) -> object:
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def scores(found: Found, name: str, method: str) -> np.ndarray:
-    """Mean accuracies by D; NaN where missing."""
-    names = [named(name, SHOWN[name], method, D) for D in WIDTHS]
-    return np.array([np.mean(column(found, cell, "score") or [np.nan]) for cell in names])
+def gains(found: Found, first: str, second: str, widths: Sequence[int] = WIDTHS, quantity: str = "score") -> Cases:
+    """By set and D."""
+    cases = {}
+    for name, kernel in SHOWN.items():
+        for D in widths:
+            own, other = (named(name, kernel, method, D) for method in (first, second))
+            cases[f"{TITLES[name]} D =", str(D)] = gained(found, own, other, quantity)
+    return cases
 
 
-def better(found: Found, name: str) -> Claim:
-    gains = scores(found, name, "H0/1") - scores(found, name, "RandomMaclaurin")
-    above = [D for D, gain in zip(WIDTHS, gains, strict=True) if gain > 0.0]
-    small = WIDTHS.index(50)
-    text = f"H0/1 is much more accurate than RF at small D (by over a point at D = 10, 25 and 50) on {TITLES[name]}"
-    figure = ", ".join(f"{gain:+.1f} at {D}" for D, gain in zip(WIDTHS, gains, strict=True))
-    known = not np.isnan(gains).any()
-    last = f"; above RF at D = {', '.join(map(str, above))}" if above else "; nowhere above"
-    return Claim(text, bool((gains[: small + 1] > 1.0).all()) if known else None, figure + last)
+def middles(cases: Cases) -> list[float]:
+    """The factors of times."""
+    return [float(np.exp(np.median(values))) for values in cases.values() if values]
 
 
-def slower(found: Found, name: str) -> Claim:
-    """Test times: that of features of higher degrees."""
-    times = [
-        median(found, named(name, SHOWN[name], method, WIDTHS[-1]), "testing") for method in ("H0/1", "RandomMaclaurin")
-    ]
-    text = f"H0/1 takes longer to test than RF at large D on {TITLES[name]}"
-    figure = f"{times[0] / times[1]:.2f} times as long at D = {WIDTHS[-1]}"
-    return Claim(text, None if np.isnan(times).any() else times[0] > times[1], figure)
+def better(found: Found) -> Claim:
+    cases = gains(found, "H0/1", "RandomMaclaurin", SMALL)
+    means: dict[str, list[str]] = {}
+    for (name, _), values in cases.items():
+        means.setdefault(name.removesuffix(" D ="), []).append(f"{np.mean(values):+.1f}" if values else "missing")
+    figure = "; ".join(f"{name} {', '.join(points)}" for name, points in means.items())
+    text = "H0/1 is much more accurate than RandomMaclaurin with few features (by over a point at D = 10, 25 and 50)"
+    return judged(text, cases, figure, margin=1.0)
 
 
 def slowly(found: Found) -> Claim:
-    rises = [
-        [float(line[-1] - line[0]) for line in (scores(found, name, one) for one in ("H0/1", "RandomMaclaurin"))]
-        for name in SHOWN
-    ]
-    figure = ", ".join(
-        f"{TITLES[name]} {own:+.1f} and {other:+.1f} points" for name, (own, other) in zip(SHOWN, rises, strict=True)
-    )
-    text = f"the accuracy of H0/1 moves up slowly with D (less than half as much as that of RF, 10 to {WIDTHS[-1]})"
-    return Claim(text, None if np.isnan(rises).any() else all(2.0 * own < other for own, other in rises), figure)
+    cases, figures = {}, []
+    for name, kernel in SHOWN.items():
+        pairs = ([named(name, kernel, method, D) for D in (WIDTHS[-1], WIDTHS[0])] for method in PAPERS)
+        rises = list(zip(*(differences(found, last, first, "score") for last, first in pairs), strict=False))
+        cases[TITLES[name], ""] = [other / 2.0 - own for other, own in rises]
+        if rises:
+            figures.append("{} {:+.1f} and {:+.1f} points".format(TITLES[name], *np.mean(rises, axis=0)[::-1]))
+    text = "the accuracy of H0/1 moves up slowly with D (less than half as much as RandomMaclaurin's, from 10 to 500)"
+    return judged(text, cases, ", ".join(figures))
+
+
+def longer(found: Found) -> Claim:
+    cases = gains(found, "RandomMaclaurin", "H0/1", WIDTHS[-1:], "testing")
+    text = f"H0/1 takes longer to test than RandomMaclaurin at large D ({WIDTHS[-1]})"
+    return judged(text, cases, f"{span(middles(cases))} times as long")
+
+
+def unclear(found: Found) -> Claim:
+    cases = gains(found, "RandomMaclaurin", "H0/1", WIDTHS, "processor")
+    signs = [sign(values) for values in cases.values() if values]
+    text = "the effect of H0/1 on training times is not clear: in some cases longer, in others its separability pays"
+    figure = "longer in {}, level in {}, shorter in {}".format(*(signs.count(one) for one in (1, 0, -1)))
+    return Claim(text, len(set(signs)) > 1 if signs else None, figure)
+
+
+def of_mercer(found: Found) -> Iterator[Claim]:
+    """No sentences of the paper."""
+    for other in PAPERS:
+        cases = gains(found, "Mercer", other)
+        means = span(float(np.mean(values)) for values in cases.values() if values)
+        yield judged(
+            f"Mercer is more accurate than {other}, over all sets and D", cases, f"by {means} points", ours=True
+        )
+    for quantity, word in (("processor", "trains"), ("testing", "tests")):
+        cases = gains(found, "Mercer", "RandomMaclaurin", WIDTHS, quantity)
+        text = f"Mercer {word} faster than RandomMaclaurin, over all sets and D"
+        yield judged(text, cases, f"{span(middles(cases))} times as fast", ours=True)
 
 
 def claims(found: Found) -> list[Claim]:
     columns = float(np.mean([SETS[name].shape[1] for name in TITLES]))
     extra = Claim("H0/1 adds few features: d is 45 on average over the 6 sets", round(columns) == 45, f"{columns:.1f}")
-    listed = [better(found, name) for name in SHOWN]
-    return [*listed, slowly(found), *(slower(found, name) for name in SHOWN), extra]
+    return [better(found), extra, slowly(found), longer(found), unclear(found), *of_mercer(found)]
 
 
 EXPERIMENT = Experiment(
     name="kar_figure2",
-    title="Kar & Karnick 2012, Figure 2: RF and H0/1 against D",
+    title="Kar & Karnick 2012, Figure 2: RandomMaclaurin and H0/1 against D",
     about=__doc__ or "",
     cells=cells,
     table=table,

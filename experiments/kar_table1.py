@@ -1,36 +1,43 @@
 """Accuracy, training and test times, and speed-ups over the exact machine: six sets, polynomial and exponential kernel.
 
-60 % of the rows to learn from, at most 20,000; tests on at most 20,000 of the others (the paper: on all), so that its
-test times compare by their speed-ups alone. Means and deviations over 5 splits, the exact machine on 2; times are
-medians in seconds of the processor on one thread. RF and H0/1 have the paper's D, H0/1 d + 1 features more. Mercer has
-as many features as RF, or as H0/1 has in all; beside the map that it chooses, `Nystrom` with those of RF.
+60 % of the rows to learn from, at most 20,000; tests on at most 20,000 of the others (the paper: on all), so that test
+times compare by their speed-ups alone. Means and deviations over 5 splits, times medians in seconds of the processor on
+one thread; exact machines have a limit of 300 s. RandomMaclaurin (the paper's RF) and H0/1 have
+the paper's D, H0/1 d + 1 features more; Mercer and its `Nystrom` have as many as RandomMaclaurin, "as H0/1" as many as
+H0/1 in all. Claims compare split by split, level is where the splits do not agree and the mean of the differences is
+within their deviation. So does the picture's first column, whose scale is linear up to a point and logarithmic beyond;
+speed-ups are those of medians, their bars go from the least to the most. Hollow marks are the paper's.
 
 Chosen where the paper is silent: columns between 0 and 1, then all rows divided by the length of the longest training
-row ("normalization constants learnt on the training sets"); C = 1; LIBLINEAR's primal solver, as its dual one takes
-many times longer on kernel values up to 1,024; s the mean distance of 2,000 training rows. Nursery and Covertype are
-"binarized randomly" in the paper, which does not say how: here not_recom and very_recom against the other classes, of
-seven pairs tried one that comes near its figures, and class 2 against the rest. LIBSVM has no exponential kernel: its
-matrix is computed beforehand, in one product, and predictions take the rows of support, which favours the exact machine
-in (b). Our exact machines are far quicker than the paper's, so the speed-ups are smaller: 3 s on Cod-RNA, not 144 s.
-On Adult (a) they fit too closely (98 % of 4,000 training rows, 81 % of test rows), and all maps are better. On IJCNN
-(b) a smaller s would serve them, as the paper's 98.4 % suggest (half of it: 97.0 % and not 92.5 %, from 4,000 rows).
+row ("normalization constants learnt on the training sets"); C = 1; LIBLINEAR's primal solver, as its dual one takes its
+1,000 iterations on kernel values up to 1,024; s the mean distance of 2,000 training rows. Nursery and Covertype are
+"binarized randomly" in the paper, which does not say how: here not_recom and very_recom against the other classes, one
+of several pairs tried that comes near its figures, and class 2 against the rest. LIBSVM has no exponential kernel: its
+matrix is computed beforehand, in one product, and predictions take the rows of support, which favours it in (b).
+
+Exact machines that differ from the paper's can only be guessed at. Other classes may explain Covertype. On Adult (a)
+C = 1 seems too large, as all maps are better than the exact machine; in (b) too small, as maps of the same kernel with
+another loss are better on Nursery and IJCNN1. Our exact machines train far quicker than the paper's, so that most
+speed-ups in training are smaller here. At the same width Mercer is level with the paper's maps or more accurate, but
+less so on Adult, and on the small sets it trains slower than H0/1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from cells import Cell, Found, column, markdown, median
 from datasets import SETS
 from experiment import Claim, Experiment, main
-from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines, short
+from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, Cases, gained, judged, machines, short, span
 from pham import named, of_runs, seconds
-from pictures import STYLES, legend, logarithmic, panels
+from pictures import STYLES, deviation, hollow, legend, logarithmic, panels
 
-KERNELS = (POLYNOMIAL, EXPONENTIAL)
+KERNELS = {POLYNOMIAL: "(a)", EXPONENTIAL: "(b)"}
+"""With the paper's letters."""
 WIDTHS = {
     "nursery": (500, 100),
     "spambase": (500, 50),
@@ -39,7 +46,7 @@ WIDTHS = {
     "ijcnn1": (1000, 200),
     "covertype": (1000, 100),
 }
-"""D of RF and of H0/1."""
+"""D of RandomMaclaurin and of H0/1."""
 QUICK = ("nursery", "spambase")
 
 
@@ -73,7 +80,7 @@ PAPER = {
     (EXPONENTIAL, "ijcnn1"): ((98.4, 135.8, 29.98), (97.2, 24.9, 23.4, 5.5, 1.3), (92.2, 5.2, 9.1, 26, 3.3)),
     (EXPONENTIAL, "covertype"): ((80.6, 194.1, 695.8), (76.2, 21.4, 207, 9, 3.6), (75.5, 3.7, 80.4, 52, 8.7)),
 }
-"""Exact, RF and H0/1: as in :class:`Printed`."""
+"""Exact, RandomMaclaurin and H0/1: as in :class:`Printed`."""
 
 
 def columns_of(name: str) -> dict[str, tuple[str, int]]:
@@ -81,15 +88,26 @@ def columns_of(name: str) -> dict[str, tuple[str, int]]:
     many, few = WIDTHS[name]
     return {
         "exact": ("exact", 0),
-        "RF": ("RandomMaclaurin", many),
+        "RandomMaclaurin": ("RandomMaclaurin", many),
         "H0/1": ("H0/1", few),
-        "Mercer, as RF": ("Mercer", many),
+        "Mercer": ("Mercer", many),
         "Mercer, as H0/1": ("Mercer", few + SETS[name].shape[1] + 1),
         "Mercer, Nystrom": ("Mercer, Nystrom", many),
     }
 
 
 MACHINES = tuple(columns_of("nursery"))
+PAPERS = ("exact", "RandomMaclaurin", "H0/1")
+MARKS = STYLES | {"Mercer, as H0/1": (STYLES["Mercer"][0], STYLES["H0/1"][1])}
+QUANTITIES = {
+    "score": "accuracy, points above exact",
+    "processor": "training, times as fast",
+    "testing": "testing, times as fast",
+}
+
+
+def printed(name: str, kernel: str, title: str) -> Printed:
+    return Printed(*PAPER[kernel, name][PAPERS.index(title)])
 
 
 def cell_of(name: str, kernel: str, title: str) -> str:
@@ -124,34 +142,65 @@ def entry(found: Found, name: str, kernel: str, title: str) -> str:
 
 def table(found: Found) -> str:
     parts = []
-    for part, kernel in zip("ab", KERNELS, strict=True):
+    for kernel, part in KERNELS.items():
         lines = []
         for name, (many, few) in WIDTHS.items():
-            paper = (Printed(*printed) for printed in PAPER[kernel, name])
+            paper = (printed(name, kernel, title) for title in PAPERS)
             lines.append((f"{TITLES[name]}, D = {many} and {few}, paper", *paper, "", "", ""))
             lines.append(("ours", *(entry(found, name, kernel, title) for title in MACHINES)))
-        parts.append(markdown((f"({part}) `{kernel}`: accuracy %, training, testing", *MACHINES), lines))
+        parts.append(markdown((f"{part} `{kernel}`: accuracy %, training, testing", *MACHINES), lines))
     return "\n".join(parts)
 
 
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def beside_exact(found: Found, name: str, kernel: str, title: str, quantity: str) -> tuple[float, float, float]:
+    """Points above the exact machine with one deviation, or speed-ups from the least to the most; NaN where missing."""
+    cell = cell_of(name, kernel, title)
+    if quantity == "score":
+        gains = gained(found, cell, cell_of(name, kernel, "exact"), "score") or [math.nan]
+        middle, spread = float(np.mean(gains)), deviation(gains)
+        return middle, middle - spread, middle + spread
+    middle, times = faster(found, name, kernel, title, quantity), column(found, cell, quantity) or [math.nan]
+    own = float(np.median(times))
+    return middle, middle * own / max(times), middle * own / min(times)
+
+
+def in_the_paper(name: str, kernel: str, title: str, quantity: str) -> float:
+    own = printed(name, kernel, title)
+    if quantity == "score":
+        return own.score - printed(name, kernel, "exact").score
+    return {"processor": own.faster_training, "testing": own.faster_testing}[quantity] or math.nan
+
+
+def marks(axes: Any, found: Found, kernel: str, quantity: str) -> None:
+    for place, title in enumerate(MACHINES[1:]):
+        colour, marker = MARKS[title]
+        heights = np.arange(len(WIDTHS)) + 0.16 * (place - 2)
+        middle, least, most = np.transpose([beside_exact(found, name, kernel, title, quantity) for name in WIDTHS])
+        style = {"color": colour, "marker": marker, "linestyle": "", "markersize": 4.5, "elinewidth": 1.0}
+        axes.errorbar(middle, heights, xerr=(middle - least, most - middle), label=title, **style)
+        if title in PAPERS:
+            values = [in_the_paper(name, kernel, title, quantity) for name in WIDTHS]
+            hollow(axes, values, heights, title, label=f"{title}, paper")
+
+
 def picture(found: Found) -> object:
-    figure, axes = panels(len(KERNELS), 3, height=3.0)
-    labels = {"score": "accuracy, %", "processor": "training, s", "testing": "testing, s"}
+    figure, axes = panels(len(KERNELS), len(QUANTITIES), height=3.4)
     for row, kernel in zip(axes, KERNELS, strict=True):
-        for one, (quantity, label) in zip(row, labels.items(), strict=True):
-            for place, title in enumerate(MACHINES):
-                colour, marker = STYLES[columns_of("nursery")[title][0]]
-                fill = "none" if title == "Mercer, as H0/1" else colour
-                style = {"color": colour, "marker": marker, "markerfacecolor": fill, "linestyle": "", "markersize": 5}
-                values = [median(found, cell_of(name, kernel, title), quantity) for name in WIDTHS]
-                heights = np.arange(len(WIDTHS)) + 0.12 * (2.5 - place)
-                one.plot(values, heights, label=title, **style)
+        for one, (quantity, label) in zip(row, QUANTITIES.items(), strict=True):
+            if quantity == "score":
+                one.set_xscale("symlog", linthresh=1.0, linscale=0.7)
+                one.set_xticks((-5, -2, -1, 0, 1, 2, 5), ("-5", "-2", "-1", "0", "1", "2", "5"))
+            else:
+                logarithmic(one, "x", marks=(1.0,))
+            marks(one, found, kernel, quantity)
+            one.axvline(0.0 if quantity == "score" else 1.0, color=STYLES["exact"][0], linewidth=1.0, label="exact")
             one.set_yticks(range(len(WIDTHS)), [TITLES[name] for name in WIDTHS] if quantity == "score" else [])
             one.set_ylim(len(WIDTHS) - 0.5, -0.5)
             one.set_title(kernel, fontsize=8)
             one.set_xlabel(label, fontsize=8)
-            if quantity != "score":
-                logarithmic(one, "x", marks=(1.0,))
     legend(figure, axes)
     return figure
 
@@ -159,53 +208,91 @@ def picture(found: Found) -> object:
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def speed(found: Found, title: str, quantity: str, said: float) -> Claim:
-    ratios = [faster(found, name, kernel, title, quantity) for kernel in KERNELS for name in WIDTHS]
-    word = {"processor": "trains", "testing": "tests"}[quantity]
-    text = f"{title} {word} faster than the exact machine, {said:g} times at least where the paper prints a speed-up"
-    middle = float(np.median(ratios))
-    count = f"{sum(ratio > 1.0 for ratio in ratios)} of {len(ratios)} faster"
-    figure = f"{short(min(ratios))} to {short(max(ratios))} times, the middle {short(middle)}; {count}"
-    return Claim(text, None if np.isnan(ratios).any() else min(ratios) >= said, figure)
+def compared(found: Found, first: str, second: str, quantity: str) -> Cases:
+    """By set and kernel."""
+    cases = {}
+    for kernel, part in KERNELS.items():
+        for name in WIDTHS:
+            own, other = (cell_of(name, kernel, title) for title in (first, second))
+            cases[TITLES[name], part] = gained(found, own, other, quantity)
+    return cases
 
 
-def competitive(found: Found, title: str, place: int) -> Claim:
+def competitive(found: Found, title: str) -> Claim:
     """The loss that the paper's own table calls competitive."""
-    said = max(printed[0][0] - printed[place][0] for printed in PAPER.values())
-    losses = {
-        f"{TITLES[name]}, `{kernel}`": np.subtract(
-            *(np.mean(column(found, cell_of(name, kernel, one), "score") or [np.nan]) for one in ("exact", title))
-        )
-        for kernel in KERNELS
-        for name in WIDTHS
-    }
-    worst = max(losses, key=lambda one: losses[one])
-    text = f"{title} is nearly as accurate as the exact machine (within {said:.1f} points in the paper's table)"
-    known = not np.isnan(list(losses.values())).any()
-    return Claim(text, bool(losses[worst] <= said) if known else None, f"at most {losses[worst]:.1f} less: {worst}")
+    said = max(-in_the_paper(name, kernel, title, "score") for kernel, name in PAPER)
+    cases = compared(found, title, "exact", "score")
+    losses = {" ".join(case): -float(np.mean(values)) for case, values in cases.items() if values}
+    text = (
+        f"{title} is of competitive accuracy (within {said:.1f} points of the exact machine, as in the paper's table)"
+    )
+    worst = max(losses, key=lambda case: losses[case], default="")
+    figure = f"the largest loss is {losses[worst]:.1f}: {worst}" if losses else ""
+    return Claim(text, (sum(loss <= said for loss in losses.values()), len(losses)), figure)
+
+
+def speed(found: Found, title: str, quantity: str) -> Claim:
+    cases = compared(found, title, "exact", quantity)
+    pairs = [
+        (faster(found, name, kernel, title, quantity), in_the_paper(name, kernel, title, quantity))
+        for kernel, name in PAPER
+    ]
+    more = sum(own > said for own, said in pairs)
+    word = {"processor": "trains", "testing": "tests"}[quantity]
+    figure = f"{span(own for own, _ in pairs)} times, the paper {span(said for _, said in pairs)}"
+    return judged(f"{title} {word} faster than the exact machine", cases, f"{figure}; more than the paper's in {more}")
+
+
+def as_the_papers(found: Found) -> Claim:
+    pairs = {}
+    for kernel, name in PAPER:
+        if scores := column(found, cell_of(name, kernel, "exact"), "score"):
+            pairs[f"{TITLES[name]} {KERNELS[kernel]}"] = float(np.mean(scores)), printed(name, kernel, "exact").score
+    away = {case: pair for case, pair in pairs.items() if abs(np.subtract(*pair)) > 1.0}
+    figure = "others: " + ", ".join(f"{case} {own:.1f}, paper {said:g}" for case, (own, said) in away.items())
+    text = "the exact machines are as accurate as the paper's, within a point"
+    return Claim(text, (len(pairs) - len(away), len(pairs)), figure, ours=True)
 
 
 def arithmetic() -> Claim:
-    """Of the paper alone: its speed-ups are ratios of its times, within a tenth."""
-    wrong = []
-    for (kernel, name), (exact, *others) in PAPER.items():
-        for title, printed in zip(("RF", "H0/1"), map(lambda one: Printed(*one), others), strict=True):
-            for word, time, said in (
-                ("training", exact[1] / printed.training, printed.faster_training),
-                ("testing", exact[2] / printed.testing, printed.faster_testing),
+    """Of the paper alone."""
+    wrong, count = [], 0
+    for kernel, name in PAPER:
+        exact = printed(name, kernel, "exact")
+        for title in PAPERS[1:]:
+            own = printed(name, kernel, title)
+            for word, ratio, said in (
+                ("training", exact.training / own.training, own.faster_training),
+                ("testing", exact.testing / own.testing, own.faster_testing),
             ):
-                if said is not None and abs(said / time - 1.0) > 0.1:
-                    wrong.append(f"{TITLES[name]}, `{kernel}`, {title}, {word}: {said:g}, its times give {time:.3g}")
-    return Claim("the speed-ups of the paper's table are those of its times", not wrong, "; ".join(wrong) or "all")
+                count += said is not None
+                if said is not None and abs(said / ratio - 1.0) > 0.1:
+                    wrong.append(
+                        f"{TITLES[name]} {KERNELS[kernel]}, {title}, {word}: {said:g}, its times give {ratio:.3g}"
+                    )
+    text = "the speed-ups of the paper's table are those of its times, within a tenth"
+    return Claim(text, (count - len(wrong), count), "; ".join(wrong), ours=True)
+
+
+def of_mercer(found: Found) -> Iterator[Claim]:
+    """No sentences of the paper."""
+    for first, second in (("Mercer", "RandomMaclaurin"), ("Mercer, as H0/1", "H0/1")):
+        subject = f"Mercer, as wide as {second},"
+        for quantity, word in (
+            ("score", "is more accurate"),
+            ("processor", "trains faster"),
+            ("testing", "tests faster"),
+        ):
+            cases = compared(found, first, second, quantity)
+            middles = [float(np.mean(values)) for values in cases.values() if values]
+            figure = f"{span(middles)} points" if quantity == "score" else f"{span(np.exp(middles))} times as fast"
+            yield judged(f"{subject} {word} than {second}", cases, figure, ours=True)
 
 
 def claims(found: Found) -> list[Claim]:
-    listed = [competitive(found, "RF", 1), competitive(found, "H0/1", 2)]
-    for place, title in ((1, "RF"), (2, "H0/1")):
-        for quantity, field in (("processor", "faster_training"), ("testing", "faster_testing")):
-            said = [getattr(Printed(*printed[place]), field) for printed in PAPER.values()]
-            listed.append(speed(found, title, quantity, min(one for one in said if one is not None)))
-    return [*listed, arithmetic()]
+    listed = [competitive(found, title) for title in PAPERS[1:]]
+    listed += [speed(found, title, quantity) for title in PAPERS[1:] for quantity in ("processor", "testing")]
+    return [*listed, as_the_papers(found), arithmetic(), *of_mercer(found)]
 
 
 EXPERIMENT = Experiment(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
 
-from cells import Record
+from cells import Record, markdown
 from experiment import RESULTS, Experiment, options, run
 
 PAGE = Path(__file__).parent / "README.md"
+VERDICTS = ("holds**", "holds in", "does not hold")
 MARK = "<!-- What follows is written by papers.py. -->\n"
 
 EXPERIMENTS = (
@@ -57,14 +59,30 @@ def section(name: str) -> str:
     )
 
 
+def claims_of(name: str) -> list[str]:
+    """The lines of an experiment's claims, with what was found."""
+    file = RESULTS / "full" / f"{name}.md"
+    return [line for line in file.read_text().splitlines() if line.startswith("- **")] if file.exists() else []
+
+
+def anchor(title: str) -> str:
+    """Where a heading is found in a page, as GitHub names it."""
+    return "#" + re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
 def verdicts() -> str:
-    """All claims of the papers, with what was found."""
-    lines = []
+    """How many claims of the papers hold, and all of them one by one; those that are ours are only listed."""
+    counts, lines = [], []
     for name in EXPERIMENTS:
-        file = RESULTS / "full" / f"{name}.md"
-        claims = [line for line in file.read_text().splitlines() if line.startswith("- **")] if file.exists() else []
-        lines += [f"{experiment_of(name).title}\n", *claims, ""] if claims else []
-    return "## What the papers claim\n\n" + "\n".join(lines)
+        title, claims = experiment_of(name).title, claims_of(name)
+        theirs = [line for line in claims if "**: *ours*: " not in line]
+        numbers = [sum(line.startswith(f"- **{verdict}") for line in theirs) for verdict in VERDICTS]
+        counts += [(f"[{title}]({anchor(title)})", *numbers)] if theirs else []
+        lines += [f"{title}\n", *claims, ""] if claims else []
+    total = ("all", *(sum(numbers) for numbers in list(zip(*counts, strict=True))[1:])) if counts else ()
+    table = markdown(("claims of", "hold", "hold in part", "do not hold"), [*counts, total] if total else [])
+    every = "\n".join(lines)
+    return f"## What the papers claim\n\n{table}\n<details><summary>Every claim</summary>\n\n{every}\n</details>\n"
 
 
 def page() -> str:

@@ -1,10 +1,11 @@
 """Lemma 6 bounds the variance of TensorSketch by (t^2p + N^p) / D; for p >= 2 it does not hold.
 
-t is the inner product of two rows and N the product of their squared lengths. The proof takes the product of p signs
-for 4-wise independent, which it is not. With c = sum x_i^2 y_i^2, A = N + t^2 - c, B = 2 t^2 - c, R = N + 2 t^2 - 2 c
-and e = 2 for even D, 1 for odd, the variance is exactly ((D - e)(A^p + B^p) + e R^p - (2 D - e) t^2p) / D^2, which
-`TensorSketch.variance` gives. Here both are held against simulation: 4,000 sketches of width 256 (1,000 in the quick
-run), of a row of 64 equal entries with itself, of two orthogonal rows, and of two rows of Adult.
+t is the inner product of two rows and N the product of their squared lengths. The paper applies its Lemma 3 on one
+Count Sketch, which needs signs that are 4-wise independent; products of p signs are not. With c = sum x_i^2 y_i^2,
+A = N + t^2 - c, B = 2 t^2 - c, R = N + 2 t^2 - 2 c and e = 2 for even D, 1 for odd, the variance is exactly
+((D - e)(A^p + B^p) + e R^p - (2 D - e) t^2p) / D^2, which `TensorSketch.variance` gives. Here both are held against
+simulation: 4,000 sketches of width 256 (1,000 in the quick run), of a row of 64 equal entries with itself, of two
+orthogonal rows, for which the bound is kept, and of two rows of Adult.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 from cells import Cell, Found, Numbers, markdown, median
 from datasets import real_set
 from experiment import Claim, Experiment, main
+from pham import met
 from pictures import STYLES, legend, logarithmic, panels
 
 import mercer
 from mercer.kernels import Polynomial
 
 WIDTH, DEGREES = 256, (1, 2, 3, 4)
+LABEL = "simulated, within 4 standard errors"
 PAIRS = ("equal entries", "orthogonal", "adult")
 
 
@@ -82,13 +85,13 @@ def picture(found: Found) -> object:
     figure, axes = panels(1, 3, height=2.8, sharey="row")
     for one, pair in zip(axes[0], PAIRS, strict=True):
         points = np.array([values(found, pair, degree) for degree in DEGREES])
-        colour, marker = STYLES["TensorSketch"]
-        one.plot(DEGREES, points[:, 3], "--", color=STYLES["RandomMaclaurin"][0], label="bound of Lemma 6")
-        one.plot(DEGREES, points[:, 2], color=STYLES["Mercer"][0], label="exact formula")
-        given = {"color": colour, "marker": marker, "linestyle": "", "label": "simulated"}
-        one.errorbar(DEGREES, points[:, 0], points[:, 1], **given)
+        one.plot(DEGREES, points[:, 3], "--", color=STYLES["bound"][0], label="bound of Lemma 6")
+        one.plot(DEGREES, points[:, 2], color="#000000", linewidth=1.0, label="exact formula")
+        given = {"color": STYLES["TensorSketch"][0], "linestyle": "", "capsize": 5, "label": LABEL}
+        one.errorbar(DEGREES, points[:, 0], 4.0 * points[:, 1], **given)
         logarithmic(one)
         one.set_xticks(DEGREES)
+        one.set_xlim(0.7, 4.3)
         one.set_title(pair, fontsize=9)
         one.set_xlabel("degree p", fontsize=8)
     axes[0, 0].set_ylabel("D times the variance", fontsize=8)
@@ -98,16 +101,15 @@ def picture(found: Found) -> object:
 
 def claims(found: Found) -> list[Claim]:
     every = [values(found, pair, degree) for pair in PAIRS for degree in DEGREES]
-    if any(math.isnan(one[0]) for one in every):
-        return [Claim("Lemma 6 bounds the variance", None, ""), Claim("the exact formula is the variance", None, "")]
-    above = [(measured - lemma) / spread for measured, spread, _, lemma in every]
-    apart = [abs(measured - exact) / spread for measured, spread, exact, _ in every]
-    worst = max(measured / lemma for measured, _, _, lemma in every)
+    there = [one for one in every if not math.isnan(one[0])]
+    above = sum((measured - lemma) / spread > 4.0 for measured, spread, _, lemma in there)
+    worst = max((measured / lemma for measured, _, _, lemma in there), default=math.nan)
+    apart = [abs(measured - exact) / spread for measured, spread, exact, _ in there]
+    figure = f"exceeded by over 4 standard errors in {above} of {len(there)}, up to {worst:.1f} times"
     return [
-        Claim("Lemma 6 bounds the variance", max(above) < 4.0, f"measured up to {worst:.1f} times the bound"),
-        Claim(
-            "the exact formula is the variance", max(apart) < 4.0, f"at most {max(apart):.1f} standard errors from it"
-        ),
+        # A lemma that fails once does not hold.
+        Claim("Lemma 6 bounds the variance", above == 0 if there else None, figure),
+        met("the exact formula is the variance (within 4 standard errors)", apart, lambda one: one < 4.0, ours=True),
     ]
 
 

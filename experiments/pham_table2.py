@@ -2,82 +2,115 @@
 
 Made of the cells of Table 1: the time of the features, of training, and of both. The paper's exact machines took 2
 hours on Adult and 1.5 on Covertype, ours take minutes at most with C = 1 and rows of length 1, so that there is less to
-gain. Gisette is missing.
+gain; on Covertype ours is also less accurate than the paper's, a softer margin. The paper's exact machine on Adult
+looks like one of rows as they are, its linear machines more like those of rows of length 1 (Table 1). So its 1600 times
+are looked for in three ways: all rows of length 1, all as they are, and the exact machine on rows as they are over
+TensorSketch on rows of length 1, which is the likely setting. Our Random Maclaurin is compiled, the paper's was in
+Matlab: there is less to gain on its features too. Where an exact machine was forecast to take over 10 minutes, the
+forecast counts. Gisette is missing. Mercer gains the most over the exact machine; its accuracy stands in Table 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
+from operator import gt, le
+from statistics import median as middle
 
-from cells import Cell, Found, markdown, median
+from cells import Cell, Found, column, markdown, median
 from experiment import Claim, Experiment, main
-from pham import RECORD, TITLES, WIDTHS, machines, named, seconds
-from pictures import STYLES, legend, logarithmic, panels
+from pham import AS_IT_IS, RECORD, SETS, TITLES, WIDTHS, counted, machines, met, named, seconds, short
+from pham_table1 import point
+from pictures import hollow, legend, logarithmic, panels
 
 KERNEL = "(1 + <x, y>)^4"
 METHODS = ("TensorSketch", "RandomMaclaurin", "Mercer")
 PAPER = {
-    "adult": ("-", "8", "1600"),
-    "covertype": ("-", "-", "50"),
-    "mnist": ("2", "9", "2"),
-    "gisette": ("9", "25", "8"),
+    "adult": (math.nan, 8.0, 1600.0),
+    "covertype": (math.nan, math.nan, 50.0),
+    "mnist": (2.0, 9.0, 2.0),
+    "gisette": (9.0, 25.0, 8.0),
 }
 """Times faster than Random Maclaurin in features and in training, and than the exact machine."""
+LINES = {TITLES[name]: (name, name) for name in ("adult", AS_IT_IS)}
+LINES["Adult, exact on rows as they are, maps on rows of length 1"] = (AS_IT_IS, "adult")
+LINES |= {TITLES[name]: (name, name) for name in ("covertype", "mnist", "gisette")}
+"""The rows of the exact machine and those of the maps."""
+DRAWN = list(LINES)[:-1]
 
 
 def cells(full: bool) -> Iterator[Cell]:
-    for name in WIDTHS if full else ("adult",):
+    for name in SETS if full else ("adult",):
         yield from machines(name, KERNEL, METHODS, [WIDTHS[name]], full)
+    yield from machines(AS_IT_IS, KERNEL, METHODS, [WIDTHS[AS_IT_IS]], full)
 
 
 def cell(name: str, method: str) -> str:
-    return named(name, KERNEL, method, 0 if method == "exact" else WIDTHS.get(name, 0))
+    return named(name, KERNEL, method, WIDTHS[name])
 
 
-def ratio(found: Found, name: str, method: str, quantity: str) -> float:
-    return median(found, cell(name, method), quantity) / median(found, cell(name, "TensorSketch"), quantity)
+def than_maclaurin(found: Found, name: str, quantity: str) -> float:
+    return median(found, cell(name, "RandomMaclaurin"), quantity) / median(found, cell(name, "TensorSketch"), quantity)
 
 
-def against_exact(found: Found, name: str, method: str) -> float:
-    return seconds(found, cell(name, "exact")) / seconds(found, cell(name, method))
+def than_exact(found: Found, title: str, method: str) -> list[float]:
+    """Of every run; NaN where there is none."""
+    rough, smooth = LINES[title]
+    exact = seconds(found, cell(rough, "exact"))
+    return [exact / one for one in column(found, cell(smooth, method), "processor")] or [math.nan]
 
 
-def shown(times: float) -> str:
-    return "missing" if math.isnan(times) else f"{times:.3g}"
+def printed(title: str) -> tuple[float, float, float]:
+    """The paper has one line for Adult."""
+    return PAPER[LINES[title][0].removesuffix(" as it is")]
 
 
 def table(found: Found) -> str:
-    head = ("times faster", "features, than RandomMaclaurin", "training", "both, than exact", "Mercer, than exact")
+    head = ("times faster", "features, than RandomMaclaurin", "training, than RandomMaclaurin", "both, than exact")
     lines = []
-    for name, paper in PAPER.items():
-        lines.append((f"{TITLES[name]}, paper", *paper, ""))
-        ours = [ratio(found, name, "RandomMaclaurin", quantity) for quantity in ("mapping", "training")]
-        ours += [against_exact(found, name, method) for method in ("TensorSketch", "Mercer")]
-        lines.append(("ours", *map(shown, ours)))
-    return markdown(head, lines)
+    for title, (_, name) in LINES.items():
+        if name in PAPER and title == TITLES[name]:
+            lines.append((f"{title}, paper", *("-" if math.isnan(one) else f"{one:g}" for one in printed(title)), ""))
+        ours = [than_maclaurin(found, name, quantity) for quantity in ("mapping", "training")]
+        ours += [middle(than_exact(found, title, method)) for method in ("TensorSketch", "Mercer")]
+        entries = ["missing" if math.isnan(one) else short(one, 3) for one in ours]
+        lines.append((f"{title}, ours", *(entries if title == TITLES[name] else ["", "", *entries[2:]])))
+    return markdown((*head, "Mercer, than exact"), lines)
 
 
 def picture(found: Found) -> object:
-    figure, axes = panels(1, 1, height=3.0)
-    for place, method in enumerate(("exact", *METHODS)):
-        values = [seconds(found, cell(name, method)) for name in WIDTHS]
-        at = [index + 0.2 * (place - 1.5) for index in range(len(WIDTHS))]
-        axes[0, 0].bar(at, values, 0.18, color=STYLES[method][0], label=method)
-    logarithmic(axes[0, 0])
-    axes[0, 0].set_xticks(range(len(WIDTHS)), [f"{TITLES[name]}, D = {D}" for name, D in WIDTHS.items()])
-    axes[0, 0].set_ylabel("training, s of the processor", fontsize=8)
+    figure, axes = panels(1, 1, height=3.4)
+    one = axes[0, 0]
+    logarithmic(one, marks=(1.0,))
+    one.axhline(1.0, color="#000000", linewidth=1.0, label="exact")
+    for index, title in enumerate(DRAWN):
+        for place, method in enumerate(METHODS):
+            point(one, index + 0.15 * (place - 1), than_exact(found, title, method), method)
+        hollow(one, [index - 0.22], [printed(title)[2]], "TensorSketch")
+    one.set_xticks(range(len(DRAWN)), [title.replace(", ", "\n") for title in DRAWN], fontsize=8)
+    one.set_ylabel("times faster than exact; hollow: the paper's", fontsize=8)
     legend(figure, axes)
     return figure
 
 
 def claims(found: Found) -> list[Claim]:
-    listed = []
-    for name, least in (("covertype", 50.0), ("adult", 1600.0)):
-        times = against_exact(found, name, "TensorSketch")
-        text = f"TensorSketch is {least:g} times faster than the exact machine on {TITLES[name]}, `{KERNEL}`"
-        listed.append(Claim(text, None if math.isnan(times) else times >= least, f"{times:.2g} times"))
-    return listed
+    low = [than_maclaurin(found, name, "mapping") for name in ("adult", "covertype")]
+    none = "TensorSketch shows no speed-up in features on Adult and Covertype (below 1.1 times)"
+    listed = [met(none, low, partial(gt, 1.1), "times")]
+    for name in ("adult", "mnist"):
+        stages = zip(("mapping", "training"), ("builds its features", "trains"), PAPER[name][:2], strict=True)
+        for quantity, words, least in stages:
+            if not math.isnan(least):
+                text = f"TensorSketch {words} {least:g} times faster than Random Maclaurin on {TITLES[name]}"
+                listed.append(met(text, [than_maclaurin(found, name, quantity)], partial(le, least), "times"))
+    for title in DRAWN:
+        least, times = printed(title)[2], middle(than_exact(found, title, "TensorSketch"))
+        text = f"TensorSketch is {least:g} times faster than the exact machine: {title}"
+        is_forecast = column(found, cell(LINES[title][0], "exact"), "predicted")
+        listed.append(met(text, [times], partial(le, least), "times, by a forecast" if is_forecast else "times"))
+    mercer = {TITLES[name]: (cell(name, "exact"), cell(name, "Mercer")) for name in (*SETS, AS_IT_IS)}
+    return [*listed, counted("Mercer is faster than the exact machine", found, mercer, "processor", ours=True)]
 
 
 EXPERIMENT = Experiment(

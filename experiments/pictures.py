@@ -17,10 +17,11 @@ STYLES = {
     "exact": ("#000000", "s"),
     "TensorSketch": ("#0072B2", "o"),
     "RandomMaclaurin": ("#D55E00", "^"),
-    "own degrees": ("#F0A070", "v"),
+    "own degrees": ("#8C2D04", "<"),
     "H0/1": ("#E69F00", "v"),
     "Mercer": ("#009E73", "D"),
     "Mercer, Nystrom": ("#6FCF97", "d"),
+    "Mercer, RPCholesky": ("#00563F", "d"),
     "RandomFourier": ("#CC79A7", "P"),
     "RKS": ("#CC79A7", "P"),
     "Quasi": ("#2A7FFF", "p"),
@@ -29,7 +30,7 @@ STYLES = {
     "Nystrom": ("#56B4E9", "X"),
     "TEFM-S": ("#8A6D00", "<"),
     "TEFM-G": ("#5B3A8C", ">"),
-    "scikit-learn": ("#7F7F7F", "h"),
+    "bound": ("#7F7F7F", ""),
 }
 """Colours that a colour-blind eye tells apart (Okabe and Ito, and two darker ones), and markers."""
 
@@ -66,11 +67,22 @@ def curve(axes: Any, found: Found, names: Sequence[tuple[float, str]], quantity:
     if axes.get_yscale() == "log":
         middle, least, most = ([pick(values) for _, values in there] for pick in (np.median, min, max))
     else:
-        middle, spread = ([pick(values) for _, values in there] for pick in (np.mean, np.std))
+        middle, spread = ([pick(values) for _, values in there] for pick in (np.mean, deviation))
         least, most = np.subtract(middle, spread), np.add(middle, spread)
     given = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4, "label": method} | more
     axes.plot(xs, middle, **given)
     axes.fill_between(xs, least, most, color=colour, alpha=0.2, linewidth=0)
+
+
+def deviation(values: Sequence[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def hollow(axes: Any, xs: Sequence[float], ys: Sequence[float], method: str, **more: Any) -> None:
+    """What was not measured here: the paper's own figures, forecasts."""
+    colour, marker = STYLES[method]
+    given = {"marker": marker, "markersize": 5, "linestyle": "", "markerfacecolor": "none", "markeredgecolor": colour}
+    axes.plot(xs, ys, **(given | more))
 
 
 def level(axes: Any, found: Found, name: str, quantity: str, method: str = "exact", **more: Any) -> None:

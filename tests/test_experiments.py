@@ -92,6 +92,34 @@ def test_cells_are_measured_again_or_in_part(tmp_path):
     assert len(calls) == 7
 
 
+@pytest.mark.parametrize(
+    ("holds", "words"),
+    [
+        (True, "**holds**: it is so (3)"),
+        (False, "**does not hold**: it is so (3)"),
+        (None, "**not measured yet**: it is so"),
+        ((4, 4), "**holds**: it is so (3)"),
+        ((1, 4), "**holds in 1 of 4 cases**: it is so (3)"),
+        ((0, 4), "**does not hold**: it is so (3)"),
+        ((0, 0), "**not measured yet**: it is so"),
+    ],
+)
+def test_a_claim_says_in_how_many_cases_it_holds(holds, words):
+    assert str(experiment.Claim("it is so", holds, "3")) == words
+
+
+def test_the_page_counts_the_papers_claims_and_not_ours(tmp_path, monkeypatch):
+    claims = [
+        experiment.Claim("so", holds, "3", ours=ours) for holds in (True, (1, 2), False) for ours in (False, True)
+    ]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "pham_figure1.md").write_text("".join(f"- {claim}\n" for claim in claims))
+    monkeypatch.setattr(papers, "RESULTS", tmp_path)
+    page = papers.verdicts()
+    assert "(#pham--pagh-2013-figure-1-error-of-the-estimate)|1|1|1|\n|all|1|1|1|\n" in page
+    assert page.count("*ours*") == 3
+
+
 def test_a_failing_cell_says_which(tmp_path):
     def work(seed, found):
         raise ValueError("no")
@@ -117,7 +145,8 @@ def test_exact_machines_are_forecast_beyond_the_limit():
 
     assert machines.exact(Slow, split, limit=1e9)["score"] == 50.0
     beyond = machines.exact(Slow, split, limit=1e-9)
-    assert set(beyond) == {"predicted", "rows"}
+    assert set(beyond) == {"predicted", "rows", "score of part"}
+    assert (beyond["rows"], beyond["score of part"]) == (len(split.X) // 8, 50.0)
     assert beyond["predicted"] >= 1e-3
 
 
@@ -335,6 +364,8 @@ def test_where_a_curve_comes_down_to_an_error():
 
 def test_claims_on_every_set():
     values = {"cpu": 0.5, "adult": float("nan"), "mnist": 0.7}
-    assert str(chen.judged("half", values, values.get, 0.0, 0.6)) == "**does not hold**: half (Cpu 0.50, MNIST 0.70)"
+    assert str(chen.judged("half", values, values.get, 0.0, 0.6)) == (
+        "**holds in 1 of 2 cases**: half (Cpu 0.50, MNIST 0.70)"
+    )
     assert chen.judged("less", values, values.get, 0.0, 1.0).holds
     assert chen.judged("half", ["adult"], values.get, 0.0, 0.6).holds is None
