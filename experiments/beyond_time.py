@@ -3,11 +3,11 @@
 A point of a map is a width, a point of the exact machine (scikit-learn's `SVC`) a number of rows, up to all of them or
 to a forecast of 10 minutes. Gaussian kernel, MNIST with entries from 0 to 1 (60,000 rows, gamma 0.02), Covertype
 standardised, class 2 against the rest (100,000 rows, gamma 0.1). scikit-learn's maps are followed by LIBLINEAR. So are
-the papers', marked by hollow points: they have another kernel, (1 + <x, y>)^2, rows of length 1, and 80,000 rows of
-Covertype. Mercer is `KernelClassifier` with the map that it chooses, and with `Nystrom`. C = 10 for the exact machine,
-where it is best; C = 1 for maps: with 10 Mercer's own choice gained nothing on MNIST, `Nystrom` half a point (measured
-once, not recorded). At equal width Mercer is as accurate as `RBFSampler`: the time that it saves is mostly the
-solver's. The exact machine on a part of the rows learns sooner than all maps here; they gain by rows and in prediction.
+the papers' (dotted): they have another kernel, (1 + <x, y>)^2, rows of length 1, and 80,000 rows of Covertype. Mercer
+is `KernelClassifier` with the map that it chooses, and with `Nystrom`. C = 10 for the exact machine, where it is best;
+C = 1 for maps: with 10 Mercer's own choice gained nothing on MNIST, `Nystrom` half a point (measured once, not
+recorded). At equal width Mercer is as accurate as `RBFSampler`: the time that it saves is mostly the solver's. The
+exact machine on a part of the rows learns sooner than all maps here; they gain by rows and in prediction.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def picture(found: Found) -> Any:
                 colour, marker = STYLES[PEERS[method][1] if method in PEERS else method]
                 style = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.4, "capsize": 2}
                 if method in PAPERS:
-                    style |= {"markerfacecolor": "none", "linestyle": ":"}
+                    style["linestyle"] = ":"
                 bars = [point.spread for point in listed]
                 xs, ys = [point.training for point in listed], [point.error for point in listed]
                 one.errorbar(xs, ys, bars, label=method, **style)

@@ -2,11 +2,11 @@
 
 60 % of the rows to learn from, at most 20,000; tests on at most 20,000 of the others (the paper: on all), so that test
 times compare by their speed-ups alone. Means and deviations over 5 splits, times medians in seconds of the processor on
-one thread; exact machines have a limit of 300 s. RandomMaclaurin (the paper's RF) and H0/1 have
-the paper's D, H0/1 d + 1 features more; Mercer and its `Nystrom` have as many as RandomMaclaurin, "as H0/1" as many as
-H0/1 in all. Claims compare split by split, level is where the splits do not agree and the mean of the differences is
-within their deviation. So does the picture's first column, whose scale is linear up to a point and logarithmic beyond;
-speed-ups are those of medians, their bars go from the least to the most. Hollow marks are the paper's.
+one thread; exact machines have a limit of 300 s. RandomMaclaurin (the paper's RF) and H0/1 have the paper's D, H0/1 d +
+1 features more; Mercer and its `Nystrom` have as many as RandomMaclaurin, "as H0/1" as many as H0/1 in all. Claims
+compare split by split, level is where the splits do not agree and the mean of the differences is within their
+deviation. So does the picture's first column, whose scale is linear up to a point and logarithmic beyond; speed-ups are
+those of medians, their bars go from the least to the most. Hollow marks are the paper's.
 
 Chosen where the paper is silent: columns between 0 and 1, then all rows divided by the length of the longest training
 row ("normalization constants learnt on the training sets"); C = 1; LIBLINEAR's primal solver, as its dual one takes its

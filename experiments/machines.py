@@ -37,6 +37,7 @@ def mapped(sketch: Any, learner: Any, split: Split) -> Numbers:
     X, y = few(split)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # LIBLINEAR's limit; iterations are recorded
+        warnings.filterwarnings("ignore", "n_components > n_samples")  # of the few rows
         learner.fit(sketch.fit(X).transform(X), y)
         features: list[Any] = []
         mapping = timed(lambda: features.append(sketch.fit(split.X).transform(split.X)))
