@@ -6,20 +6,20 @@ width, columns of mean 0 and variance 1 (MNIST between 0 and 1).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
-from cells import Found, column
+from cells import Found
+from claims import Case, beside
 from datasets import Split, digits, real_set, standardised
-from experiment import Claim
-from pictures import deviation
 
 import mercer
 from mercer.kernels import Gaussian
 
+WIDTHS = (32, 64, 128, 256, 512, 1024)
+TABLED = (64, 256, 1024)
 SETS = ("adult", "covertype", "mnist", "cod_rna")
 TITLES = {"adult": "Adult", "covertype": "Covertype", "mnist": "MNIST", "cod_rna": "Cod-RNA"}
 
@@ -56,26 +56,10 @@ def named(name: str, method: str, c: int) -> str:
     return f"{name}, {method}, c = {c}"
 
 
-def side(found: Found, cell: str, other: str, quantity: str) -> float:
-    """-1 where a cell has less of a quantity than another, 1 where it has more, NaN where one is missing.
-
-    0, level, where the means are no farther apart than one deviation of each: their bands in a picture overlap.
-    """
-    values, others = column(found, cell, quantity), column(found, other, quantity)
-    if not values or not others:
-        return math.nan
-    apart = float(np.mean(values) - np.mean(others))
-    return 0.0 if abs(apart) <= deviation(values) + deviation(others) else math.copysign(1.0, apart)
-
-
-LESS, LEVEL, MORE = -1.0, 0.0, 1.0
-
-
-def counted(
-    text: str, sides: Iterable[float], *wanted: float, words: tuple[str, str] = ("less", "more"), ours: bool = False
-) -> Claim:
-    """In how many comparisons the side is a wanted one."""
-    there = [one for one in sides if not math.isnan(one)]
-    named_sides = zip((words[0], "level", words[1]), (LESS, LEVEL, MORE), strict=True)
-    figure = ", ".join(f"{word} in {there.count(one)}" for word, one in named_sides)
-    return Claim(text, (sum(one in wanted for one in there), len(there)), figure, ours)
+def against(found: Found, one: str, other: str, quantity: str) -> dict[str, Case]:
+    """Two maps beside each other, on all sets."""
+    return {
+        f"{TITLES[name]} at c = {c}": beside(found, named(name, one, c), named(name, other, c), quantity)
+        for name in SETS
+        for c in WIDTHS
+    }

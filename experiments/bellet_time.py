@@ -20,7 +20,8 @@ from typing import Any
 
 from bellet import MAPS, kernel_of, rows, shown
 from cells import Cell, Found, Numbers, markdown, median, slope, timed
-from experiment import Claim, Experiment, main
+from claims import Claim
+from experiment import Experiment, main
 from pictures import curve, legend, logarithmic, panels
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 from cells import Cell, Found, Numbers, column, markdown, median
+from claims import Claim
 from datasets import Split, digits, real_set, standardised
-from experiment import SEEDS, Claim, Experiment, main
+from experiment import SEEDS, Experiment, main
 from machines import exact, fitted
 from pham import LIMITS, in_seconds, of_runs, seconds
 from pictures import STYLES, deviation, hollow, legend, logarithmic, panels

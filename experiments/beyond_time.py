@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from cells import Cell, Found, Numbers, column, markdown, median
+from claims import Claim
 from datasets import Split, digits, real_set, standardised
-from experiment import SEEDS, Claim, Experiment, main
+from experiment import SEEDS, Experiment, main
 from machines import fitted, liblinear, mapped
 from pham import KERNELS, LIMITS, MAPS
 from pham import rows as unit_rows_of

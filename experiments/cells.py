@@ -152,6 +152,11 @@ def median(found: Found, name: str, quantity: str) -> float:
     return statistics.median(values) if values else float("nan")
 
 
+def mean(found: Found, name: str, quantity: str) -> float:
+    """NaN where nothing was measured."""
+    return statistics.fmean(column(found, name, quantity) or [math.nan])
+
+
 def slope(points: Iterable[tuple[float, float]]) -> float:
     """The power of x that y follows: a line through the logarithms of what was measured; NaN below three points."""
     there = [point for point in points if not math.isnan(point[1])]

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 from beyond_sets import strength
-from cells import Cell, Found, Numbers, column, median, timed
+from cells import Cell, Found, Numbers, mean, median, timed
 from datasets import Matrix, Split, archive, standardised
-from experiment import SEEDS, Claim
+from experiment import SEEDS
 from machines import few
 from scipy.linalg import solve
 from sklearn.kernel_ridge import KernelRidge
@@ -93,14 +93,8 @@ def drawn(name: str, count: int, share: float) -> Split:
     return standardised(split)
 
 
-def judged(
-    text: str, names: Iterable[str], ratio: Callable[[str], float], least: float, most: float, ours: bool = False
-) -> Claim:
-    """On how many of the sets that were measured a ratio lies between two bounds."""
-    there = {TITLES[name]: value for name in names if not math.isnan(value := ratio(name))}
-    figure = ", ".join(f"{title} {value:.{2 if value < 10.0 else 0}f}" for title, value in there.items())
-    cases = sum(least < value < most for value in there.values())
-    return Claim(text, (cases, len(there)) if there else None, figure, ours)
+def on_sets(names: Iterable[str], number: Callable[[str], float]) -> dict[str, float]:
+    return {TITLES[name]: number(name) for name in names}
 
 
 # -- regression, of figures 2 and 3 ------------------------------------------------------------------------------------
@@ -186,8 +180,7 @@ def regressions(full: bool) -> Iterator[Cell]:
 
 
 def mean_error(found: Found, name: str, method: str, width: int) -> float:
-    """Over the runs; NaN where there are none."""
-    return float(np.mean(column(found, named(name, method, width), "relative") or [math.nan]))
+    return mean(found, named(name, method, width), "relative")
 
 
 def reached(points: Iterable[tuple[float, float]], error: float) -> float:

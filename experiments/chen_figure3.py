@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from bellet import LESS, counted, side
 from cells import Found, markdown, median
 from chen import (
     DASHED,
@@ -28,13 +27,14 @@ from chen import (
     TITLES,
     WIDER,
     WIDTHS,
-    judged,
     mean_error,
     named,
+    on_sets,
     reached,
     regressions,
 )
-from experiment import Claim, Experiment, main
+from claims import Claim, beside, counted, met
+from experiment import Experiment, main
 from pham import in_seconds
 from pictures import STYLES, curve, legend, logarithmic, panels
 
@@ -96,20 +96,21 @@ def claims(found: Found) -> list[Claim]:
     listed = []
     for method in ("TEFM-G", "TEFM-S"):
         text = f"{method} takes slightly more time for features than RKS (at most twice, at l = {LAST})"
-        listed.append((text, partial(longer, found, method, "RKS", "mapping"), 0.0, 2.0))
+        listed.append((text, partial(longer, found, method, "RKS", "mapping"), 2.0))
     much = f"TEFM-S makes features much faster than TEFM-G (in at most half the time, at l = {LAST})"
-    listed.append((much, partial(longer, found, "TEFM-S", "TEFM-G", "mapping"), 0.0, 0.5))
+    listed.append((much, partial(longer, found, "TEFM-S", "TEFM-G", "mapping"), 0.5))
     for method in ("TEFM-G", "TEFM-S"):
         for width in ENDS[1:]:
             text = f"{method} with {width} features takes less time than RKS with as many as have the same error"
-            listed.append((text, partial(sooner, found, method, width), -1.0, 1.0))
+            listed.append((text, partial(sooner, found, method, width), 1.0))
 
         def growth(name: str, method: str = method) -> float:
             return sooner(found, method, LAST, name) / sooner(found, method, ENDS[1], name)
 
         text = f"{method} gains on RKS as the error falls: that ratio of times at {LAST} in that at {ENDS[1]}"
-        listed.append((f"{text} (at most 0.9)", growth, -1.0, 0.9))
-    return [*(judged(text, ROWS, *rest) for text, *rest in listed), *all_features(found), *landmarks(found)]
+        listed.append((f"{text} (at most 0.9)", growth, 0.9))
+    judged = (met(text, on_sets(ROWS, ratio), most=most) for text, ratio, most in listed)
+    return [*judged, *all_features(found), *landmarks(found)]
 
 
 def all_features(found: Found) -> list[Claim]:
@@ -123,10 +124,10 @@ def all_features(found: Found) -> list[Claim]:
 
     every = f"RKS with all d = {d} features"
     takes = f"{every} takes no longer than TEFM-S, which makes {LAST} of them (at most 1.1 times)"
-    errors = [side(found, *pair, "relative") for pair in pairs.values()]
+    errors = {TITLES[name]: beside(found, *pair[::-1], "relative") for name, pair in pairs.items()}
     return [
-        judged(takes, ROWS, ratio, 0.0, 1.1, ours=True),
-        counted(f"{every} has less error than TEFM-S with {LAST}", errors, LESS, ours=True),
+        met(takes, on_sets(ROWS, ratio), most=1.1, ours=True),
+        counted(f"{every} has less error than TEFM-S with {LAST}", errors, ours=True),
     ]
 
 
@@ -134,12 +135,10 @@ def landmarks(found: Found) -> list[Claim]:
     method, text = "Mercer, RPCholesky", "landmarks by RPCholesky take less time"
     faster = partial(longer, found, method, "TEFM-S", "processor")
     same = "RKS with as many features as have the same error (at most 0.9 times; 0 where RKS never has it)"
+    by_width = {width: on_sets(ROWS, partial(sooner, found, method, width)) for width in ENDS[1:]}
     return [
-        judged(f"{LAST} {text} than as many of TEFM-S (at most 0.8 times)", ROWS, faster, 0.0, 0.8, ours=True),
-        *(
-            judged(f"{width} {text} than {same}", ROWS, partial(sooner, found, method, width), -1.0, 0.9, ours=True)
-            for width in ENDS[1:]
-        ),
+        met(f"{LAST} {text} than as many of TEFM-S (at most 0.8 times)", on_sets(ROWS, faster), most=0.8, ours=True),
+        *(met(f"{width} {text} than {same}", ratios, most=0.9, ours=True) for width, ratios in by_width.items()),
     ]
 
 

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from cells import Cell, Found, Numbers, markdown, median, slope, timed
 from chen import compressed, ridge
-from experiment import Claim, Experiment, main
+from claims import Claim
+from experiment import Experiment, main
 from machines import BLOCK
 from pictures import curve, legend, logarithmic, panels
 from scipy.linalg import solve

@@ -18,34 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from cells import Cell, Figure, Found, Numbers, Record, fill, measured
+from claims import Claim
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = 5
 """Runs of a random map; exact machines have no seed and run once."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, and what was found."""
-
-    text: str
-    holds: bool | tuple[int, int] | None
-    """Also in how many cases of how many; None where the cells are missing."""
-    figure: str
-    ours: bool = False
-    """Not the paper's: a correction, or a sentence on Mercer."""
-
-    @property
-    def verdict(self) -> str:
-        if isinstance(self.holds, tuple):
-            cases, count = self.holds
-            words = {0: "does not hold", count: "holds"}.get(cases, f"holds in {cases} of {count} cases")
-            return words if count else "not measured yet"
-        return {True: "holds", False: "does not hold", None: "not measured yet"}[self.holds]
-
-    def __str__(self) -> str:
-        figure = "" if self.verdict == "not measured yet" else f" ({self.figure})"
-        return f"**{self.verdict}**: {'*ours*: ' if self.ours else ''}{self.text}{figure}"
 
 
 def nothing(_: Found) -> list[Claim]:

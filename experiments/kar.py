@@ -8,20 +8,18 @@ Adult it took longer and was less accurate (measured once, not recorded). What e
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from cells import Cell, Found, Numbers
 from datasets import Matrix, Split, archive, from_zero_to_one
-from experiment import SEEDS, Claim
+from experiment import SEEDS
 from machines import exact, fitted, liblinear, mapped
 from maclaurin import PapersMaclaurin
 from pham import named
-from pictures import deviation
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
@@ -49,10 +47,6 @@ LIMITS = {True: 300.0, False: 10.0}
 """Seconds that an exact machine may take in the full and in the quick run."""
 RECORD = "kar_training"
 """Trained machines are measured once for the table and the figure."""
-NAMED = 12
-"""Cases that a claim names, at most."""
-Cases = Mapping[tuple[str, str], Sequence[float]]
-"""Differences of the runs by the two halves of a name, such as that of a set and a width."""
 
 MAPS: dict[str, Callable[..., Any]] = {
     "RandomMaclaurin": lambda kernel, D, d, seed: PapersMaclaurin(kernel, D, seed),
@@ -160,59 +154,3 @@ def machines(name: str, kernel: str, widths: Iterable[tuple[str, int]], full: bo
     yield Cell(named(name, kernel, "exact"), partial(solved, name, kernel, LIMITS[full]), splits)
     for method, D in widths:
         yield Cell(named(name, kernel, method, D), partial(trained, name, kernel, method, D), splits)
-
-
-# -- claims ------------------------------------------------------------------------------------------------------------
-
-
-def differences(
-    found: Found, first: str, second: str, quantity: str, scale: Callable[[float], float] = float
-) -> list[float]:
-    """Of two cells, run by run: the runs of a seed share their rows. Empty where one is missing."""
-    runs = ((found.get((first, seed), {}), found.get((second, seed), {})) for seed in range(SEEDS))
-    return [scale(one[quantity]) - scale(two[quantity]) for one, two in runs if quantity in one and quantity in two]
-
-
-def gained(found: Found, own: str, other: str, quantity: str) -> list[float]:
-    """Run by run: points of accuracy, or logarithms of how many times as long the other takes."""
-    if quantity == "score":
-        return differences(found, own, other, quantity)
-    return differences(found, other, own, quantity, math.log)
-
-
-def sign(values: Sequence[float]) -> int:
-    """That of differences of runs; 0, level, where the runs do not agree and their mean is within their deviation."""
-    middle = float(np.mean(values))
-    agree = min(values) > 0.0 or max(values) < 0.0
-    return int(np.sign(middle)) if agree or abs(middle) > deviation(values) else 0
-
-
-def judged(text: str, cases: Cases, figure: str, ours: bool = False, margin: float = 0.0) -> Claim:
-    """A sentence on cases, each with the differences of its runs: it holds where their sign is 1, above the margin."""
-    names: dict[str, list[tuple[str, str]]] = {"": [], "less so": [], "level": [], "the reverse": []}
-    for case, values in cases.items():
-        if values:
-            above = "" if np.mean(values) > margin else "less so"
-            names[{1: above, 0: "level", -1: "the reverse"}[sign(values)]].append(case)
-    rest = (f"; {word} in {len(some)}{listed(some)}" for word, some in names.items() if word and some)
-    return Claim(text, (len(names[""]), sum(map(len, names.values()))), figure + "".join(rest), ours)
-
-
-def listed(names: Sequence[tuple[str, str]]) -> str:
-    """In brackets, those with the same first half together; nothing where there are too many."""
-    groups: dict[str, list[str]] = {}
-    for first, second in names:
-        groups.setdefault(first, []).append(second)
-    words = (f"{first} {', '.join(filter(None, seconds))}".strip() for first, seconds in groups.items())
-    return f" ({'; '.join(words)})" if len(names) <= NAMED else ""
-
-
-def span(values: Iterable[float]) -> str:
-    """From the least to the most, of those that are there."""
-    there = [value for value in values if not np.isnan(value)]
-    return " to ".join(dict.fromkeys((short(min(there)), short(max(there))))) if there else "missing"
-
-
-def short(value: float) -> str:
-    """Two digits, without a power of ten."""
-    return f"{float(f'{value:.2g}'):g}"

@@ -4,7 +4,7 @@ The error is the mean of |<Z(x), Z(y)> - K(x, y)| over all entries of the matrix
 prints curves without figures; bands go from the least run to the most. Every run draws its points, evenly in the ball
 (the paper does not say how), and its map. RandomMaclaurin is the paper's RF. D counts random features: H0/1 has d + 1
 exact ones more, Mercer has D in all, too few for degree 1 where D is below d. s is the mean distance of the points.
-Claims compare run by run: level is where runs do not agree and the mean of the differences is within their deviation.
+Claims compare run by run.
 
 For <x, y>^10 the paper's law of degrees, 2^-(n+1), is useless: one feature in 2,048 is not 0. Up to D = 500 most runs
 have none and err by the mean of the kernel itself; those that have some err by more, and scatter widely. "Own degrees"
@@ -17,17 +17,16 @@ where a mean absolute error favours estimates that are mostly 0 and seldom huge.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
-from cells import Cell, Found, Numbers, column, markdown
+from cells import Cell, Found, Numbers, column, markdown, mean
+from claims import Claim, counted, differences, run_by_run, short, span
 from datasets import Matrix
-from experiment import SEEDS, Claim, Experiment, main
-from kar import DEGREE, EXPONENTIAL, MAPS, POLYNOMIAL, differences, judged, kernel_on, short, span
-from pictures import STYLES, legend, logarithmic, panels
+from experiment import SEEDS, Experiment, main
+from kar import DEGREE, EXPONENTIAL, MAPS, POLYNOMIAL, kernel_on
+from pictures import STYLES, curve, legend, logarithmic, panels
 
 from mercer.kernels import Kernel, Polynomial
 
@@ -86,38 +85,24 @@ def cells(full: bool) -> Iterator[Cell]:
                     yield Cell(named(kernel, d, method, D), work, SEEDS if full else 2)
 
 
-def mean(found: Found, kernel: str, d: int, method: str, D: int, quantity: str = "error") -> float:
-    """NaN where nothing was measured."""
-    return float(np.mean(column(found, named(kernel, d, method, D), quantity) or [np.nan]))
-
-
 def part(found: Found, quantity: str, title: str) -> str:
     lines = []
     for kernel in KERNELS:
         for d in DIMENSIONS:
             entries = []
             for method in METHODS:
-                values = [mean(found, kernel, d, method, D, quantity) for D in ENDS]
-                texts = ("missing" if np.isnan(value) else short(value) for value in values)
+                values = [mean(found, named(kernel, d, method, D), quantity) for D in ENDS]
+                texts = ("missing" if np.isnan(value) else short(value).removesuffix(".0") for value in values)
                 entries.append(" ".join(texts) if method in methods(kernel) else "-")
-            size = mean(found, kernel, d, "Mercer", ENDS[0], "mean")
-            about = "" if quantity == "relative" or np.isnan(size) else f", whose mean is {short(size)}"
+            size = mean(found, named(kernel, d, "Mercer", ENDS[0]), "mean")
+            text = f", whose mean is {short(size).removesuffix('.0')}"
+            about = "" if quantity == "relative" or np.isnan(size) else text
             lines.append((f"`{kernel}`, d = {d}{about}", *entries))
     return markdown((f"{title} at D = 10, 100, 1000 and 5000", *METHODS), lines)
 
 
 def table(found: Found) -> str:
     return part(found, "error", "mean absolute error") + "\n" + part(found, "relative", "relative error")
-
-
-def curve(axes: Any, found: Found, kernel: str, d: int, method: str) -> None:
-    """The mean, as in the table, though the scale is logarithmic; the band goes from the least to the most."""
-    colour, marker = STYLES[method]
-    there = [(D, errors) for D in WIDTHS if (errors := column(found, named(kernel, d, method, D), "error"))]
-    widths = [D for D, _ in there]
-    middle, least, most = ([pick(errors) for _, errors in there] for pick in (np.mean, min, max))
-    axes.plot(widths, middle, color=colour, marker=marker, markersize=4, linewidth=1.4, label=method)
-    axes.fill_between(widths, least, most, color=colour, alpha=0.2, linewidth=0)
 
 
 def picture(found: Found) -> object:
@@ -127,8 +112,9 @@ def picture(found: Found) -> object:
             logarithmic(one, "x", marks=(1.0,))
             logarithmic(one, marks=(1.0,))
             for method in methods(kernel):
-                curve(one, found, kernel, d, method)
-            size = mean(found, kernel, d, "Mercer", ENDS[0], "mean")
+                points = [(D, named(kernel, d, method, D)) for D in WIDTHS]
+                curve(one, found, points, "error", method, centre=np.mean)  # as in the table
+            size = mean(found, named(kernel, d, "Mercer", ENDS[0]), "mean")
             one.axhline(size, color=STYLES["exact"][0], linestyle=":", linewidth=1.0, label="mean of the kernel")
             one.set_title(f"{kernel}, d = {d}", fontsize=8)
         row[0].set_ylabel("mean absolute error", fontsize=8)
@@ -143,7 +129,8 @@ def picture(found: Found) -> object:
 
 def factors(found: Found, kernel: str, method: str) -> list[float]:
     """By which the error falls from D = 10 to 5,000, by d; by chance alone the root of 500, which is 22."""
-    errors = ([mean(found, kernel, d, method, D) for D in (WIDTHS[0], WIDTHS[-1])] for d in DIMENSIONS)
+    ends = ([named(kernel, d, method, D) for D in (WIDTHS[0], WIDTHS[-1])] for d in DIMENSIONS)
+    errors = ([mean(found, cell, "error") for cell in pair] for pair in ends)
     return [first / last for first, last in errors if not np.isnan(first / last)]
 
 
@@ -164,44 +151,39 @@ def drops(found: Found, text: str, curves: dict[str, tuple[str, str]], ours: boo
     return Claim(text, (sum(ratio > 10.0 for ratio in every), len(every)), falls(found, curves), ours)
 
 
-def below(found: Found, small: str, large: str, quantity: str = "error") -> list[float]:
-    """How far the first cell is below the second, run by run."""
-    return differences(found, large, small, quantity, math.log)
-
-
-def least(*runs: list[float]) -> list[float]:
+def least(*differing: list[float]) -> list[float]:
     """Of several differences, run by run: all are to be above 0."""
-    return [min(values) for values in zip(*runs, strict=False)]
+    return [min(values) for values in zip(*differing, strict=False)]
 
 
 def sharper(found: Found, kernel: str) -> Claim:
     cases = {}
     for d in DIMENSIONS:
-        ends = ([named(kernel, d, method, D) for D in (WIDTHS[-1], WIDTHS[0])] for method in PAPERS)
-        drops_of_runs = (below(found, last, first) for last, first in ends)
-        cases["d =", str(d)] = [own - other for other, own in zip(*drops_of_runs, strict=False)]
+        ends = ([named(kernel, d, method, D) for D in (WIDTHS[0], WIDTHS[-1])] for method in PAPERS)
+        drops_of_runs = (differences(found, *pair, "error") for pair in ends)
+        more = [own - other for other, own in zip(*drops_of_runs, strict=False)]
+        cases[f"d = {d}"] = run_by_run(more, "error")
     text = f"H0/1 registers a sharper drop in error than RandomMaclaurin, from D = 10 to 5,000: `{kernel}`"
-    return judged(text, cases, falls(found, {method: (kernel, method) for method in PAPERS}))
+    return counted(text, cases, falls(found, {method: (kernel, method) for method in PAPERS}))
 
 
 def smaller(found: Found, kernel: str, method: str, others: Sequence[str], quantity: str = "error") -> Claim:
     """No sentence of the paper."""
-    cases, ratios = {}, []
+    cases = {}
     for d in DIMENSIONS:
         for D in WIDTHS:
             cell, rivals = named(kernel, d, method, D), [named(kernel, d, other, D) for other in others]
-            cases[f"d = {d}, D =", str(D)] = least(*(below(found, cell, rival, quantity) for rival in rivals))
-            best = np.min([mean(found, kernel, d, other, D, quantity) for other in others])
-            ratios.append(mean(found, kernel, d, method, D, quantity) / best)
+            below = least(*(differences(found, rival, cell, quantity) for rival in rivals))
+            cases[f"d = {d} at D = {D}"] = run_by_run(below, quantity)
     word = {"error": "error", "relative": "relative error"}[quantity]
     text = f"{method} has a smaller {word} than {' and '.join(others)}, over all d and D: `{kernel}`"
-    return judged(text, cases, f"{span(ratios)} times as large", ours=True)
+    return counted(text, cases, ours=True)
 
 
 def ranges(found: Found) -> Claim:
     held, tops = [], []
     for kernel, said in zip(KERNELS, (1.0, 1024.0, 2.73), strict=True):
-        values = [mean(found, kernel, d, "Mercer", ENDS[0], "largest") for d in DIMENSIONS]
+        values = [mean(found, named(kernel, d, "Mercer", ENDS[0]), "largest") for d in DIMENSIONS]
         if there := [value for value in values if not np.isnan(value)]:
             held.append(abs(max(there) / said - 1.0) < 0.01)
             ends = dict.fromkeys(f"{pick(there):.4g}" for pick in (min, max))
@@ -215,22 +197,22 @@ def ordered(found: Found) -> Claim:
     for d in DIMENSIONS:
         for D in WIDTHS:
             low, middle, high = (named(kernel, d, "RandomMaclaurin", D) for kernel in order)
-            cases[f"d = {d}, D =", str(D)] = least(below(found, low, middle), below(found, middle, high))
-    errors = [span(mean(found, kernel, d, "RandomMaclaurin", WIDTHS[-1]) for d in DIMENSIONS) for kernel in order]
+            rises = (differences(found, middle, low, "error"), differences(found, high, middle, "error"))
+            cases[f"d = {d} at D = {D}"] = run_by_run(least(*rises), "error")
+    last = ([named(kernel, d, "RandomMaclaurin", WIDTHS[-1]) for d in DIMENSIONS] for kernel in order)
+    errors = [span(mean(found, cell, "error") for cell in names) for names in last]
     text = "errors differ as the ranges do: `<x, y>^10` least, then exponential, then polynomial (RandomMaclaurin)"
-    return judged(text, cases, f"{', '.join(errors)} at D = 5,000")
+    return counted(text, cases, f"{', '.join(errors)} at D = 5,000")
 
 
 def beside_zero(found: Found) -> Claim:
     """An estimate of 0 errs by the mean of the kernel."""
-    cases, ratios = {}, []
+    cases = {}
     for kernel in KERNELS:
         for d in DIMENSIONS:
             size, error = (column(found, named(kernel, d, "Mercer", WIDTHS[-1]), one) for one in ("mean", "error"))
-            cases[f"`{kernel}`, d =", str(d)] = (np.log(size) - np.log(error)).tolist()
-            ratios += [np.mean(error) / np.mean(size)] if size else []
-    text = "Mercer has a smaller error than an estimate of 0 at D = 5,000"
-    return judged(text, cases, f"{span(ratios)} times as large", ours=True)
+            cases[f"`{kernel}` at d = {d}"] = run_by_run((np.log(size) - np.log(error)).tolist(), "error")
+    return counted("Mercer has a smaller error than an estimate of 0 at D = 5,000", cases, ours=True)
 
 
 def claims(found: Found) -> list[Claim]:

@@ -4,9 +4,8 @@
 times compare by their speed-ups alone. Means and deviations over 5 splits, times medians in seconds of the processor on
 one thread; exact machines have a limit of 300 s. RandomMaclaurin (the paper's RF) and H0/1 have the paper's D, H0/1 d +
 1 features more; Mercer and its `Nystrom` have as many as RandomMaclaurin, "as H0/1" as many as H0/1 in all. Claims
-compare split by split, level is where the splits do not agree and the mean of the differences is within their
-deviation. So does the picture's first column, whose scale is linear up to a point and logarithmic beyond; speed-ups are
-those of medians, their bars go from the least to the most. Hollow marks are the paper's.
+compare split by split. So does the picture's first column, whose scale is linear up to a point and logarithmic beyond;
+speed-ups are those of medians, their bars go from the least to the most. Hollow marks are the paper's.
 
 Chosen where the paper is silent: columns between 0 and 1, then all rows divided by the length of the longest training
 row ("normalization constants learnt on the training sets"); C = 1; LIBLINEAR's primal solver, as its dual one takes its
@@ -30,9 +29,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from cells import Cell, Found, column, markdown, median
+from claims import Case, Claim, counted, differences, run_by_run, short, span
 from datasets import SETS
-from experiment import Claim, Experiment, main
-from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, Cases, gained, judged, machines, short, span
+from experiment import Experiment, main
+from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines
 from pham import named, of_runs, seconds
 from pictures import STYLES, deviation, hollow, legend, logarithmic, panels
 
@@ -136,7 +136,8 @@ def entry(found: Found, name: str, kernel: str, title: str) -> str:
     texts = []
     for quantity in ("processor", "testing"):
         ratio = math.nan if title == "exact" else faster(found, name, kernel, title, quantity)
-        texts.append(f"{median(found, cell, quantity):.2g} s" + ("" if math.isnan(ratio) else f" ({short(ratio)}x)"))
+        speed_up = "" if math.isnan(ratio) else f" ({short(ratio).removesuffix('.0')}x)"
+        texts.append(f"{median(found, cell, quantity):.2g} s{speed_up}")
     return f"{of_runs(found, cell, 'score')}, {', '.join(texts)}"
 
 
@@ -159,7 +160,7 @@ def beside_exact(found: Found, name: str, kernel: str, title: str, quantity: str
     """Points above the exact machine with one deviation, or speed-ups from the least to the most; NaN where missing."""
     cell = cell_of(name, kernel, title)
     if quantity == "score":
-        gains = gained(found, cell, cell_of(name, kernel, "exact"), "score") or [math.nan]
+        gains = differences(found, cell, cell_of(name, kernel, "exact")) or [math.nan]
         middle, spread = float(np.mean(gains)), deviation(gains)
         return middle, middle - spread, middle + spread
     middle, times = faster(found, name, kernel, title, quantity), column(found, cell, quantity) or [math.nan]
@@ -208,21 +209,21 @@ def picture(found: Found) -> object:
 # -- claims ------------------------------------------------------------------------------------------------------------
 
 
-def compared(found: Found, first: str, second: str, quantity: str) -> Cases:
+def against(found: Found, first: str, second: str, quantity: str) -> dict[str, Case]:
     """By set and kernel."""
     cases = {}
     for kernel, part in KERNELS.items():
         for name in WIDTHS:
-            own, other = (cell_of(name, kernel, title) for title in (first, second))
-            cases[TITLES[name], part] = gained(found, own, other, quantity)
+            pair = (cell_of(name, kernel, title) for title in (first, second))
+            cases[f"{TITLES[name]} {part}"] = run_by_run(differences(found, *pair, quantity), quantity)
     return cases
 
 
 def competitive(found: Found, title: str) -> Claim:
     """The loss that the paper's own table calls competitive."""
     said = max(-in_the_paper(name, kernel, title, "score") for kernel, name in PAPER)
-    cases = compared(found, title, "exact", "score")
-    losses = {" ".join(case): -float(np.mean(values)) for case, values in cases.items() if values}
+    cases = against(found, "exact", title, "score")
+    losses = {name: case.amount for name, case in cases.items() if not math.isnan(case.amount)}
     text = (
         f"{title} is of competitive accuracy (within {said:.1f} points of the exact machine, as in the paper's table)"
     )
@@ -232,7 +233,6 @@ def competitive(found: Found, title: str) -> Claim:
 
 
 def speed(found: Found, title: str, quantity: str) -> Claim:
-    cases = compared(found, title, "exact", quantity)
     pairs = [
         (faster(found, name, kernel, title, quantity), in_the_paper(name, kernel, title, quantity))
         for kernel, name in PAPER
@@ -240,7 +240,8 @@ def speed(found: Found, title: str, quantity: str) -> Claim:
     more = sum(own > said for own, said in pairs)
     word = {"processor": "trains", "testing": "tests"}[quantity]
     figure = f"{span(own for own, _ in pairs)} times, the paper {span(said for _, said in pairs)}"
-    return judged(f"{title} {word} faster than the exact machine", cases, f"{figure}; more than the paper's in {more}")
+    cases, text = against(found, "exact", title, quantity), f"{title} {word} faster than the exact machine"
+    return counted(text, cases, f"{figure}; more than the paper's in {more}")
 
 
 def as_the_papers(found: Found) -> Claim:
@@ -278,15 +279,10 @@ def of_mercer(found: Found) -> Iterator[Claim]:
     """No sentences of the paper."""
     for first, second in (("Mercer", "RandomMaclaurin"), ("Mercer, as H0/1", "H0/1")):
         subject = f"Mercer, as wide as {second},"
-        for quantity, word in (
-            ("score", "is more accurate"),
-            ("processor", "trains faster"),
-            ("testing", "tests faster"),
-        ):
-            cases = compared(found, first, second, quantity)
-            middles = [float(np.mean(values)) for values in cases.values() if values]
-            figure = f"{span(middles)} points" if quantity == "score" else f"{span(np.exp(middles))} times as fast"
-            yield judged(f"{subject} {word} than {second}", cases, figure, ours=True)
+        yield counted(f"{subject} is more accurate than {second}", against(found, first, second, "score"), ours=True)
+        for quantity, word in (("processor", "trains"), ("testing", "tests")):
+            cases = against(found, second, first, quantity)
+            yield counted(f"{subject} {word} faster than {second}", cases, ours=True)
 
 
 def claims(found: Found) -> list[Claim]:

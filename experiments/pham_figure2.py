@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 from cells import Cell, Found, Numbers, markdown, median, timed
-from experiment import Claim, Experiment, main
+from claims import Case, Claim, beside, counted, met
+from experiment import Experiment, main
 from machines import BLOCK
-from pham import KERNELS, MAPS, counted, met, rows
+from pham import KERNELS, MAPS, rows
 from pictures import curve, legend, logarithmic, panels
 
 KERNEL, ROWS = "(1 + <x, y>)^4", 10_000
@@ -86,9 +87,11 @@ def picture(found: Found) -> object:
     return figure
 
 
-def pairs(one: str, other: str, names: Iterable[str] = LABELS) -> dict[str, tuple[str, str]]:
+def against(found: Found, one: str, other: str, names: Iterable[str] = LABELS) -> dict[str, Case]:
     return {
-        f"{LABELS[name].split(',')[0]} at D = {D}": (named(name, one, D), named(name, other, D))
+        f"{LABELS[name].split(',')[0]} at D = {D}": beside(
+            found, named(name, one, D), named(name, other, D), "processor"
+        )
         for name in names
         for D in WIDTHS
     }
@@ -103,32 +106,21 @@ def claims(found: Found) -> list[Claim]:
         twice = seconds(found, "synthetic", method, last) / seconds(found, "synthetic", method, last // 2)
         growth[method] = math.log2(twice)
     across, power = f"times longer at D = {last}", f"from {last // 2} to {last}"
+    flat = "TensorSketch is almost independent of d at large D (less than 1.5 times longer on MNIST than on Adult)"
+    steep = "Random Maclaurin grows linearly with d (over 3 times longer on MNIST than on Adult, whose d is a sixth)"
+    square = "Random Maclaurin is quadratic in d = D (a power above 1.7)"
+    near = "TensorSketch is near linear in d = D (a power below 1.5)"
     return [
         *(
-            counted(f"TensorSketch is faster: {LABELS[name]}", found, pairs(maclaurin, sketch, [name]), "processor")
+            counted(f"TensorSketch is faster: {LABELS[name]}", against(found, maclaurin, sketch, [name]))
             for name in LABELS
         ),
-        met(
-            "TensorSketch is almost independent of d at large D (less than 1.5 times longer on MNIST than on Adult)",
-            [by_columns[sketch]],
-            lambda times: times < 1.5,
-            across,
-        ),
-        met(
-            "Random Maclaurin grows linearly with d (over 3 times longer on MNIST than on Adult, whose d is a sixth)",
-            [by_columns[maclaurin]],
-            lambda times: times > 3.0,
-            across,
-        ),
-        met(
-            "Random Maclaurin is quadratic in d = D (a power above 1.7)",
-            [growth[maclaurin]],
-            lambda one: one > 1.7,
-            power,
-        ),
-        met("TensorSketch is near linear in d = D (a power below 1.5)", [growth[sketch]], lambda one: one < 1.5, power),
-        counted("Mercer takes longer than TensorSketch", found, pairs(own, sketch), "processor", ours=True),
-        counted("Mercer takes longer than Random Maclaurin", found, pairs(own, maclaurin), "processor", ours=True),
+        met(flat, [by_columns[sketch]], most=1.5, unit=across),
+        met(steep, [by_columns[maclaurin]], least=3.0, unit=across),
+        met(square, [growth[maclaurin]], least=1.7, unit=power),
+        met(near, [growth[sketch]], most=1.5, unit=power),
+        counted("Mercer takes longer than TensorSketch", against(found, own, sketch), ours=True),
+        counted("Mercer takes longer than Random Maclaurin", against(found, own, maclaurin), ours=True),
     ]
 
 

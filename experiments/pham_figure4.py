@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cells import Cell, Found, markdown, median
-from experiment import Claim, Experiment, main
-from pham import RECORD, TITLES, against, counted, in_seconds, machines, met, named
+from claims import Claim, counted, met
+from experiment import Experiment, main
+from pham import RECORD, TITLES, against, in_seconds, machines, named
 from pham_figure3 import METHODS, WIDTHS
 from pictures import curve, legend, level, logarithmic, panels
 
@@ -55,7 +56,7 @@ def share(found: Found) -> Claim:
     names = [named(*case[:2], method, case[2]) for case in CASES for method in METHODS[:2]]
     shares = [median(found, cell, "mapping") / median(found, cell, "processor") for cell in names]
     text = "features are a small part of the training time with both maps, below a tenth"
-    return met(text, (100.0 * one for one in shares), lambda one: one < 10.0, "%", ours=True)
+    return met(text, (100.0 * one for one in shares), most=10.0, unit="%", ours=True)
 
 
 def claims(found: Found) -> list[Claim]:
@@ -63,17 +64,17 @@ def claims(found: Found) -> list[Claim]:
     listed = []
     for name in ("mnist", "covertype", "adult"):
         cases = [case for case in CASES if case[0] == name]
+        text, methods = "Random Maclaurin trains slightly faster than TensorSketch", (sketch, maclaurin)
         if name == "mnist":
-            text, two = "TensorSketch trains faster than Random Maclaurin", against(maclaurin, sketch, cases)
-        else:
-            text, two = "Random Maclaurin trains slightly faster than TensorSketch", against(sketch, maclaurin, cases)
-        listed.append(counted(f"{text} on {TITLES[name]}", found, two, "processor"))
-    more = against(maclaurin, sketch, [case for case in CASES if case[0] == "mnist"])
+            text, methods = "TensorSketch trains faster than Random Maclaurin", (maclaurin, sketch)
+        listed.append(counted(f"{text} on {TITLES[name]}", against(found, *methods, cases, "processor")))
+    more = against(found, maclaurin, sketch, [case for case in CASES if case[0] == "mnist"], "iterations")
+    faster = against(found, sketch, own, CASES, "processor")
     return [
         *listed,
         share(found),
-        counted("LIBLINEAR takes more iterations with Random Maclaurin on MNIST", found, more, "iterations", ours=True),
-        counted("Mercer trains faster than TensorSketch", found, against(sketch, own, CASES), "processor", ours=True),
+        counted("LIBLINEAR takes more iterations with Random Maclaurin on MNIST", more, ours=True),
+        counted("Mercer trains faster than TensorSketch", faster, ours=True),
     ]
 
 

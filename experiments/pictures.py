@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,10 +54,18 @@ def logarithmic(axes: Any, which: str = "y", marks: tuple[float, ...] = (1.0, 2.
     axis.set_minor_formatter(NullFormatter())
 
 
-def curve(axes: Any, found: Found, names: Sequence[tuple[float, str]], quantity: str, method: str, **more: Any) -> None:
+def curve(
+    axes: Any,
+    found: Found,
+    names: Sequence[tuple[float, str]],
+    quantity: str,
+    method: str,
+    centre: Callable[..., Any] = np.median,
+    **more: Any,
+) -> None:
     """The mean of a quantity over the seeds, with a band of one deviation; points that are missing are left out.
 
-    On a logarithmic scale the line is the median and the band goes from the least to the most.
+    On a logarithmic scale the line is the median, or another centre, and the band goes from the least to the most.
     """
     colour, marker = STYLES[method]
     there = [(x, values) for x, name in names if (values := column(found, name, quantity))]
@@ -65,7 +73,7 @@ def curve(axes: Any, found: Found, names: Sequence[tuple[float, str]], quantity:
         return
     xs = [x for x, _ in there]
     if axes.get_yscale() == "log":
-        middle, least, most = ([pick(values) for _, values in there] for pick in (np.median, min, max))
+        middle, least, most = ([pick(values) for _, values in there] for pick in (centre, min, max))
     else:
         middle, spread = ([pick(values) for _, values in there] for pick in (np.mean, deviation))
         least, most = np.subtract(middle, spread), np.add(middle, spread)
