@@ -6,9 +6,8 @@ is linear in n, and prediction does not depend on it. Covertype, standardised, c
 the lecture's two maps (RKF, random kernel features, are `RandomFourier` with offsets) and with Mercer's choice,
 `OrthogonalFourier`, at c = 512. Times are of one thread, the median of 3 runs; prediction is that of 2,000 test rows;
 powers are those over a method's four largest sizes. A pass over the rows takes linear time; how many of them Newton's
-method needs differs from draw to draw, most with RKF (seen once, not recorded: four steps or five, 45 passes or 80 at
-64,000 rows), and with it the power of a single run. Where passes are recorded, they stand beside the powers. With 1,000
-rows the exact machines train as fast as all others.
+method needs differs from draw to draw, most with RKF, and with it the power: they stand beside it. With 1,000 rows the
+exact machines train as fast as all others.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The paper says that data is normalised before any kernel method, but not how: here rows have length 1, columns of
 Covertype lie between 0 and 1 before. Chosen where it is silent: C = 1 for all machines; LIBLINEAR by its defaults,
 which have no intercept; Covertype is class 2 against the rest, 80,000 of 100,000 sampled rows to learn from. The
-paper's exact machines on Adult, which for degree 4 are worse than its linear ones and take 2 hours, look like those of
-rows that were not normalised, with a nearly hard margin: Tables 1 and 2 have such rows too, as a set of their own.
+paper's exact machines on Adult, which for degree 4 are worse than its linear ones and take 2 hours, are those of rows
+that were not normalised, with a nearly hard margin: Tables 1 and 2 have such rows too, as a set of their own.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def picture(found: Found) -> object:
         logarithmic(one)
         one.set_xticks(DEGREES)
         one.set_xlim(0.7, 4.3)
-        one.set_title(pair, fontsize=9)
+        one.set_title("two rows of Adult" if pair == "adult" else pair, fontsize=9)
         one.set_xlabel("degree p", fontsize=8)
     axes[0, 0].set_ylabel("D times the variance", fontsize=8)
     legend(figure, axes)
