@@ -5,10 +5,10 @@ map that Mercer chooses, `OrthogonalFourier`) and with `map="nystrom"`, which le
 `SVC()` and `SVR()` with their defaults (the same kernel, C = 1). Columns are standardised, but for Adult (zeros and
 ones), MNIST and UJIIndoorLoc (from 0 to 1); targets of regressions have mean 0 and variance 1. Covertype is class 2
 against the rest on 100,000 rows, the target of UJIIndoorLoc the longitude, that of BlogFeedback log(1 + y). The score
-is accuracy or R2 in %, on the published test part (at most 10,000 rows of it) or on a fifth of the rows. On small sets
-the exact machine is the quicker one, and where 1,024 features are few for the kernel it is the better one; the
-regressions have other losses too, squared and epsilon-insensitive. Gisette and SliceLocalization are missing;
-BlogFeedback and UJIIndoorLoc stand in for the latter as wide regressions.
+is accuracy or R2 in %, on the published test part (at most 10,000 rows of it) or on a fifth of the rows. On Nursery the
+exact machine is the quicker one (than `Nystrom` on Spambase too), and where 1,024 features are few for the kernel it is
+the better one; the regressions have other losses too, squared and epsilon-insensitive. Gisette and SliceLocalization
+are missing; BlogFeedback and UJIIndoorLoc stand in for the latter as wide regressions.
 """
 
 from __future__ import annotations

@@ -108,9 +108,10 @@ def points(found: Found, name: str, method: str) -> list[Point]:
     return listed
 
 
-def label(method: str, size: int) -> str:
+def label(name: str, method: str, size: int) -> str:
     if method != "exact":
-        return f"{method}, D = {size}"
+        rows_of_papers = ", 80,000 rows" if method in PAPERS and name == "covertype" else ""
+        return f"{method}, D = {size}{rows_of_papers}"
     return f"exact, 1 row in {size}" if size > 1 else "exact, all rows"
 
 
@@ -120,12 +121,12 @@ def table(found: Found) -> str:
         for method in ("exact", *WIDTHS):
             for one in points(found, name, method):
                 spread = f" ± {one.spread:.2f}" if one.runs > 1 else ""
-                times = (f"{one.training:.3g}", f"{one.testing:.2g}")
-                lines.append((title, label(method, one.size), f"{one.error:.2f}{spread}", *times, one.runs))
+                times = (f"{one.training:.3g}", "-" if math.isnan(one.testing) else short(one.testing))
+                lines.append((title, label(name, method, one.size), f"{one.error:.2f}{spread}", *times, one.runs))
             for size in SHARES if method == "exact" else ():
                 forecast = median(found, named(name, method, size), "predicted")
                 if not math.isnan(forecast):
-                    lines.append((title, label(method, size), "not run", f"about {forecast:.3g}", "", 0))
+                    lines.append((title, label(name, method, size), "not run", f"about {forecast:.3g}", "", 0))
     return markdown(("set", "machine", "test error %", "training s", "prediction s", "runs"), lines)
 
 

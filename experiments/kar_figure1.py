@@ -10,8 +10,8 @@ For <x, y>^10 the paper's law of degrees, 2^-(n+1), is useless: one feature in 2
 have none and err by the mean of the kernel itself; those that have some err by more, and scatter widely. "Own degrees"
 draws degree 10 alone. Mercer takes `TreeSketch` here, which has the largest error of all up to D = 500; at D = 5,000 it
 is better than an estimate of 0 for d = 10 alone. It is chosen nonetheless: this kernel is nearly 0 but on the diagonal,
-where a mean absolute error favours estimates that are mostly 0 and seldom huge. In the second table,
-||Z Z' - K|| / ||K||, an estimate of 0 has 1, and only Mercer's is well below that. For the other kernels it takes
+where a mean absolute error favours estimates that are mostly 0 and seldom huge. In the second table, ||Z Z' - K|| /
+||K||, an estimate of 0 has 1, and only Mercer's is well below that, from D = 500 on. For the other kernels it takes
 `TaylorSketch`, which on the exponential kernel is worse than H0/1 until D is well above d.
 """
 

@@ -2,15 +2,14 @@
 
 Half of RandomMaclaurin's features are constants as the paper draws them, a quarter has degree 1; H0/1 takes these
 degrees exactly. The paper prints curves without figures. D counts random features: H0/1 has d + 1 more; Mercer,
-`KernelClassifier` with the map that it chooses and with `Nystrom`, has D in all. 5 splits; the exact machine
-has a limit of 300 s. Seconds of the processor on one thread, medians: training includes the features, testing is
-that of all test rows, at most 20,000. What was chosen where the paper is silent is that of Table 1. Claims compare
-split by split.
+`KernelClassifier` with the map that it chooses and with `Nystrom`, has D in all. 5 splits; the exact machine has a
+limit of 300 s. Seconds of the processor on one thread, medians: training includes the features, testing is that of all
+test rows, at most 20,000. What was chosen where the paper is silent is that of Table 1. Claims compare split by split.
 
 Where d is large and D small, Mercer is far worse than H0/1: on Spambase with D = 10 it has 10 features and H0/1 has 68.
 From D = 100 on it is level or better on all four sets. It is more accurate than RandomMaclaurin nearly everywhere, but
-trains slower at small D. RandomMaclaurin's 90.4 % on IJCNN1 (the paper's IJCNN), at D = 10 and 25, is the share of the
-larger class, and Mercer at D = 10 is no better.
+trains slower at small D, and on Spambase at all. RandomMaclaurin's 90.4 % on IJCNN1 (the paper's IJCNN), at D = 10 and
+25, is the share of the larger class, and Mercer at D = 10 is no better.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from cells import Cell, Found, column, markdown, median
-from claims import Case, Claim, counted, differences, run_by_run
+from cells import Cell, Found, column, markdown, mean, median
+from claims import Case, Claim, counted, differences, met, run_by_run
 from datasets import SETS
 from experiment import Experiment, main
 from kar import EXPONENTIAL, POLYNOMIAL, RECORD, TITLES, machines
@@ -93,15 +92,13 @@ def against(
 
 
 def slowly(found: Found) -> Claim:
-    cases, figures = {}, []
+    shares = {}
     for name, kernel in SHOWN.items():
-        pairs = ([named(name, kernel, method, D) for D in (WIDTHS[-1], WIDTHS[0])] for method in PAPERS)
-        rises = list(zip(*(differences(found, *pair) for pair in pairs), strict=False))
-        cases[TITLES[name]] = run_by_run([other / 2.0 - own for other, own in rises])
-        if rises:
-            figures.append("{} {:+.1f} and {:+.1f} points".format(TITLES[name], *np.mean(rises, axis=0)[::-1]))
-    text = "the accuracy of H0/1 moves up slowly with D (less than half as much as RandomMaclaurin's, from 10 to 500)"
-    return counted(text, cases, ", ".join(figures))
+        ends = ([mean(found, named(name, kernel, one, D), "score") for D in (WIDTHS[0], WIDTHS[-1])] for one in PAPERS)
+        other, own = (last - first for first, last in ends)
+        shares[TITLES[name]] = own / other
+    text = "the accuracy of H0/1 moves up slowly from D = 10 to 500 (its rise in RandomMaclaurin's is below half)"
+    return met(text, shares, most=0.5)
 
 
 def unclear(found: Found) -> Claim:

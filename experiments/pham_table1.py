@@ -1,14 +1,14 @@
 """Accuracy and training time of exact machines (LIBSVM) and of maps with LIBLINEAR, for four kernels on each set.
 
-Mean and deviation over 5 runs (one where no deviation stands), features and training together. "Own degrees" is Random
-Maclaurin that draws no degree which the kernel lacks, "Mercer" is `KernelClassifier` with the map that it chooses, at
-the same D. Gisette (table d) is missing: the set is not to be had here. Our TensorSketch and RandomMaclaurin are near
-the paper's for degree 2; for degree 4 several are better by some points. Our exact machines have a softer margin (C =
-1, rows of length 1): they are worse than the paper's on Covertype, for degree 2 even worse than our TensorSketch, and
-better on Adult for degree 4. They are quicker than the paper's by far on Adult, and by little on MNIST. Adult has a
-line more, for rows as they are, 14 ones each: with these our exact machines have the paper's accuracy for degree 4,
-within a tenth of a point, and come near it for degree 2, so that its exact machines must have had them. Its linear
-machines had not: LIBLINEAR takes all its 1,000 iterations on such rows and learns less. Mercer is faster than
+Mean and deviation over 5 runs, features and training together. "Own degrees" is Random Maclaurin that draws no degree
+which the kernel lacks, "Mercer" is `KernelClassifier` with the map that it chooses, at the same D. Gisette (table d) is
+missing: the set is not to be had here. Our TensorSketch and RandomMaclaurin are near the paper's for degree 2; for
+degree 4 several are better by some points. Our exact machines have a softer margin (C = 1, rows of length 1): they are
+worse than the paper's on Covertype, for degree 2 even worse than our TensorSketch, and better on Adult for degree 4.
+They are quicker than the paper's by far on Adult, and by little on MNIST. Adult has a line more, for rows as they are,
+14 ones each: with these our exact machines have the paper's accuracy for degree 4, within a tenth of a point, and come
+near it for degree 2, so that its exact machines must have had them. Its linear machines had not: on such rows LIBLINEAR
+takes all its 1,000 iterations, far longer than the paper's, and for degree 4 learns much less. Mercer is faster than
 TensorSketch everywhere and no less accurate on Adult and Covertype. On MNIST it is behind but for <x, y>^4: for (1 +
 <x, y>)^p its map serves degree 1 first, which weighs most in the kernel and says least about digits.
 """

@@ -3,11 +3,11 @@
 Made of the cells of Table 1: the time of the features, of training, and of both. The paper's exact machines took 2
 hours on Adult and 1.5 on Covertype, ours take minutes at most with C = 1 and rows of length 1, so that there is less to
 gain; on Covertype ours is also less accurate than the paper's, a softer margin. The paper's exact machine on Adult had
-rows as they are, its linear machines rows of length 1, by their accuracies (Table 1). So its 1600 times are looked for
-in three ways: all rows of length 1, all as they are, and the exact machine on rows as they are over TensorSketch on
-rows of length 1, which is its setting then. Our Random Maclaurin is compiled, the paper's was in Matlab: there is less
-to gain on its features too. Where an exact machine was forecast to take over 10 minutes, the forecast counts. Gisette
-is missing. Mercer gains the most over the exact machine; its accuracy stands in Table 1.
+rows as they are, its linear machines rows of length 1, by their accuracies for degree 4 and their times (Table 1). So
+its 1600 times are looked for in three ways: all rows of length 1, all as they are, and the exact machine on rows as
+they are over TensorSketch on rows of length 1, which is its setting then. Our Random Maclaurin is compiled, the paper's
+was in Matlab: there is less to gain on its features too. All exact machines were run to the end, the longest for 24
+minutes. Gisette is missing. Mercer gains the most over the exact machine; its accuracy stands in Table 1.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def claims(found: Found) -> list[Claim]:
         listed.append(met(text, [times], least, unit="times, by a forecast" if is_forecast else "times"))
     names = (*SETS, AS_IT_IS)
     mercer = {TITLES[name]: beside(found, cell(name, "exact"), cell(name, "Mercer"), "processor") for name in names}
-    return [*listed, counted("Mercer is faster than the exact machine", mercer, ours=True)]
+    return [*listed, counted("Mercer is faster than the exact machine on the same rows", mercer, ours=True)]
 
 
 EXPERIMENT = Experiment(
