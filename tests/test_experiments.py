@@ -22,7 +22,7 @@ import machines
 import maclaurin
 import papers
 import pictures
-from claims import MISSING, Claim, beside, counted, differences, met, run_by_run, short, side, span
+from claims import MISSING, Claim, beside, counted, differences, met, run_by_run, runs, short, side, span
 from sklearn.svm import SVC
 
 from mercer.kernels import Exponential, Polynomial
@@ -229,6 +229,7 @@ def test_a_forecast_stands_for_the_time_of_a_machine_that_was_not_run():
     found = of_runs("predicted", exact=[900.0]) | of_runs("processor", map=[3.0, 3.0])
     assert beside(found, "exact", "map", "processor") == (300.0, 1, "times")
     assert beside(found, "exact", "map", "testing") is MISSING
+    assert runs(found, "exact", "score") == []
 
 
 def test_runs_of_a_seed_are_compared_one_by_one():
