@@ -79,8 +79,8 @@ def verdicts() -> str:
         numbers = [sum(line.startswith(f"- **{verdict}") for line in theirs) for verdict in VERDICTS]
         counts += [(f"[{title}]({anchor(title)})", *numbers)] if theirs else []
         lines += [f"{title}\n", *claims, ""] if claims else []
-    total = ("all", *(sum(numbers) for numbers in list(zip(*counts, strict=True))[1:])) if counts else ()
-    table = markdown(("claims of", "hold", "hold in part", "do not hold"), [*counts, total] if total else [])
+    total = ("all", *(sum(line[place] for line in counts) for place in (1, 2, 3)))
+    table = markdown(("claims of", "hold", "hold in part", "do not hold"), [*counts, total])
     every = "\n".join(lines)
     return f"## What the papers claim\n\n{table}\n<details><summary>Every claim</summary>\n\n{every}\n</details>\n"
 
