@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,8 @@ from mercer.persist import atomic_write
 from .models import fitted_maps, rows
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits, users and signals are those of POSIX")
+
+FOLDER = Path(mercer.persist.__file__).parent
 
 WRITE = """
 import os, signal, sys
@@ -34,7 +41,7 @@ except OSError as error:
 
 def attempt(before, path):
     """Write in another process, which does not take the time to load anything else."""
-    command = [sys.executable, "-c", WRITE.format(before), str(path), str(Path(mercer.persist.__file__).parent)]
+    command = [sys.executable, "-c", WRITE.format(before), str(path), str(FOLDER)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -135,3 +142,135 @@ def test_permissions_links_and_folders(tmp_path):
     with pytest.raises(FileNotFoundError):
         mercer.save(RandomFourier(n_components=2).fit(rows()), tmp_path / "nowhere" / "model")
     assert Path(str(tmp_path / "nowhere")).exists() is False
+
+
+@POSIX
+def test_threads_that_write_at_once_leave_the_mask_and_each_others_permissions_alone(tmp_path):
+    """Six threads replace files of six modes while another makes new files, which all have the mode of new ones."""
+    modes = (0o600, 0o640, 0o644, 0o660, 0o666, 0o700)
+    places = [tmp_path / f"{mode:o}" for mode in modes]
+    for place, mode in zip(places, modes, strict=True):
+        place.touch()
+        place.chmod(mode)
+    wrong, done = [], threading.Event()
+
+    def replace(place, mode):
+        for number in range(100):
+            with atomic_write(place) as file:
+                file.write(b"x")
+            new = place.with_name(f"new-{mode:o}-{number}")
+            with atomic_write(new) as file:
+                if os.fstat(file.fileno()).st_mode & 0o777 != 0o640:
+                    wrong.append(new.name)
+            if place.stat().st_mode & 0o777 != mode:
+                wrong.append(place.name)
+
+    def create():
+        number = 0
+        while not done.is_set():
+            number += 1
+            descriptor = os.open(tmp_path / f"other-{number}", os.O_CREAT | os.O_WRONLY, 0o666)
+            if os.fstat(descriptor).st_mode & 0o777 != 0o640:
+                wrong.append(number)
+            os.close(descriptor)
+
+    mask = os.umask(0o027)
+    try:
+        other = threading.Thread(target=create)
+        other.start()
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(replace, places, modes))
+        done.set()
+        other.join()
+        left = os.umask(0o027)
+    finally:
+        done.set()
+        os.umask(mask)
+    assert left == 0o027
+    assert wrong == []
+
+
+@POSIX
+def test_the_mask_is_never_touched(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("it belongs to the whole process"))
+    for _ in range(2):
+        with atomic_write(tmp_path / "note") as file:
+            file.write(b"new")
+
+
+@POSIX
+def test_what_replaces_a_private_file_is_private_from_its_first_byte(tmp_path):
+    path = tmp_path / "note"
+    path.touch()
+    path.chmod(0o4711)
+    with atomic_write(path) as file:
+        assert os.fstat(file.fileno()).st_mode & 0o7777 == 0o711  # not one that runs as its owner any more
+    assert path.stat().st_mode & 0o7777 == 0o711
+
+
+@POSIX
+def test_a_group_that_cannot_be_kept_hands_on_no_rights(tmp_path, monkeypatch):
+    path = tmp_path / "note"
+    path.touch()
+    path.chmod(0o664)
+    theirs = os.stat_result([*os.stat(path)[:5], os.stat(path).st_gid + 1, *os.stat(path)[6:]])
+
+    def not_permitted(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "fchown", not_permitted)
+    monkeypatch.setattr(Path, "stat", lambda self, **_: theirs)
+    with atomic_write(path) as file:
+        assert os.fstat(file.fileno()).st_mode & 0o777 == 0o644
+
+
+@POSIX
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only the superuser gives files away")
+def test_owner_and_group_stay(tmp_path):
+    path = tmp_path / "note"
+    path.touch()
+    os.chown(path, 65534, 65533)
+    with atomic_write(path) as file:
+        file.write(b"new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65533)
+
+
+@POSIX
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with atomic_write(pipe) as file:
+        file.write(b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert pipe.is_fifo()
+    with atomic_write("/dev/null") as file:
+        file.write(b"nowhere")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(tmp_path / "s"))
+    with listener, pytest.raises(OSError, match=r"found the socket '.*/s'"), atomic_write(tmp_path / "s"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == ["pipe", "s"]
+
+
+@POSIX
+def test_the_standard_output_goes_on_where_it_was(tmp_path):
+    code = "import os, atomic\nos.write(1, b'first ')\nwith atomic.atomic_write('/dev/stdout') as f: f.write(b'second')"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r})\n{code}"]
+    path = tmp_path / "all"
+    path.write_text("before ")
+    with path.open("ab") as file:
+        subprocess.run(command, stdout=file, check=True)
+    assert path.read_text() == "before first second"
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"first second"
+
+
+def test_a_full_disk_is_named(tmp_path):
+    with pytest.raises(OSError, match=r"No space left on device: '.*note'") as caught, atomic_write(tmp_path / "note"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert caught.value.__notes__ == [
+        "What was there before is as it was: make room and try again, or give another place."
+    ]
+    assert os.listdir(tmp_path) == []

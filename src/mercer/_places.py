@@ -1,0 +1,81 @@
+"""Which file a path is, whatever it is called."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+
+class SameFileError(ValueError):
+    """A file that is to be written is one that is read, or one that is written already; the message names both."""
+
+
+def place_of(path: Any) -> tuple[Any, ...] | None:
+    """What two paths have in common that are the same file; None for what is no file, such as a pipe or a device.
+
+    A file that is there is told by its number on its disk, so that links and other spellings are seen through; one
+    that is not there yet by the number of its folder and its name.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        folder, name = os.path.split(os.path.realpath(path))
+        try:
+            above = os.stat(folder)
+        except OSError:
+            return (os.path.join(folder, name),)
+        return (above.st_dev, above.st_ino, folded(name) if ignores_case(folder) else name)
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def folded(name: str) -> str:
+    """A name as it is compared where case does not matter."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def ignores_case(folder: str) -> bool:
+    """Whether a folder takes "A" and "a" for one name; what is in it tells, and where nothing is, the system."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                other = entry.name.swapcase()
+                if other != entry.name:
+                    return os.path.lexists(os.path.join(folder, other)) and os.path.samestat(
+                        os.lstat(os.path.join(folder, other)), entry.stat(follow_symlinks=False)
+                    )
+    except OSError:
+        pass
+    return sys.platform in ("darwin", "win32")
+
+
+def check_apart(outputs: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]] = ()) -> None:
+    """Raise where an output is one of the inputs or another output.
+
+    Parameters
+    ----------
+    outputs : pairs of what a file is, for the message, and its path
+    inputs : the same of files that are read
+    """
+    found: dict[tuple[Any, ...], tuple[str, Any]] = {}
+    for what, path in outputs:
+        place = place_of(path)
+        if place is None:
+            continue
+        if place in found:
+            raise SameFileError(
+                f"{what} {os.fspath(path)!r} and {found[place][0]} {os.fspath(found[place][1])!r} are the same file: "
+                "give one of them another name"
+            )
+        found[place] = what, path
+    for what, path in inputs:
+        place = place_of(path)
+        if place is not None and place in found:
+            theirs, output = found[place]
+            raise SameFileError(
+                f"{theirs} {os.fspath(output)!r} is the same file as {what} {os.fspath(path)!r}, which would be lost: "
+                "give another name"
+            )
