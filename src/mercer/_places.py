@@ -23,6 +23,8 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
     try:
         status = os.stat(path)
     except OSError:
+        if isinstance(path, int):  # closed
+            return None
         folder, name = os.path.split(os.path.realpath(path))
         try:
             above = os.stat(folder)
@@ -57,25 +59,22 @@ def check_apart(outputs: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, 
 
     Parameters
     ----------
-    outputs : pairs of what a file is, for the message, and its path
+    outputs : pairs of what a file is, for the message, and its path, or its number where it is open
     inputs : the same of files that are read
     """
-    found: dict[tuple[Any, ...], tuple[str, Any]] = {}
+    found: dict[tuple[Any, ...], str] = {}
     for what, path in outputs:
         place = place_of(path)
         if place is None:
             continue
         if place in found:
-            raise SameFileError(
-                f"{what} {os.fspath(path)!r} and {found[place][0]} {os.fspath(found[place][1])!r} are the same file: "
-                "give one of them another name"
-            )
-        found[place] = what, path
+            raise SameFileError(f"{found[place]} and {_named(what, path)} are the same file: give one another name")
+        found[place] = _named(what, path)
     for what, path in inputs:
         place = place_of(path)
         if place is not None and place in found:
-            theirs, output = found[place]
-            raise SameFileError(
-                f"{theirs} {os.fspath(output)!r} is the same file as {what} {os.fspath(path)!r}, which would be lost: "
-                "give another name"
-            )
+            raise SameFileError(f"{found[place]} is the same file as {_named(what, path)}, which would be lost")
+
+
+def _named(what: str, path: Any) -> str:
+    return what if isinstance(path, int) else f"{what} {os.fspath(path)!r}"

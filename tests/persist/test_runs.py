@@ -274,7 +274,7 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
         ({"every": -1}, ValueError, "every must be a number of seconds"),
         ({"every": "60"}, ValueError, "every must be a number of seconds"),
         ({"progress": "line"}, ValueError, "progress must be a function, 'bar' or None, found 'line'"),
-        ({"checkpoint": tmp_path / "model"}, ValueError, "must have another name than the output"),
+        ({"checkpoint": tmp_path / "model"}, ValueError, "the output '.*' and the checkpoint '.*' are the same file"),
         ({"output": tmp_path}, IsADirectoryError, "expected the name of a file as output"),
         ({"output": tmp_path / "nowhere" / "model"}, FileNotFoundError, "nowhere"),
         ({"checkpoint": tmp_path / "nowhere" / "model"}, FileNotFoundError, "nowhere"),

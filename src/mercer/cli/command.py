@@ -65,10 +65,15 @@ def sentence(error: Exception) -> str:
         return f"this is no model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
     if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
-        for found, options in OPTIONS.items():
-            text = text.replace(found, options)
-        return text
+        return in_options(text)
     return f"{type(error).__name__}: {text}; this should not happen, --debug shows where it did"
+
+
+def in_options(text: str) -> str:
+    """A message of the library with options in the place of arguments."""
+    for found, options in OPTIONS.items():
+        text = text.replace(found, options)
+    return text
 
 
 HINTS = {
@@ -76,6 +81,8 @@ HINTS = {
     errno.EACCES: "; give another place with -o, or ask for the right to it",
     errno.EROFS: "; give another place with -o",
     errno.ENOSPC: "; make room, or give another place with -o",
+    errno.EDQUOT: "; make room, or give another place with -o",
+    errno.EFBIG: "; give another place with -o, where files may be larger",
 }
 OPTIONS = {
     "missing='mean'": "--missing mean",
@@ -83,6 +90,8 @@ OPTIONS = {
     "give format": "give --format",
     "loss='logistic'": "--loss logistic",
     "keep_statistics=True": "--deviations",
+    "the same call with resume=True": "the same command with --resume",
+    "the same call begins": "the same command begins",
 }
 """What messages of the library call arguments, as options."""
 
@@ -106,6 +115,17 @@ def noted() -> Iterator[None]:
 
 
 @contextmanager
+def telling_what_is_left() -> Iterator[None]:
+    """Say how a run that ends early goes on, whatever ends it."""
+    try:
+        yield
+    except BaseException as end:
+        for note in getattr(end, "__notes__", ()) if not quiet() else ():
+            click.echo(f"note: {in_options(note)}", err=True)
+        raise
+
+
+@contextmanager
 def at_most(threads: int | None) -> Iterator[None]:
     """Limit the threads of BLAS, which ours follow."""
     if threads is None:
@@ -125,6 +145,7 @@ def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> 
         return
     import tomllib
 
+    ctx.meta["config"] = path
     try:
         with open(path, "rb") as file:
             held = tomllib.load(file)

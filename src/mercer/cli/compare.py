@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from .command import Command
+from .destinations import check_destinations
 from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
@@ -43,6 +44,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
     from ..choose import task_of
     from ..report import compare
 
+    check_destinations({"--plot": plot, "--html": html}, data, format=options["format"])
     for path, endings in ((plot, (".png", ".svg", ".pdf")), (html, ())):
         check_writable(path)
         check_pictures(path, endings)

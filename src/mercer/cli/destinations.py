@@ -1,13 +1,10 @@
-"""Where a command may write: nowhere that it reads from, and nowhere twice."""
+"""Where a command may write: nowhere that it reads from, nowhere twice, and nowhere that it would read next time."""
 
 from __future__ import annotations
 
 import os
-import re
-import stat
-import sys
 from collections.abc import Iterator, Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import click
 from .._places import SameFileError, check_apart
 
 STANDARD = "-"
-"""The standard input among DATA, and the standard output where a file could be."""
+"""The standard input among DATA, and the standard output in the place of a file."""
 
 
 def check_destinations(
@@ -26,36 +23,36 @@ def check_destinations(
 
     Parameters
     ----------
-    outputs : what the options give, by their names; None where one was not given
+    outputs : what is written, by the names of the options; None where one was not given
     data : DATA
     model : the model that is read
     format : what --format gives: files of any name are then read from a folder
     """
-    written = list(files_written({name: path for name, path in outputs.items() if path is not None}))
+    given = {what: path for what, path in outputs.items() if path is not None}
+    written = [(what, 1 if path == STANDARD else path) for what, path in given.items()]
     try:
-        check_apart(written, files_read(data, model))
+        check_apart(written, files_read(data, model, format))
     except SameFileError as error:
-        raise click.UsageError(str(error)) from None
-    for what, path in written:
-        check_not_among(what, path, data, format)
+        raise click.UsageError(f"{error}: nothing was done") from None
+    for what, path in given.items():
+        for name in data if path != STANDARD else ():
+            if would_be_read(path, name, format):
+                raise click.UsageError(
+                    f"{what} {path!r} would be among the files of {name!r}, and read as rows by the next run: give "
+                    "another place"
+                )
 
 
-def files_written(outputs: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    """What a command writes, with the files that stand beside a model while it is fitted."""
-    for name, path in outputs.items():
-        if path != STANDARD:
-            yield name, path
-        elif is_file(1):
-            yield "the standard output", "/dev/fd/1"
-    if "--checkpoint" in outputs or "checkpoint" in outputs:
-        from ..persist.runs import files_beside
+def files_of_run(output: str | None, checkpoint: str | None) -> dict[str, str | None]:
+    """The outputs of a run that can go on, with what is beside the model while it is fitted."""
+    if output is None:
+        return {"--checkpoint": checkpoint}
+    from ..persist.runs import files_beside
 
-        checkpoint = outputs.get("--checkpoint")
-        for path in files_beside(outputs["-o"], checkpoint)[1 if checkpoint is None else 2 :]:
-            yield "the file beside the model,", path
+    return {"-o": output, **{what: str(path) for what, path in files_beside(output, checkpoint).items()}}
 
 
-def files_read(data: Sequence[str], model: str | None) -> Iterator[tuple[str, Any]]:
+def files_read(data: Sequence[str], model: str | None, format: str | None) -> Iterator[tuple[str, Any]]:
     """What a command reads."""
     from ..data.opening import paths_of
 
@@ -65,11 +62,32 @@ def files_read(data: Sequence[str], model: str | None) -> Iterator[tuple[str, An
     if model is not None:
         yield "the model", model
     for name in data:
-        if name != STANDARD:
-            try:
-                paths = paths_of(Path(name), None if os.path.isdir(name) else "any")
-            except FileNotFoundError:  # which is told when it is opened
-                continue
-            yield from (("the input", path) for path in paths)
-        elif is_file(0):
-            yield "the standard input", "/dev/fd/0"
+        if name == STANDARD:
+            yield "the standard input", 0
+            continue
+        try:
+            yield from (("the input", path) for path in paths_of(Path(name), format))
+        except FileNotFoundError:  # which is told when it is opened
+            continue
+
+
+def would_be_read(path: str, name: str, format: str | None) -> bool:
+    """Whether a file, which may not be there yet, is one of those that a folder or a pattern of DATA names."""
+    from ..data.opening import format_of
+
+    real, source = Path(os.path.realpath(path)), Path(os.path.realpath(name))
+    if os.path.isdir(name):
+        seen = (format is not None or format_of(real) is not None) and not real.name.startswith((".", "_"))
+        return seen and any(above.is_dir() and os.path.samefile(above, source) for above in real.parents)
+    is_pattern = any(sign in name for sign in "*?[") and not os.path.exists(name)
+    return is_pattern and matches(real.parts, source.parts)
+
+
+def matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a path is one that a pattern finds, folder by folder; ** is any number of folders."""
+    if not pattern or not parts:
+        return not pattern and not parts
+    if pattern[0] == "**":
+        return pattern[1:] == () or matches(parts, pattern[1:]) or matches(parts[1:], pattern)
+    hidden = parts[0].startswith(".") and not pattern[0].startswith(".")
+    return not hidden and fnmatchcase(parts[0], pattern[0]) and matches(parts[1:], pattern[1:])

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from .._figures import seconds
-from .command import Command
+from .command import Command, telling_what_is_left
+from .destinations import check_destinations, files_of_run
 from .output import (
     as_dicts,
     check_pictures,
@@ -67,6 +68,9 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
+    check_destinations(
+        {**files_of_run(output, options["checkpoint"]), "--report": report}, data, format=options["format"]
+    )
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
@@ -83,7 +87,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
             return show_plan(found, chosen)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         begun = perf_counter()
-        with progress() as told:
+        with telling_what_is_left(), progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
         fitted = perf_counter()
         if test is not None:

@@ -110,6 +110,12 @@ def check_writable(path: str | None) -> None:
     """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
     if path is None:
         return
+    from ..persist.atomic import is_stream
+
+    if is_stream(path):  # which is written to as it is
+        if not os.access(path, os.W_OK):
+            raise ValueError(f"{path} cannot be written: no right to it; give another place with -o")
+        return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")

@@ -7,6 +7,7 @@ import sys
 import click
 
 from .command import Command
+from .destinations import check_destinations
 from .models import loaded, model_argument
 from .output import check_writable, for_machines, show_json
 from .rows import data_argument, reading_options, table_of
@@ -39,11 +40,13 @@ def command(model, data, extras, memory, output, **reading):
     """
     from ..data import write
     from ..data.writing import format_to_write
+    from ..persist.atomic import descriptor_of
     from ..report import predictions
 
-    to_stdout = output == "-"
+    to_stdout = output == "-" or descriptor_of(output) == 1
     if to_stdout and for_machines():
         raise click.UsageError("--json tells what was written to a file: give one with -o")
+    check_destinations({"-o": "-" if to_stdout else output}, data, model, reading["format"])
     if not to_stdout:
         check_writable(output)
     format = "csv" if to_stdout else format_to_write(output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .command import Command
+from .destinations import check_destinations
 from .models import loaded, model_argument
 from .output import check_writable, for_machines, show_json
 from .rows import data_argument, reading_options, table_of
@@ -28,6 +29,7 @@ def command(model, data, memory, output, **reading):
     from ..data.writing import format_to_write
     from ..report import features
 
+    check_destinations({"-o": output}, data, model, reading["format"])
     check_writable(output)
     format = format_to_write(output)
     fitted = loaded(model)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from .command import Command
+from .destinations import check_destinations
 from .fit import check_parts, features_share, write_page
 from .output import (
     as_dicts,
@@ -76,6 +77,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
+    check_destinations({"-o": output, "--report": report}, data, format=options["format"])
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from .fingerprints import digest, hashed
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
-from .sources import Source, SourceError
+from .sources import FileSource, Source, SourceError
 from .tables import Block, Table, recut, rows_of
 
 SURVEYED = 1 << 16
@@ -95,6 +96,11 @@ class SourceTable(Table):
     @property
     def _sources(self) -> list[Source]:
         return self._layout.sources
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the rows are read from."""
+        return tuple(source.path for source in self._sources if isinstance(source, FileSource))
 
     # -- what there is -------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
@@ -24,6 +25,10 @@ FORMAT = 1
 KEY = "mercer-checkpoint"
 ENTRIES = ("format", "identity", "seeds", "found", "begun", "arrays", "fortran")
 MOST_ROWS = 2**62
+BEGINNING = f'{{"__metadata__":{{"{KEY}":'.encode()
+"""Of a checkpoint, after the length of its header."""
+MOST_DAMAGED = 4
+"""Bytes of the beginning that may have changed; that of a model file has more that differ."""
 
 
 class CheckpointError(ValueError):
@@ -82,11 +87,29 @@ class Checkpoints:
             raise CheckpointError(f"{'; '.join(damaged)}: there is nothing to go on from, train with resume=False")
         return None
 
+    def check_ours(self) -> None:
+        """Refuse files of these names that are no checkpoints, damaged or not: they would be replaced and removed."""
+        for path in (self.path, self.previous):
+            if os.path.lexists(path) and not _is_ours(path):
+                raise FileExistsError(
+                    f"{str(path)!r} is there and is no checkpoint of mercer: move it, or give another checkpoint"
+                )
+
     def remove(self) -> None:
         """Leave nothing."""
         for path in (self.path, self.previous):
             with suppress(FileNotFoundError):
                 path.unlink()
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file begins as a checkpoint does, but for a few bytes where it is damaged; an empty one does too."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    with open(path, "rb") as file:
+        first = file.read(8 + len(BEGINNING))
+    same = sum(ours == theirs for ours, theirs in zip(BEGINNING, first[8:], strict=False))
+    return not first or same >= len(BEGINNING) - MOST_DAMAGED
 
 
 # -- one file ----------------------------------------------------------------------------------------------------------

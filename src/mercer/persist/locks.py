@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
+import stat
 import time
 import warnings
 from collections.abc import Iterator
@@ -16,6 +18,9 @@ try:
     import fcntl
 except ImportError:  # not on Windows: there the file alone is the lock, and a dead run's must be removed by hand
     fcntl = None  # type: ignore[assignment]
+
+MOST_BYTES = 4096
+BEGINNING = b'{"host": "'
 
 
 class OutputInUseError(RuntimeError):
@@ -31,14 +36,12 @@ def locked(path: Path) -> Iterator[None]:
     descriptor = _opened(path)
     try:
         _refuse_other_machines(path, _holder(descriptor))
-        mine = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
-        os.ftruncate(descriptor, 0)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, json.dumps(mine).encode())
     except BaseException:
         os.close(descriptor)
         raise
     try:
+        mine = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        _write(descriptor, json.dumps(mine).encode(), path)
         yield
     finally:
         if fcntl is None:  # Windows removes no open file
@@ -49,14 +52,47 @@ def locked(path: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
+def check_lock(path: Path) -> None:
+    """Refuse a file of this name that is no lock of ours: it would be written over, and removed in the end."""
+    try:
+        mode = path.lstat().st_mode
+        ours = stat.S_ISREG(mode) and _is_ours(path.read_bytes()[: MOST_BYTES + 1])
+    except FileNotFoundError:
+        return
+    if not ours:
+        raise FileExistsError(f"{str(path)!r} is there and is no lock of mercer: move it, or give another output")
+
+
+def _is_ours(content: bytes) -> bool:
+    """Whether this is what a lock holds: the name of a process, whole or in part, or nothing yet."""
+    return len(content) <= MOST_BYTES and (content.startswith(BEGINNING) or BEGINNING.startswith(content))
+
+
+def _write(descriptor: int, content: bytes, path: Path) -> None:
+    """Put this in the place of what the lock file says."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        while content:  # a disk that is nearly full takes a part
+            content = content[os.write(descriptor, content) :]
+    except OSError as error:
+        error.filename = str(path)
+        error.add_note("The run needs room for its lock, its checkpoints and its model: give another output.")
+        raise
+
+
 def _opened(path: Path) -> int:
-    """The lock file, locked."""
+    """The lock file, locked; never one that a link of its name points to."""
     while True:
-        flags = os.O_RDWR | os.O_CREAT | (0 if fcntl else os.O_EXCL)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (0 if fcntl else os.O_EXCL)
         try:
             descriptor = os.open(path, flags, 0o644)
         except FileExistsError:
             raise OutputInUseError(f"{str(path)!r} is there: another run writes to this output, or has died") from None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                check_lock(path)
+            raise
         if fcntl is None:
             return descriptor
         try:
@@ -65,6 +101,9 @@ def _opened(path: Path) -> int:
             held = _holder(descriptor)
             os.close(descriptor)
             raise OutputInUseError(f"another run writes to this output: {_named(held)} (lock {str(path)!r})") from None
+        except BaseException:
+            os.close(descriptor)
+            raise
         if _is_current(descriptor, path):
             return descriptor
         os.close(descriptor)  # whoever had it has removed the file in between
@@ -72,7 +111,7 @@ def _opened(path: Path) -> int:
 
 def _is_current(descriptor: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:
         return False
 
@@ -81,7 +120,7 @@ def _holder(descriptor: int) -> dict[str, Any]:
     """What a lock file says of the run that has it, or had it; nothing where it has not been written yet."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     try:
-        held = json.loads(os.read(descriptor, 4096))
+        held = json.loads(os.read(descriptor, MOST_BYTES))
     except ValueError:
         return {}
     return held if isinstance(held, dict) else {}

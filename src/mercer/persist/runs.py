@@ -6,33 +6,41 @@ import hashlib
 import os
 import re
 import signal
+import stat
 import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from .._checks import is_number
+from .._figures import size
 from .._memory import as_bytes
+from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
 from ..learn._bar import Bar
 from ..learn._keeping import Keeper
 from ..learn._progress import Progress
 from ..maps import FeatureMap
+from .atomic import is_stream
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
 from .files import save, versions
-from .locks import locked
+from .locks import check_lock, locked
 from .machines import check_machine
 from .safetensors import array_bytes
 from .values import ArgumentWriter, plain_kernel
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LOCKS = ("the lock of the output", "the lock of the checkpoint")
+CHECKPOINT, PREVIOUS = "the checkpoint", "the checkpoint before it"
+BEGINNING = b'{"__metadata__":{"mercer'
+"""Of model files and checkpoints, after the length of their headers."""
 
 
 def train(
@@ -52,13 +60,15 @@ def train(
 
     Use it for fits of minutes and hours. What passes over the rows have found is written to a checkpoint now and then,
     and when the process is asked to end (SIGINT, SIGTERM; a second signal ends it at once). With ``resume=True`` the
-    same call goes on from there and ends in the same model file, byte for byte. Sums over rows go on after the last
-    chunk that was added, the Newton method of :class:`~mercer.KernelClassifier` and
-    :class:`~mercer.learn.KernelKMeans` after their last pass; rows are prepared and the map is fitted again.
-    ``solver="liblinear"`` begins again. (Byte for byte: on the same machine, with the same number of BLAS threads.)
+    same call goes on from there and ends in the same model file, byte for byte; what ends a run early carries a note
+    that says so. Sums over rows go on after the last chunk that was added, the Newton method of
+    :class:`~mercer.KernelClassifier` and :class:`~mercer.learn.KernelKMeans` after their last pass; rows are prepared
+    and the map is fitted again. ``solver="liblinear"`` begins again. (Byte for byte: on the same machine, with the same
+    number of BLAS threads.)
 
     Before anything is learned, the arguments are checked for what a model file cannot hold, the folders are tried and
-    ``output`` is locked: a second run on it is refused. A checkpoint that cannot be written, as on a full disk, is a
+    ``output`` is locked: a second run on it is refused. So is an output or a checkpoint that is a file of the table, or
+    that needs the name of a file which is not the run's. A checkpoint that cannot be written, as on a full disk, is a
     warning, and the run goes on. The last checkpoint and the one before are removed when the model is saved.
 
     Parameters
@@ -103,22 +113,46 @@ def train(
     target = Path(os.path.realpath(os.fspath(output)))
     if target.is_dir():
         raise IsADirectoryError(f"expected the name of a file as output, found the folder {os.fspath(output)!r}")
-    place = Path(f"{target}.checkpoint") if checkpoint is None else Path(os.path.realpath(os.fspath(checkpoint)))
-    if place == target:
-        raise ValueError(f"the checkpoint must have another name than the output, found {str(place)!r} twice")
-    with locked(Path(f"{target}.lock")), nullcontext() if checkpoint is None else locked(Path(f"{place}.lock")):
-        for path in (target, place):
+    if is_stream(output):
+        raise ValueError(f"expected the name of a file as output, found the pipe or device {os.fspath(output)!r}")
+    beside = files_beside(output, checkpoint)
+    check_apart([("the output", output), *beside.items()], [("the data", path) for path in files_of(X)])
+    store = Checkpoints(beside[CHECKPOINT])
+    locks = [path for what, path in beside.items() if what in LOCKS]
+    for lock in locks:
+        check_lock(lock)
+    store.check_ours()
+    with ExitStack() as held:
+        for lock in locks:
+            held.enter_context(locked(lock))
+        for path in (target, store.path):
             _clear(path)
-        store = Checkpoints(place)
         most = None if memory is None else as_bytes(memory)
         run = Run(store, identity(learner, most), float(every), store.read() if resume else None)
         run.progress = bar if progress == "bar" else progress
         run.memory = most
-        with run.listening(), bar:
+        with run.listening(), bar, run.telling():
             _fit(learner, run, X, y, sample_weight)
             save(learner, target)
             store.remove()
     return learner
+
+
+def files_beside(output: Any, checkpoint: Any = None) -> dict[str, Path]:
+    """What a run writes beside its output, by what it is: locks and checkpoints."""
+    target = os.path.realpath(os.fspath(output))
+    place = os.path.realpath(f"{target}.checkpoint" if checkpoint is None else os.fspath(checkpoint))
+    found = {LOCKS[0]: Path(f"{target}.lock"), CHECKPOINT: Path(place), PREVIOUS: Path(f"{place}.previous")}
+    return found if checkpoint is None else found | {LOCKS[1]: Path(f"{place}.lock")}
+
+
+def files_of(X: Any) -> Iterator[Path]:
+    """The files that rows are read from, as far as they are known: those of a table, or of an array that is mapped."""
+    yield from getattr(X, "files", ()) if isinstance(X, Table) else ()
+    while isinstance(X, np.ndarray):
+        if isinstance(X, np.memmap) and X.filename is not None:
+            yield Path(X.filename)
+        X = X.base
 
 
 def _check_learner(learner: Any) -> None:
@@ -139,10 +173,22 @@ def _clear(path: Path) -> None:
     """Remove what a process that was killed left half written, and see that the folder can be written to."""
     half = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.tmp")  # as `atomic_write` names them
     for name in os.listdir(path.parent):
-        if half.fullmatch(name):
+        if half.fullmatch(name) and _is_half_written(path.parent / name):
             os.unlink(path.parent / name)
     with tempfile.TemporaryFile(dir=path.parent):
         pass
+
+
+def _is_half_written(path: Path) -> bool:
+    """Whether a file is one that a run had begun: nobody else's, empty, or with the beginning of ours."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        return False
+    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        return False
+    with open(path, "rb") as file:
+        first = file.read(8 + len(BEGINNING))[8:]
+    return status.st_size == 0 or first == BEGINNING
 
 
 def _fit(learner: Any, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
@@ -176,6 +222,8 @@ class Run(Keeper):
         self._signal: int | None = None
         self._lock = threading.Lock()
         self._written = time.monotonic()
+        self.is_kept = held is not None
+        """Whether there is a checkpoint of this run."""
         if held is not None:
             self._check_same(held.identity)
             self.seeds, self.found, self.begun = list(held.seeds), dict(held.found), held.begun
@@ -204,6 +252,7 @@ class Run(Keeper):
         self.is_fresh = False
         try:
             self._store.write(Checkpoint(self.identity, self.seeds, dict(self.found), self.begun))
+            self.is_kept = True
         except OSError as error:
             self.is_fresh = True
             warnings.warn(f"no checkpoint could be written, the run goes on: {error}", UserWarning, stacklevel=2)
@@ -223,6 +272,23 @@ class Run(Keeper):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Say with whatever ends the run what is left of it, and how it goes on."""
+        try:
+            yield
+        except BaseException as end:
+            left = [path.stat().st_size for path in (self._store.path, self._store.previous) if path.exists()]
+            if left and self.is_kept:
+                which = f"{str(self._store.path)!r}{' and the one before it' if len(left) > 1 else ''}"
+                end.add_note(
+                    f"What the run had found stays in the checkpoint {which}, {size(sum(left))}: "
+                    "the same call with resume=True goes on from there."
+                )
+            elif isinstance(end, KeyboardInterrupt | SystemExit):
+                end.add_note("No checkpoint was written yet: the same call begins anew.")
+            raise
 
     def _hear(self, number: int, frame: Any) -> None:
         if self._signal is not None:

@@ -1,0 +1,252 @@
+"""What a run may write to: neither its own rows nor files that belong to somebody else."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mercer
+from mercer.learn import KernelRegressor
+from mercer.persist import train
+from mercer.persist.checkpoints import read_checkpoint
+
+from .small_runs import checkpoint_of, features, problem
+
+pytestmark = [
+    pytest.mark.usefixtures("small_blocks"),
+    pytest.mark.skipif(os.name != "posix", reason="links and signals are those of POSIX"),
+]
+
+
+def learner():
+    return KernelRegressor(map=features())
+
+
+def content(folder):
+    return {path.name: os.readlink(path) if path.is_symlink() else path.read_bytes() for path in folder.iterdir()}
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("which", ["output", "checkpoint"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "npy"])
+def test_a_file_of_the_table_is_no_output(which, ending, tmp_path, monkeypatch):
+    X = problem()[0]
+    source = tmp_path / f"rows.{ending}"
+    if ending in ("csv", "parquet"):
+        frame = pd.DataFrame(X, columns=list("abc")).assign(y=X[:, 0])
+        frame.to_csv(source, index=False) if ending == "csv" else frame.to_parquet(source)
+    else:
+        np.save(source, X) if ending == "npy" else np.savez(source, X=X, y=X[:, 0])
+    os.link(source, tmp_path / "hard")
+    (tmp_path / "link").symlink_to(source)
+    table = mercer.data.open(source, target=1 if ending == "npy" else "y")
+    before = content(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name in (source, f"./rows.{ending}", "hard", "link"):
+        places = {"output": tmp_path / "model", which: name}
+        for rows in (table, *table.split(test=0.5)):
+            with pytest.raises(ValueError, match=rf"the {which} '.*' is the same file as the data '.*rows\.{ending}'"):
+                train(learner(), rows, **places)
+    assert content(tmp_path) == before
+
+
+def test_files_beside_the_output_are_no_rows_either(tmp_path):
+    X = problem()[0]
+    for name in ("model.lock", "model.checkpoint", "model.checkpoint.previous"):
+        source = tmp_path / name
+        pd.DataFrame(X, columns=list("abc")).to_csv(source, index=False)
+        with pytest.raises(ValueError, match="is the same file as the data"):
+            train(learner(), mercer.data.open(source, target="a", format="csv"), output=tmp_path / "model")
+        assert list(content(tmp_path)) == [name]
+        source.unlink()
+
+
+def test_an_array_that_is_mapped_from_a_file_keeps_it(tmp_path):
+    X = problem()[0]
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for rows in (mapped, mapped[:100], np.asarray(mapped)[10:]):
+        with pytest.raises(ValueError, match=r"the output '.*' is the same file as the data '.*X\.npy'"):
+            train(learner(), rows, rows[:, 0], output=tmp_path / "X.npy")
+
+
+# -- files of others ---------------------------------------------------------------------------------------------------
+
+STRANGERS = {
+    "a note": b"remember the milk\n",
+    "a lockfile of JSON": b'{"packages": {}}\n',
+    "zeros": bytes(200),
+    "one byte": b"x",
+    "a safetensors file": (64).to_bytes(8, "little") + b'{"__metadata__":{"format":"pt"}}'.ljust(64),
+}
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["model.lock", "model.checkpoint", "model.checkpoint.previous", "kept.lock"])
+@pytest.mark.parametrize("what", STRANGERS)
+def test_files_that_are_not_of_a_run_are_refused_by_name(what, name, resume, tmp_path):
+    X = problem()[0]
+    (tmp_path / name).write_bytes(STRANGERS[what])
+    before = content(tmp_path)
+    checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
+    with pytest.raises(FileExistsError, match=rf"/{name}' is there and is no (lock|checkpoint) of mercer: move it"):
+        train(learner(), X, X[:, 0], output=tmp_path / "model", resume=resume, **checkpoint)
+    assert content(tmp_path) == before
+
+
+def test_a_model_that_is_named_as_a_checkpoint_stays(tmp_path):
+    X = problem()[0]
+    for name in ("model.checkpoint", "model.checkpoint.previous"):
+        mercer.save(features().fit(X), tmp_path / name)
+        for resume in (False, True):
+            with pytest.raises(FileExistsError, match="no checkpoint of mercer"):
+                train(learner(), X, X[:, 0], output=tmp_path / "model", resume=resume)
+        mercer.load(tmp_path / name)
+        (tmp_path / name).unlink()
+
+
+def test_links_of_these_names_are_not_followed(tmp_path):
+    X = problem()[0]
+    theirs = tmp_path / "theirs"
+    for text in ("", "precious"):
+        theirs.write_text(text)
+        for name in ("model.lock", "model.checkpoint.previous"):
+            (tmp_path / name).symlink_to(theirs)
+            with pytest.raises(FileExistsError, match=f"{name}' is there and is no"):
+                train(learner(), X, X[:, 0], output=tmp_path / "model")
+            assert (theirs.read_text(), (tmp_path / name).is_symlink()) == (text, True)
+            (tmp_path / name).unlink()
+    (tmp_path / "model.lock").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileExistsError, match=r"model\.lock' is there"):
+        train(learner(), X, X[:, 0], output=tmp_path / "model")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_link_that_comes_after_the_check_is_not_followed_either(tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.touch()
+    (tmp_path / "model.lock").symlink_to(theirs)
+    monkeypatch.setattr("mercer.persist.runs.check_lock", lambda path: None)
+    X = problem()[0]
+    with pytest.raises(FileExistsError, match=r"model\.lock' is there and is no lock"):
+        train(learner(), X, X[:, 0], output=tmp_path / "model")
+    assert theirs.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    "text", ["", '{"ho', '{"host": "somewhere", "pi', '{"host": "HERE", "pid": 1, "since": "2026-01-01"}']
+)
+def test_a_lock_that_is_ours_is_taken_over(text, tmp_path):
+    X = problem()[0]
+    (tmp_path / "model.lock").write_text(text.replace("HERE", socket.gethostname()))
+    if text.endswith("}"):
+        assert json.loads(text)["pid"] == 1
+        with pytest.warns(UserWarning, match="its lock is taken over"):
+            train(learner(), X, X[:, 0], output=tmp_path / "model")
+    else:
+        train(learner(), X, X[:, 0], output=tmp_path / "model")
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_checkpoint_that_is_damaged_is_still_ours(tmp_path):
+    X = problem()[0]
+    path = checkpoint_of(learner(), X, X[:, 0], tmp_path)
+    good = path.read_bytes()
+    for place in range(60):
+        bad = bytearray(good)
+        bad[place] ^= 0x10
+        path.write_bytes(bad)
+        assert mercer.persist.checkpoints._is_ours(path), place
+    for cut in (b"", good[:60], good[: len(good) // 2]):
+        path.write_bytes(cut)
+        train(learner(), X, X[:, 0], output=tmp_path / "model")
+        assert os.listdir(tmp_path) == ["model"]
+
+
+def test_only_what_a_run_has_half_written_is_cleared_away(tmp_path):
+    X = problem()[0]
+    theirs = {".model.abcdefgh.tmp": b"a draft of a letter", ".model.checkpoint.abcdefgh.tmp": b"\0" * 40}
+    for name, held in theirs.items():
+        (tmp_path / name).write_bytes(held)
+    (tmp_path / "target").touch()
+    (tmp_path / ".model.linklink.tmp").symlink_to(tmp_path / "target")
+    (tmp_path / ".model.folder00.tmp").mkdir()
+    os.link(tmp_path / "target", tmp_path / ".model.hardlink.tmp")
+    mercer.save(features().fit(X), tmp_path / ".model.12345678.tmp")
+    left = {*os.listdir(tmp_path)} - {".model.12345678.tmp"}
+    train(learner(), X, X[:, 0], output=tmp_path / "model")
+    assert {*os.listdir(tmp_path)} == left | {"model"}
+
+
+# -- how a run ends ----------------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_leaves_no_lock(tmp_path, monkeypatch):
+    X = problem()[0]
+
+    def full(descriptor, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("mercer.persist.locks.os.write", full)
+    for checkpoint in ({}, {"checkpoint": tmp_path / "kept"}):
+        with pytest.raises(OSError, match=r"No space left on device: '.*model\.lock'") as caught:
+            train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
+        assert "give another output" in caught.value.__notes__[0]
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_limit_on_files_leaves_no_lock(tmp_path):
+    import resource
+
+    X = problem()[0]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))  # the lock begins to be written
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*model\.lock'"):
+            train(learner(), X, X[:, 0], output=tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_what_ends_a_run_says_how_it_goes_on(number, error, tmp_path):
+    X = problem()[0]
+
+    def ask(progress):
+        if progress.what == "sums":
+            os.kill(os.getpid(), number)
+
+    with pytest.raises(error) as caught:
+        train(learner(), X, X[:, 0], output=tmp_path / "model", progress=ask)
+    (note,) = caught.value.__notes__
+    path = Path(tmp_path, "model.checkpoint")
+    assert (
+        f"stays in the checkpoint '{path}', {path.stat().st_size / 1000:.3g} kB: the same call with resume=True" in note
+    )
+    assert read_checkpoint(path).begun.rows > 0
+
+
+def test_a_run_that_ends_before_any_checkpoint_says_so(tmp_path):
+    X = problem()[0]
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        train(learner(), X, X[:, 0], output=tmp_path / "model", progress=interrupt)
+    assert caught.value.__notes__ == ["No checkpoint was written yet: the same call begins anew."]
+    with pytest.raises(ValueError, match="NaN") as failed:
+        train(learner(), np.full_like(X, np.nan), X[:, 0], output=tmp_path / "model")
+    assert not hasattr(failed.value, "__notes__")
+    assert os.listdir(tmp_path) == []
