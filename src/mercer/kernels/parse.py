@@ -66,12 +66,12 @@ def parse(text: str) -> Kernel:
     Operators, ``.of(...)`` and ``.of_distance(...)`` bind as in Python, arguments are those of the constructors, and
     names of kernels may be in lower case and have underscores.
 
-    A name with parentheses calls the constructor: ``"gaussian()"`` is ``Gaussian()``, with the gamma of 1 that it has by
-    default. A bare name leaves the bandwidth to the rows: ``"gaussian"`` is ``Gaussian("scale")``. Names of scikit-learn
-    mean what they mean there: ``"rbf"`` and ``"poly"`` (``"polynomial"`` too) are those of ``SVC`` with its defaults,
-    ``Gaussian("scale")`` and ``Polynomial(3, gamma="scale")``, ``"chi2"`` is ``Gaussian(1.0)`` of the distance of
-    ``AdditiveChi2()``, and ``"additive_chi2"`` is what ``AdditiveChi2Sampler`` approximates. There is no ``"sigmoid"``,
-    which is not positive definite, and no ``"cosine"``, which is ``"linear"`` between rows of norm 1.
+    A name with parentheses calls the constructor: ``"gaussian()"`` is ``Gaussian()``, with the gamma of 1 that it has
+    by default. A bare name leaves the bandwidth to the rows: ``"gaussian"`` is ``Gaussian("scale")``. Names of
+    scikit-learn mean what they mean there: ``"rbf"`` and ``"poly"`` (``"polynomial"`` too) are those of ``SVC`` with
+    its defaults, ``Gaussian("scale")`` and ``Polynomial(3, gamma="scale")``, ``"chi2"`` is ``Gaussian(1.0)`` of the
+    distance of ``AdditiveChi2()``, and ``"additive_chi2"`` is what ``AdditiveChi2Sampler`` approximates. There is no
+    ``"sigmoid"``, which is not positive definite, and no ``"cosine"``, which is ``"linear"`` between rows of norm 1.
 
     Reading text of unknown origin is safe: its length and
     nesting are bounded and nothing but kernels is made of it (a kernel of huge degree may still be costly to map).
@@ -131,9 +131,10 @@ def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
     """What a name without parentheses stands for."""
     if make is Polynomial:
         return Polynomial(3, gamma=DEFAULT_RULE)  # as in SVC
+    fields: dict[str, Any] = {}
     if isinstance(make, type) and issubclass(make, LearnedBandwidth):
-        return make(**{make._bandwidth: DEFAULT_RULE})
-    return make()
+        fields[make._bandwidth] = DEFAULT_RULE
+    return make(**fields)
 
 
 class _Parser:
