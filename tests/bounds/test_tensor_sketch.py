@@ -95,5 +95,6 @@ def test_tensor_sketch_components_of_pairs():
         widths, bounds.tensor_sketch_components(sp.csr_array(X), 3.0 * X, 2, epsilon=0.5, delta=0.1)
     )
     width = int(widths[2, 2])
-    assert bounds.relative_error(TensorSketch(n_components=width).fit(X), X[2:], epsilon=0.5).item() <= 0.1
-    assert bounds.relative_error(TensorSketch(n_components=width - 1).fit(X), X[2:], epsilon=0.5).item() > 0.1
+    sketch, narrower = (TensorSketch(Polynomial(2), n_components=D).fit(X) for D in (width, width - 1))
+    assert bounds.relative_error(sketch, X[2:], epsilon=0.5).item() <= 0.1
+    assert bounds.relative_error(narrower, X[2:], epsilon=0.5).item() > 0.1

@@ -18,6 +18,7 @@ from mercer.kernels import (
     Composition,
     Exponential,
     Gaussian,
+    KernelSyntaxError,
     Laplacian,
     Linear,
     Maclaurin,
@@ -87,11 +88,23 @@ def test_constructors_check_their_kernels():
     with pytest.raises(TypeError, match="left must be a kernel"):
         Sum(1.0, Linear())
     with pytest.raises(TypeError, match="right must be a kernel"):
-        Product(Linear(), "linear")
+        Product(Linear(), 2.0)
     with pytest.raises(TypeError, match="kernel must be a kernel"):
         Scaled(1.0, None)
     with pytest.raises(TypeError, match="inner must be a kernel"):
         Linear().of(2.0)
+    with pytest.raises(TypeError, match=r"left must be .* found <class .*; write Linear\(\)"):
+        Sum(Linear, Linear())
+
+
+def test_kernels_inside_kernels_may_be_text():
+    assert Sum("gaussian(2)", Linear()) == Gaussian(2) + Linear()
+    assert Scaled(2.0, "linear") == 2.0 * Linear()
+    assert Polynomial(2).of("linear()") == Polynomial(2).of(Linear())
+    assert Gaussian(1.0).of_distance("additive_chi2").inner == AdditiveChi2()
+    assert (Gaussian(1.0) + Linear()).replace(right="laplacian(3)") == Gaussian(1.0) + Laplacian(3)
+    with pytest.raises(KernelSyntaxError, match="did you mean 'Linear'"):
+        Polynomial(2).of("linaer")
 
 
 def test_kernels_can_be_summed():

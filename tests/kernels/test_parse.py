@@ -7,9 +7,12 @@ import copy
 import pickle
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics.pairwise import kernel_metrics, pairwise_kernels
+from sklearn.svm import SVC
 
 from mercer import kernels
 from mercer.kernels import (
@@ -159,6 +162,54 @@ def test_grammar(text, kernel):
     assert parse(text) == kernel
 
 
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("gaussian", Gaussian("scale")),
+        ("Matern", Matern(length_scale="scale")),
+        ("laplacian", Laplacian("scale")),
+        ("cauchy", Cauchy("scale")),
+        ("exponential", Exponential("scale")),
+        ("polynomial", Polynomial(3, gamma="scale")),
+        ("linear", Linear()),
+        ("additive_chi2", AdditiveChi2()),
+        ("skewed_chi2", SkewedChi2()),
+        ("0.5 * gaussian + linear", 0.5 * Gaussian("scale") + Linear()),
+        ("vovk_infinite.of(gaussian)", Composition(VovkInfinite(), Gaussian("scale"))),
+    ],
+)
+def test_a_bare_name_leaves_the_bandwidth_to_the_rows(name, kernel):
+    assert parse(name) == kernel
+
+
+def test_parentheses_call_the_constructor():
+    assert parse("gaussian()") == Gaussian() == Gaussian(1.0)
+    assert parse("polynomial()") == Polynomial(2)
+    assert parse("rbf(0.1)") == Gaussian(0.1)
+    assert parse("poly(4, coef0=1)") == Polynomial(4, coef0=1)
+    assert parse("chi2(0.5)") == Gaussian(0.5).of_distance(AdditiveChi2())
+
+
+def test_names_of_scikit_learn_mean_what_they_mean_there():
+    X = np.random.default_rng(0).uniform(0.1, 1.0, size=(9, 4))
+    variance = X.shape[1] * X.var()
+    arguments = {"rbf": {"gamma": 1 / variance}, "poly": {"degree": 3, "gamma": 1 / variance, "coef0": 0.0}}
+    arguments |= {"polynomial": arguments["poly"], "laplacian": {"gamma": 1 / variance}}
+    for name in kernel_metrics():
+        if name in ("sigmoid", "cosine"):
+            with pytest.raises(KernelSyntaxError, match="did you mean"):
+                parse(name)
+            continue
+        expected = pairwise_kernels(X, metric=name, **arguments.get(name, {}))
+        if name == "additive_chi2":  # which is less than 0: what its sampler maps is half the sums less half of that
+            sums = X.sum(axis=1)
+            expected = (expected + sums[:, None] + sums[None, :]) / 2.0
+        np.testing.assert_allclose(parse(name).resolve(X)(X), expected, rtol=1e-12)
+    svc = SVC(kernel="poly").fit(X, np.arange(9) % 2)
+    assert parse("poly").resolve(X).gamma == pytest.approx(svc._gamma)
+    assert (svc.degree, svc.coef0) == (parse("poly").degree, parse("poly").coef0)
+
+
 def test_numbers_keep_their_kind():
     assert type(parse("polynomial(3)").degree) is int
     assert type(parse("gaussian(3.0)").gamma) is float
@@ -221,7 +272,14 @@ MISTAKES = [
     ("linear())", ")@2", "expected '+', '*' or the end"),
     ("gaussian(0.5", "", "expected ',' or ')', found the end"),
     ("(linear()", "", "expected '+', '*' or ')', found the end"),
-    ("gaussian", "", "expected '(' after 'gaussian', found the end"),
+    ("linear linear", "linear@2", "expected '+', '*' or the end"),
+    ("2*maclaurin", "maclaurin", "maclaurin needs arguments: maclaurin(coefficients=...)"),
+    ("vovk_real", "vovk_real", "vovk_real needs arguments: vovk_real(degree=...)"),
+    ("sigmoid", "sigmoid", "is not positive definite"),
+    ("linear + sigmoid(2)", "sigmoid", "did you mean 'polynomial' or 'gaussian'?"),
+    ("cosine", "cosine", "did you mean 'linear' with scale='unit'"),
+    ("precomputed", "precomputed", "is for Nystrom and learners"),
+    ("rbv", "rbv", "unknown kernel 'rbv'; did you mean 'rbf'?"),
     ("", "", "expected a kernel, a number or '(', found the end"),
     ("  ", "", "found the end"),
     ("linear() +", "", "found the end"),

@@ -166,8 +166,10 @@ def test_arguments(sketch, message):
 
 
 def test_things_that_are_no_kernels_and_no_maps():
-    with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, found 'poly'; .*parse"):
-        TensorSketch("poly").fit(sample_rows())
+    with pytest.raises(TypeError, match=r"kernel must be a kernel of mercer\.kernels, or text .*, found 2"):
+        TensorSketch(2).fit(sample_rows())
+    with pytest.raises(ValueError, match="unknown kernel 'polly'; did you mean 'poly'"):
+        TensorSketch("polly").fit(sample_rows())
     with pytest.raises(TypeError, match=r"found <class .*Polynomial'>; write Polynomial\(\)"):
         TensorSketch(Polynomial).fit(sample_rows())
     with pytest.raises(TypeError, match="map must be a feature map, found 3"):
@@ -227,7 +229,7 @@ def test_more_memory_than_the_machine_has():
     X = np.zeros((1_000_000, 1))
     with pytest.raises(MemoryError, match=r"the Gram matrix of 1000000 x 1000000 needs 7450\.6 GiB; this machine has"):
         Linear()(X)
-    sketch = TensorSketch(n_components=10**9, random_state=0).fit(X[:2])
+    sketch = TensorSketch(Polynomial(2), n_components=10**9, random_state=0).fit(X[:2])
     with pytest.raises(MemoryError, match="the random numbers of a map"):
         TensorSketch(Polynomial(10**12)).fit(X[:2])
     with pytest.raises(MemoryError, match="the array of features of 1000000 x 1000000000 needs"):

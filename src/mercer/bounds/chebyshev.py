@@ -29,8 +29,9 @@ def relative_error(map: FeatureMap, X: Any, Y: Any = None, *, epsilon: float) ->
     Examples
     --------
     >>> from mercer import TensorSketch
+    >>> from mercer.kernels import Polynomial
     >>> X = [[3.0, 4.0], [4.0, 3.0]]
-    >>> relative_error(TensorSketch(n_components=100).fit(X), X, epsilon=0.5).round(2)
+    >>> relative_error(TensorSketch(Polynomial(2), n_components=100).fit(X), X, epsilon=0.5).round(2)
     array([[0.09, 0.11],
            [0.11, 0.09]])
     """

@@ -36,6 +36,7 @@ import numpy as np
 
 from .._checks import check_choice, check_positive, check_probability, check_whole
 from ..kernels import Kernel
+from ..kernels.parse import as_kernel
 from .hoeffding import LARGEST_LOG
 
 FORMS = ("paired", "offset")
@@ -49,7 +50,7 @@ Form = Literal["paired", "offset"]
 
 def fourier_uniform_error(
     n_components: int,
-    kernel: Kernel,
+    kernel: Kernel | str,
     diameter: float,
     n_features: int,
     *,
@@ -71,7 +72,7 @@ def fourier_uniform_error(
     Parameters
     ----------
     n_components : D; even where they come in pairs
-    kernel : a kernel with a spectral law and every field a number
+    kernel : a kernel with a spectral law, or text that describes one, with every field a number
     diameter : M, the largest distance of two rows (of ``kernel.coordinates(X)`` for the skewed kernels)
     n_features : d, the number of columns
     epsilon : the absolute error
@@ -89,13 +90,14 @@ def fourier_uniform_error(
     check_choice("form", form, FORMS)
     if form == "paired" and n_components % 2:
         raise ValueError(f"n_components must be even where features come in pairs, found {n_components!r}")
+    kernel = as_kernel(kernel)
     radius = _relative_diameter(kernel, diameter, n_features, epsilon)
     count = n_components // 2 if form == "paired" else n_components
     return math.exp(_log_probability(count, radius, n_features, epsilon / kernel.amplitude, form))
 
 
 def fourier_uniform_components(
-    kernel: Kernel, diameter: float, n_features: int, *, epsilon: float, delta: float, form: Form = "paired"
+    kernel: Kernel | str, diameter: float, n_features: int, *, epsilon: float, delta: float, form: Form = "paired"
 ) -> int:
     """The width that brings :func:`fourier_uniform_error` down to delta.
 
@@ -107,6 +109,7 @@ def fourier_uniform_components(
     """
     check_choice("form", form, FORMS)
     check_probability("delta", delta)
+    kernel = as_kernel(kernel)
     radius = _relative_diameter(kernel, diameter, n_features, epsilon)
 
     def fails(count: int) -> bool:

@@ -9,13 +9,14 @@ import numpy as np
 
 from .._checks import check_positive, check_whole
 from ..kernels import Kernel
+from ..kernels.parse import as_kernel
 from .hoeffding import least_count, tail
 
 SERIES_LENGTHS = (64, 512, 4096, 32768)
 """How far an endless series is followed for its derivative, if the shorter does not do."""
 
 
-def maclaurin_range(kernel: Kernel, radius: float, *, base: float = 2.0) -> float:
+def maclaurin_range(kernel: Kernel | str, radius: float, *, base: float = 2.0) -> float:
     r"""The largest product of two features of RandomMaclaurin, times D: C = q / (q - 1) f(q r^2), with base q.
 
     For :func:`hoeffding_error`, over rows of 1-norm at most r; a ValueError says where q r^2 is outside the series'
@@ -34,11 +35,12 @@ def maclaurin_range(kernel: Kernel, radius: float, *, base: float = 2.0) -> floa
     >>> round(maclaurin_range(Exponential(), 0.5), 3)
     3.297
     """
+    kernel = as_kernel(kernel)
     value = _value(kernel, _argument(kernel, radius, base))
     return _finite(base / (base - 1.0) * value, kernel)
 
 
-def maclaurin_lipschitz(kernel: Kernel, radius: float, n_features: int, *, base: float = 2.0) -> float:
+def maclaurin_lipschitz(kernel: Kernel | str, radius: float, n_features: int, *, base: float = 2.0) -> float:
     r"""How fast the error of RandomMaclaurin can change with x or y in the 1-norm ball of radius r.
 
     The L of :func:`uniform_error`: :math:`r f'(r^2) + \frac{q^2}{q-1} r \sqrt d f'(q r^2)`, the slope of the kernel and
@@ -55,13 +57,14 @@ def maclaurin_lipschitz(kernel: Kernel, radius: float, n_features: int, *, base:
     144.0
     """
     check_whole("n_features", n_features)
+    kernel = as_kernel(kernel)
     t = _argument(kernel, radius, base)
     features = base**2 / (base - 1.0) * math.sqrt(n_features) * _slope(kernel, t)
     return _finite(radius * (_slope(kernel, t / base) + features), kernel)
 
 
 def uniform_error(
-    n_components: int, kernel: Kernel, radius: float, n_features: int, *, epsilon: float, base: float = 2.0
+    n_components: int, kernel: Kernel | str, radius: float, n_features: int, *, epsilon: float, base: float = 2.0
 ) -> float:
     r"""Bound P[sup abs(<Z(x), Z(y)> - k) > epsilon] for RandomMaclaurin, over all pairs in a 1-norm ball at once.
 
@@ -73,7 +76,7 @@ def uniform_error(
     Parameters
     ----------
     n_components : D
-    kernel : a dot-product kernel with every field a number
+    kernel : a dot-product kernel, or text that describes one, with every field a number
     radius, n_features : r, the largest 1-norm of a row, and d, the number of columns
     epsilon : the absolute error
     base : that of the map
@@ -91,12 +94,13 @@ def uniform_error(
     >>> round(uniform_error(2000, k, 0.5, 1, epsilon=1.0), 8)
     8.2e-07
     """
+    kernel = as_kernel(kernel)
     net = _log_pairs(kernel, radius, n_features, epsilon, base)
     return tail(n_components, maclaurin_range(kernel, radius, base=base), epsilon / 2.0, net)
 
 
 def uniform_components(
-    kernel: Kernel, radius: float, n_features: int, *, epsilon: float, delta: float, base: float = 2.0
+    kernel: Kernel | str, radius: float, n_features: int, *, epsilon: float, delta: float, base: float = 2.0
 ) -> int:
     """The width that brings :func:`uniform_error` down to delta.
 
@@ -104,6 +108,7 @@ def uniform_components(
     >>> uniform_components(Exponential(), 0.5, 10, epsilon=0.4, delta=0.01)
     69132
     """
+    kernel = as_kernel(kernel)
     net = _log_pairs(kernel, radius, n_features, epsilon, base)
     return least_count(delta, maclaurin_range(kernel, radius, base=base), epsilon / 2.0, net)
 

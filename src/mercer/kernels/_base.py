@@ -188,22 +188,24 @@ class Kernel(ABC):
 
         return Scaled(other, self) if isinstance(other, numbers.Real) else NotImplemented  # type: ignore[arg-type]
 
-    def of(self, inner: Kernel) -> Composition:
-        """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel."""
+    def of(self, inner: Kernel | str) -> Composition:
+        """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel, which may be text."""
         from .composition import Composition
 
-        return Composition(self, inner)
+        return Composition(self, inner)  # type: ignore[arg-type]
 
-    def of_distance(self, inner: Kernel) -> DistanceComposition:
+    def of_distance(self, inner: Kernel | str) -> DistanceComposition:
         """This function of the distance that another kernel induces: ||x - y||^2 becomes k(x,x) + k(y,y) - 2 k(x,y).
 
         >>> from mercer.kernels import Gaussian, Linear
         >>> Gaussian(0.5).of_distance(Linear())
         Gaussian(gamma=0.5).of_distance(Linear())
+        >>> Gaussian(0.5).of_distance("additive_chi2")
+        Gaussian(gamma=0.5).of_distance(AdditiveChi2())
         """
         from .composition import DistanceComposition
 
-        return DistanceComposition(self, inner)
+        return DistanceComposition(self, inner)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={format_value(value)}" for name, value in self._fields().items())

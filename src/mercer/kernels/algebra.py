@@ -14,9 +14,11 @@ from .._random import Stream
 from ._base import Kernel, format_value
 
 
-def check_kernel(name: str, value: Any) -> None:
-    if not isinstance(value, Kernel):
-        raise TypeError(f"{name} must be a kernel of mercer.kernels, found {value!r}")
+def settle_kernel(owner: Kernel, name: str) -> None:
+    """Let a field be a kernel: where it was given as text, the one that the text describes."""
+    from .parse import as_kernel  # not above: the parser makes sums and products
+
+    object.__setattr__(owner, name, as_kernel(getattr(owner, name), name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,8 +29,8 @@ class _Pair(Kernel):
     right: Kernel
 
     def __post_init__(self) -> None:
-        check_kernel("left", self.left)
-        check_kernel("right", self.right)
+        settle_kernel(self, "left")
+        settle_kernel(self, "right")
 
     @property
     def is_dot_product(self) -> bool:
@@ -192,7 +194,7 @@ class Scaled(Kernel):
 
     def __post_init__(self) -> None:
         check_positive("the weight of a kernel", self.weight)
-        check_kernel("kernel", self.kernel)
+        settle_kernel(self, "kernel")
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product | Scaled) else repr(self.kernel)

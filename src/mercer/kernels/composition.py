@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._array import Array
 from .._random import Stream
 from ._base import Kernel, row_values
-from .algebra import Product, Scaled, Sum, check_kernel
+from .algebra import Product, Scaled, Sum, settle_kernel
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
@@ -47,9 +47,10 @@ class Composition(Kernel):
     inner: Kernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.outer, Kernel) or not self.outer.is_dot_product:
+        settle_kernel(self, "outer")
+        if not self.outer.is_dot_product:
             raise TypeError(f"only a dot-product kernel can be composed over another, found {self.outer!r}")
-        check_kernel("inner", self.inner)
+        settle_kernel(self, "inner")
         _check_numbers(self.outer)
 
     def __repr__(self) -> str:
@@ -153,9 +154,10 @@ class DistanceComposition(Kernel):
     inner: Kernel
 
     def __post_init__(self) -> None:
-        if not isinstance(self.outer, Kernel) or not self.outer.is_rotation_invariant:
+        settle_kernel(self, "outer")
+        if not self.outer.is_rotation_invariant:
             raise TypeError(f"only a function of ||x - y|| can take another kernel's distance, found {self.outer!r}")
-        check_kernel("inner", self.inner)
+        settle_kernel(self, "inner")
         _check_numbers(self.outer)
 
     def __repr__(self) -> str:

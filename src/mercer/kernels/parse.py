@@ -11,7 +11,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from . import algebra, composition
+from ._bandwidth import DEFAULT_RULE, LearnedBandwidth
 from ._base import Kernel
+from .additive import AdditiveChi2
+from .gaussian import Gaussian
+from .polynomial import Polynomial
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 50
@@ -26,6 +30,21 @@ _TOKEN = re.compile(
       | (?P<stray> \S )""",
     re.VERBOSE,
 )
+
+
+SKLEARN_REFUSED = {
+    "sigmoid": "tanh(gamma <x, y> + coef0) is not positive definite, so that no features have it as their inner "
+    "product; did you mean 'polynomial' or 'gaussian'?",
+    "cosine": "cosine is <x, y> between rows of norm 1; did you mean 'linear' with scale='unit' of a learner, or after "
+    "a Normalizer?",
+    "precomputed": "'precomputed' stands alone, and is for Nystrom and learners; did you mean a kernel of rows?",
+}
+"""Names of scikit-learn that stand for no kernel here, and what to do instead."""
+
+
+def chi2(gamma: float = 1.0) -> Kernel:
+    """exp(-gamma sum (x_i - y_i)^2 / (x_i + y_i)), under the name that it has in scikit-learn."""
+    return Gaussian(gamma).of_distance(AdditiveChi2())
 
 
 class KernelSyntaxError(ValueError):
@@ -45,18 +64,41 @@ def parse(text: str) -> Kernel:
     """The kernel that ``text`` describes: the inverse of ``repr``, without evaluating any Python.
 
     Operators, ``.of(...)`` and ``.of_distance(...)`` bind as in Python, arguments are those of the constructors, and
-    names of kernels may be in lower case and have underscores.  Reading text of unknown origin is safe: its length and
+    names of kernels may be in lower case and have underscores.
+
+    A name with parentheses calls the constructor: ``"gaussian()"`` is ``Gaussian()``, with the gamma of 1 that it has
+    by default. A bare name leaves the bandwidth to the rows: ``"gaussian"`` is ``Gaussian("scale")``. Names of
+    scikit-learn mean what they mean there: ``"rbf"`` and ``"poly"`` (``"polynomial"`` too) are those of ``SVC`` with
+    its defaults, ``Gaussian("scale")`` and ``Polynomial(3, gamma="scale")``, ``"chi2"`` is ``Gaussian(1.0)`` of the
+    distance of ``AdditiveChi2()``, and ``"additive_chi2"`` is what ``AdditiveChi2Sampler`` approximates. There is no
+    ``"sigmoid"``, which is not positive definite, and no ``"cosine"``, which is ``"linear"`` between rows of norm 1.
+
+    Reading text of unknown origin is safe: its length and
     nesting are bounded and nothing but kernels is made of it (a kernel of huge degree may still be costly to map).
     What is not a kernel raises a ``KernelSyntaxError``.
 
     >>> parse("0.7*gaussian(0.5) + polynomial(2, coef0=1).of(vovk_real(3))")
     0.7 * Gaussian(gamma=0.5) + Polynomial(degree=2, gamma=1.0, coef0=1).of(VovkReal(degree=3))
+    >>> parse("rbf + 0.1 * linear")
+    Gaussian(gamma='scale') + 0.1 * Linear()
     """
     if not isinstance(text, str):
         raise TypeError(f"a kernel is read from a string, found {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         raise _error(text, _Part("", MAX_LENGTH, MAX_LENGTH), f"a kernel has at most {MAX_LENGTH} characters")
     return _Parser(text).whole()
+
+
+def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
+    """A kernel as it is, or the one that text describes; ``name`` is that of the argument, for messages."""
+    if isinstance(kernel, str):
+        return parse(kernel)
+    if not isinstance(kernel, Kernel):
+        hint = f"; write {kernel.__name__}()" if isinstance(kernel, type) else ""
+        raise TypeError(
+            f"{name} must be a kernel of mercer.kernels, or text that describes one, found {kernel!r}{hint}"
+        )
+    return kernel
 
 
 def _error(text: str, part: _Part, reason: str) -> KernelSyntaxError:
@@ -72,14 +114,27 @@ def _key(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _leaves() -> dict[str, type[Kernel]]:
-    """What can be called by name: the kernels that the package exports, less those that are written as operators."""
+def _leaves() -> dict[str, Callable[..., Kernel]]:
+    """What can be called by name: the kernels that the package exports, less those that are written as operators.
+
+    And what scikit-learn calls by another name.
+    """
     package = sys.modules[__package__]
     exported = [getattr(package, name) for name in package.__all__]
     kernels = [cls for cls in exported if inspect.isclass(cls) and issubclass(cls, Kernel)]
     operators = (algebra.__name__, composition.__name__)
     leaves = [cls for cls in kernels if not inspect.isabstract(cls) and cls.__module__ not in operators]
-    return {_key(cls.__name__): cls for cls in leaves}
+    return {_key(cls.__name__): cls for cls in leaves} | {"rbf": Gaussian, "poly": Polynomial, "chi2": chi2}
+
+
+def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
+    """What a name without parentheses stands for."""
+    if make is Polynomial:
+        return Polynomial(3, gamma=DEFAULT_RULE)  # as in SVC
+    fields: dict[str, Any] = {}
+    if isinstance(make, type) and issubclass(make, LearnedBandwidth):
+        fields[make._bandwidth] = DEFAULT_RULE
+    return make(**fields)
 
 
 class _Parser:
@@ -88,7 +143,7 @@ class _Parser:
     expression := term ("+" term)*
     term       := factor ("*" factor)*
     factor     := atom ((".of(" | ".of_distance(") expression ")")*
-    atom       := number | "(" expression ")" | name "(" arguments ")"
+    atom       := number | "(" expression ")" | name | name "(" arguments ")"
     arguments  := value, ..., name "=" value, ...
     value      := number | string | "(" number, ... ")" | "[" number, ... "]"
     """
@@ -198,16 +253,29 @@ class _Parser:
 
     def _call(self) -> _Part:
         name = self._next
-        cls = self._kernels.get(_key(name.value))
-        if cls is None:
-            self._unknown(name, "unknown kernel", [kernel.__name__ for kernel in self._kernels.values()])
+        make = self._kernels.get(_key(name.value))
+        if make is None:
+            self._refuse(name)
         self._place += 1
-        self._expect("(", f"'(' after {name.value!r}")
-        signature, positional, keywords = inspect.signature(cls), list[Any](), dict[str, Any]()
-        self._items(")", lambda: self._argument(cls.__name__, list(signature.parameters), positional, keywords))
+        signature, positional, keywords = inspect.signature(make), list[Any](), dict[str, Any]()
+        if not self._accept("("):
+            needed = [one for one in signature.parameters.values() if one.default is one.empty]
+            if needed:
+                raise _error(self._text, name, f"{name.value} needs arguments: {name.value}({needed[0].name}=...)")
+            return self._make(name, _with_learned_bandwidth, make)
+        self._items(")", lambda: self._argument(make.__name__, list(signature.parameters), positional, keywords))
         call = self._until_here(name.start)
-        self._make(call, signature.bind, *positional, **keywords)  # says what is missing or too many better than cls
-        return self._make(call, cls, *positional, **keywords)
+        self._make(call, signature.bind, *positional, **keywords)  # says what is missing or too many better than make
+        return self._make(call, make, *positional, **keywords)
+
+    def _refuse(self, name: _Part) -> NoReturn:
+        """Say that no kernel has this name, and why where it is one of scikit-learn's."""
+        reason = SKLEARN_REFUSED.get(_key(name.value))
+        if reason is not None:
+            raise _error(self._text, name, reason)
+        named = self._kernels.items()
+        known = [make.__name__ if _key(make.__name__) == key else key for key, make in named]
+        self._unknown(name, "unknown kernel", known)
 
     def _items(self, closing: str, read: Callable[[], None]) -> bool:
         """Read what stands between commas up to the closing bracket; whether there was a comma."""

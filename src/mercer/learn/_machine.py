@@ -20,11 +20,11 @@ from ..data.tables import Block, part_of
 from ..kernels import Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._parameters import KernelParameters
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map
+from ._parameters import MachineParameters
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._room import Extent, check_before
@@ -46,15 +46,16 @@ class Matched(ArrayTable):
         return self._table.where(self._first + row)
 
 
-class KernelMachine(KernelParameters):
+class KernelMachine(MachineParameters):
     """A linear model on the features of a map.
 
     Parameters
     ----------
     kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function of two rows, "precomputed", or None
-        None is ``Gaussian("scale")``. With "precomputed", ``fit`` takes the square kernel matrix in place of rows, and
-        predictions the values of new rows against those of ``fit``, of which only the columns
-        ``map_.component_indices_`` are read. A function and "precomputed" are for :class:`Nystrom`, which "auto" takes.
+        None is ``Gaussian("scale")``, and so are "gaussian" and "rbf"; see :func:`mercer.kernels.parse`. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions the values of new rows
+        against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" are for :class:`Nystrom`, which "auto" takes.
     n_components : int or None
         The width of the map; None is 1024.
     map : "auto", the name of a map, or a FeatureMap
@@ -372,7 +373,7 @@ class KernelMachine(KernelParameters):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "mean"
         tags.input_tags.pairwise = self._is_pairwise
-        parts = (self.kernel, self.map)
+        parts = (self._known_kernel, self.map)
         tags.input_tags.positive_only = any(
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
         )

@@ -9,8 +9,9 @@ from sklearn.base import clone
 from .. import maps
 from .._checks import check_choice, check_whole
 from ..choose import feature_map
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
+from ..maps._default_kernels import GAUSSIAN
 
 DEFAULT_COMPONENTS = 1024
 
@@ -24,7 +25,7 @@ def chosen_map(model: Any, n_rows: int | None) -> FeatureMap:
             raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
         return clone(model.map)
     width = DEFAULT_COMPONENTS if model.n_components is None else model.n_components
-    kernel = Gaussian("scale") if model.kernel is None else model.kernel
+    kernel = GAUSSIAN if model.kernel is None else model.kernel
     if isinstance(model.map, str) and model.map != "auto":
         arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
         return named_map(model.map)(**arguments)
@@ -50,8 +51,6 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:
 
 def parsed(kernel: Any) -> Any:
     """A kernel, also where it was given as text."""
-    from ..kernels import parse
-
     return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
 
 

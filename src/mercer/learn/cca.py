@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     """
 
     _set_last = "correlations_"
+    _kernel_names: ClassVar[tuple[str, ...]] = ("kernel", "kernel_y")
 
     def __init__(
         self,

@@ -40,6 +40,7 @@ from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_row
 from ..data import Table
 from ..kernels import Kernel
 from ..kernels._base import located
+from ..kernels.parse import as_kernel
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
 from ._row_check import Check, check_blocks, is_plain, row_check
@@ -63,7 +64,11 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`
+    kernel : a kernel of :mod:`mercer.kernels`, or text that describes one
+        Text is what :func:`mercer.kernels.parse` reads, such as ``"gaussian(0.1)"``, or ``"gaussian"`` with the
+        bandwidth by the rows. It is kept as it is and read in ``fit``. Where none is given, and the kernel of the map
+        has a bandwidth, it is by the rows too: ``gamma="scale"``, as in scikit-learn's ``SVC``. ``Gaussian()`` however
+        is the kernel with its gamma of 1, on rows of any scale.
     n_components : the width of the output
     random_state : int, numpy Generator or RandomState, or None
         An int names the map: it draws the same parameters on every machine. Anything else yields a fresh one at
@@ -88,8 +93,10 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     _bias: ClassVar[str] = ""
     """Why the mean of the estimate is not known, where it is not."""
 
-    def __init__(self, kernel: Kernel, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None):
-        self.kernel = kernel
+    def __init__(
+        self, kernel: Kernel | str, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None
+    ):
+        self.kernel: Any = kernel
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -237,11 +244,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _resolved_kernel(self, rows: Any) -> Any:
         """The kernel with every field a number."""
-        if not isinstance(self.kernel, Kernel):
-            hint = f"; write {self.kernel.__name__}()" if isinstance(self.kernel, type) else ""
-            hint = "; mercer.kernels.parse reads one from text" if isinstance(self.kernel, str) else hint
-            raise TypeError(f"kernel must be a kernel of mercer.kernels, found {self.kernel!r}{hint}")
-        return self.kernel.resolve(rows)
+        return as_kernel(self.kernel).resolve(rows)
 
     def _check_arguments(self) -> None:
         check_whole("n_components", self._width())
@@ -385,7 +388,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     @property
     def domain_is_non_negative(self) -> bool:
         """Whether the rows must have no negative values, as the kernel or a map inside this one may ask."""
-        parts = self.get_params(deep=False).values()
+        parts = [self._known_kernel, *self.get_params(deep=False).values()]
         return any(part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap))
 
     def __sklearn_tags__(self) -> Any:

@@ -13,8 +13,9 @@ from scipy.special import gammaincinv
 from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import Stream
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
 from ._base import FeatureMap, Native, other_maps
+from ._default_kernels import GAUSSIAN
 from ._stored import floats
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
@@ -172,7 +173,7 @@ class FourierMap(FeatureMap):
 
     def __init__(
         self,
-        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
         random_state: Any = None,

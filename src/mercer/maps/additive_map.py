@@ -74,7 +74,7 @@ class AdditiveMap(FeatureMap):
 
     def __init__(
         self,
-        kernel: Kernel = AdditiveChi2(),  # noqa: B008 - frozen
+        kernel: Kernel | str = AdditiveChi2(),  # noqa: B008 - frozen
         *,
         n_components: int = 256,
         random_state: Any = None,

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import Stream
-from ..kernels import Kernel, Polynomial
+from ..kernels import Kernel
 from ._base import Native
 from ._complex import Pair, independent_variance, multiply, parts, to_real
+from ._default_kernels import QUADRATIC
 from ._moments import PairMoments, power
 from ._polynomial import PolynomialMap
 from ._products import native_products
@@ -134,7 +135,7 @@ class ComplexSketch(PolynomialMap):
 
     def __init__(
         self,
-        kernel: Kernel = Polynomial(2),  # noqa: B008 - frozen
+        kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
         projection: Literal["srht", "rademacher"] = "srht",

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, count_sketch, hadamard, namespace, row_parts
 from .._random import Stream
-from ..kernels import Kernel, Polynomial
+from ..kernels import Kernel
 from ._base import Native
 from ._complex import Pair, independent_variance, multiply, to_real
+from ._default_kernels import QUADRATIC
 from ._moments import PairMoments
 from ._polynomial import PolynomialMap
 from ._stored import places, quarter_turns
@@ -58,7 +59,7 @@ class HadamardSketch(PolynomialMap):
 
     def __init__(
         self,
-        kernel: Kernel = Polynomial(2),  # noqa: B008 - frozen
+        kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
         random_state: Any = None,

@@ -18,9 +18,10 @@ from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tile_rows, tiles
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
 from ._base import FeatureMap, Native
 from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
+from ._default_kernels import GAUSSIAN
 from ._landmarks import (
     Candidates,
     as_landmarks,
@@ -74,7 +75,7 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, a function, or "precomputed"
+    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed"
         A function takes two objects, or two float64 rows of a matrix, and returns a number; it is called in turn for
         every row and landmark, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square
         kernel matrix and ``transform`` the values of new rows against those of the fit.
@@ -129,7 +130,7 @@ class Nystrom(FeatureMap):
 
     def __init__(
         self,
-        kernel: Any = Gaussian(),  # noqa: B008 - frozen
+        kernel: Any = GAUSSIAN,
         *,
         n_components: int = 256,
         rank: int | None = None,
@@ -154,7 +155,7 @@ class Nystrom(FeatureMap):
             check_whole("rank", self.rank, alternatives=" or None")
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, RULES)
-        elif isinstance(self.kernel, Kernel) or self._is_precomputed:  # rows are numbers
+        elif not self._is_function:  # rows are numbers
             if not (hasattr(self.landmarks, "shape") or isinstance(self.landmarks, Sequence)):
                 raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {self.landmarks!r}")
             if isinstance(self.landmarks, Sequence) and not self.landmarks:

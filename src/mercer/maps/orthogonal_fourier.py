@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from .._memory import check_memory
 from .._random import Stream
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
+from ._default_kernels import GAUSSIAN
 from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii, frequency_table
 
 
@@ -69,7 +70,7 @@ class OrthogonalFourier(RotationInvariantMap):
 
     def __init__(
         self,
-        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
         coupled: bool = False,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from .._random import Stream
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
 from . import _sequences
+from ._default_kernels import GAUSSIAN
 from ._fourier import FourierMap, Frequencies, draw_offsets, frequency_table
 
 
@@ -48,7 +49,7 @@ class QuasiFourier(FourierMap):
 
     def __init__(
         self,
-        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
         sequence: Literal["sobol", "halton"] = "sobol",

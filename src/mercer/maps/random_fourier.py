@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
+from ._default_kernels import GAUSSIAN
 from ._fourier import (
     FourierMap,
     Frequencies,
@@ -62,7 +63,7 @@ class RandomFourier(FourierMap):
 
     def __init__(
         self,
-        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
         form: Literal["paired", "offset"] = "paired",

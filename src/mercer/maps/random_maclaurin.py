@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
 from .._random import Stream
-from ..kernels import Composition, Kernel, Maclaurin, Polynomial
+from ..kernels import Composition, Kernel, Maclaurin
 from ._base import FeatureMap, Native, other_maps
+from ._default_kernels import QUADRATIC
 from ._fourier import (
     Frequencies,
     draw_frequencies,
@@ -96,7 +97,7 @@ class RandomMaclaurin(FeatureMap):
 
     def __init__(
         self,
-        kernel: Kernel = Polynomial(2),  # noqa: B008 - frozen
+        kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
         base: float = 2.0,

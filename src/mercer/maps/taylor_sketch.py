@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import Stream
-from ..kernels import Gaussian, Kernel
+from ..kernels import Kernel
 from ._allotment import Allotment, Term, allot, rounded
 from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
+from ._default_kernels import GAUSSIAN
 from ._moments import PairMoments, pair_moments, power
 from ._splits import Split, split_of
 from ._stored import exactly, floats
@@ -110,7 +111,7 @@ class TaylorSketch(FeatureMap):
 
     def __init__(
         self,
-        kernel: Kernel = Gaussian(),  # noqa: B008 - frozen
+        kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
         split: Literal["auto", "mean", "centre"] | None = "auto",

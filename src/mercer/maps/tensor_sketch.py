@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
 from .._random import Stream
-from ..kernels import Kernel, Polynomial
+from ..kernels import Kernel
 from ._base import Native
+from ._default_kernels import QUADRATIC
 from ._moments import PairMoments, power
 from ._polynomial import HomogeneousForm, PolynomialMap
 from ._stored import places, signs
@@ -97,7 +98,7 @@ class TensorSketch(PolynomialMap):
 
     def __init__(
         self,
-        kernel: Kernel = Polynomial(2),  # noqa: B008 - frozen
+        kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
         output: Literal["spectrum", "time"] = "spectrum",

@@ -13,8 +13,9 @@ from .. import _core
 from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
 from .._random import Stream
-from ..kernels import Kernel, Polynomial
+from ..kernels import Kernel
 from ._base import Native
+from ._default_kernels import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialMap
 from ._stored import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
@@ -83,7 +84,7 @@ class TreeSketch(PolynomialMap):
 
     def __init__(
         self,
-        kernel: Kernel = Polynomial(4),  # noqa: B008 - frozen
+        kernel: Kernel | str = QUARTIC,
         *,
         n_components: int = 256,
         factor: int = 4,

@@ -290,8 +290,11 @@ def check_unfitted(map: Any, where: str) -> None:
         check_unfitted(inner, f"{where}.{part}")
     map._check_arguments()
     as_seed(map.random_state)
-    if not (map._parts or isinstance(map.kernel, Kernel) or (isinstance(map, Nystrom) and map._is_precomputed)):
+    if map._parts or isinstance(map.kernel, Kernel) or (isinstance(map, Nystrom) and map._is_precomputed):
+        return
+    if not isinstance(map.kernel, str):
         refuse(f"the kernel among the arguments of {where} must be a kernel, found {map.kernel!r:.40}")
+    read_kernel(map.kernel, f"the kernel among the arguments of {where}")
 
 
 def _give_learned(map: Any, record: dict[str, Any], columns: int, where: str) -> None:

@@ -307,8 +307,8 @@ def raise_for(number: int) -> None:
 def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
     """What must not change between a run and the one that goes on: the learner, its arguments, the versions."""
     given = {name: value for name, value in learner.get_params(deep=True).items() if name != "callback"}
-    kernels = {name for name, value in given.items() if isinstance(value, Kernel)}  # whose text has their own arguments
-    arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] not in kernels}
+    maps = {name for name, value in given.items() if isinstance(value, FeatureMap)}  # a kernel's text has its fields
+    arguments = {name: _text(value) for name, value in given.items() if name.rpartition("__")[0] in {"", *maps}}
     if "memory" in arguments:  # which decides whether features are held
         arguments["memory"] = f"{min(as_bytes(learner.memory), most or as_bytes(learner.memory))} bytes"
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}

@@ -1,0 +1,61 @@
+"""Every map with nothing but its defaults is of use on rows as people have them."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from mercer import Calibrated, Composed, Compressed, KernelClassifier, OrthogonalFourier, Stack, TensorProduct, maps
+from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
+
+WRAPPERS = (Calibrated, Composed, Compressed, Stack, TensorProduct)
+PLAIN = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap" and getattr(maps, name) not in WRAPPERS]
+
+
+def default_maps():
+    for cls in PLAIN:
+        yield cls()
+    yield Calibrated(OrthogonalFourier())
+    yield Compressed(OrthogonalFourier())
+    yield Stack(OrthogonalFourier(), maps.TensorSketch())
+    yield TensorProduct(OrthogonalFourier(), maps.TensorSketch())
+    yield Composed(OrthogonalFourier(), maps.AdditiveMap())
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
+@pytest.mark.parametrize("map", list(default_maps()), ids=lambda map: type(map).__name__)
+def test_a_linear_model_on_default_features_beats_the_majority_class(map, load):
+    X, y = load(return_X_y=True)
+    scaler = MinMaxScaler(clip=True) if map.domain_is_non_negative else StandardScaler()
+    machine = make_pipeline(scaler, map.set_params(random_state=0), RidgeClassifier())
+    assert cross_val_score(machine, X, y, cv=3).mean() > np.bincount(y).max() / len(y) + 0.25
+
+
+def test_the_defaults():
+    kernels = {cls.__name__: inspect.signature(cls).parameters["kernel"].default for cls in PLAIN}
+    assert kernels.pop("AdditiveMap") == AdditiveChi2()
+    assert kernels.pop("TreeSketch") == Polynomial(4, gamma="scale", coef0=1.0)
+    polynomial = {"TensorSketch", "ComplexSketch", "HadamardSketch", "RandomMaclaurin"}
+    for name, kernel in kernels.items():
+        assert kernel == (Polynomial(2, gamma="scale", coef0=1.0) if name in polynomial else Gaussian("scale")), name
+
+
+def test_a_map_and_a_learner_agree_on_the_kernel_that_is_left_out():
+    X = np.random.default_rng(0).normal(scale=3.0, size=(60, 4))
+    learner = KernelClassifier(n_components=8, random_state=0).fit(X, np.arange(60) % 2)
+    assert OrthogonalFourier(n_components=8, random_state=0).fit(X).kernel_ == learner.map_.kernel_
+    assert learner.map_.kernel_.gamma == pytest.approx(1 / (4 * X.var()))
+
+
+def test_a_kernel_that_is_given_keeps_its_number():
+    X = np.random.default_rng(0).normal(scale=3.0, size=(60, 4))
+    for kernel in (Gaussian(), "gaussian()"):
+        assert OrthogonalFourier(kernel).fit(X).kernel_.gamma == 1.0
+    assert OrthogonalFourier("gaussian").fit(X).kernel_ == OrthogonalFourier().fit(X).kernel_
