@@ -82,7 +82,7 @@ def learner_for(
     unknown: str = "error",
     loss: Any = "squared_hinge",
     C: float = 1.0,
-    alpha: Any = "gcv",
+    alpha: Any = "loo",
     deviations: bool = False,
     memory: Any = None,
     random_state: Any = None,
@@ -98,6 +98,8 @@ def learner_for(
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" is "standard", and None for kernels that take no negative values.
     loss, C : of a classifier; alpha, deviations : of a regressor
+        ``alpha`` is exact leave-one-out unless given: generalised cross-validation, which saves a pass, takes the
+        leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here

@@ -49,7 +49,7 @@ def sample_of(
     X = {}
     for scale in scales:  # what is learned of columns comes from all rows, levels above all
         learner: Any = learner_for(
-            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, random_state=0, **preparing
+            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
         )
         X[scale] = placed(table, learner.prepare(table).preparation_, block.X, numbers)
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
