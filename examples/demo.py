@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "build" / "demo"
 MAPS = "orthogonal_fourier,quasi_fourier,nystrom,taylor_sketch"
 COMMANDS = (
     "fit digits.csv --target digit --loss logistic --C 100 --features 1024 --report report.html -o digits.mercer",
-    "evaluate digits.mercer unseen.csv --target digit",
+    "evaluate digits.mercer unseen.csv",
     "predict digits.mercer unseen.csv --with probabilities -o predicted.csv",
     f"compare digits.csv --target digit --loss squared --C 100 --maps {MAPS} --features 64,256,1024"
     " --plot maps.png --html maps.html",

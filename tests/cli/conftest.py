@@ -30,6 +30,7 @@ def stored(tmp_path_factory, frames):
     folder = tmp_path_factory.mktemp("cli")
     for name, frame in frames.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
+        frame.iloc[:100].to_csv(folder / f"new-{name}.csv", index=False)  # to try out what examples show, no more
     frames["houses"].to_parquet(folder / "houses.parquet")
     for command in (
         f"fit {folder}/houses.csv --target price --features 64 --deviations -o {folder}/houses.mercer",

@@ -115,7 +115,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
         ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),
-        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, gcv or loo, found 'x'"),
+        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, loo or gcv, found 'x'"),
         ("fit houses.csv --target price --holdout 1 --dry-run", "1.0 is not in the range"),
         ("fit - houses.csv --target price --dry-run", "cannot be read beside files"),
     ],

@@ -65,10 +65,10 @@ def test_deviations_and_a_pipe(folder, run, frames):
 
 
 def test_columns_are_found_by_name(folder, run, tmp_path, frames):
-    frames["houses"][["town", "price", "rooms", "size"]].to_parquet(tmp_path / "h.parquet")
+    frames["houses"].assign(floor=1)[["town", "price", "rooms", "size", "floor"]].to_parquet(tmp_path / "h.parquet")
     other = run(f"predict houses.mercer {tmp_path}/h.parquet")
     assert other.stdout == run("predict houses.mercer houses.csv").stdout
-    assert other.stderr == "note: ignored, as the model has no columns of these names: 'price'\n"
+    assert other.stderr == "note: ignored, as the model has no columns of these names: 'floor'\n"
     assert run(f"predict houses.mercer {tmp_path}/h.parquet --quiet").stderr == ""
 
 
@@ -118,7 +118,9 @@ def test_scores_are_the_librarys(folder, run):
 
 
 def test_scores_that_cannot_be_had(folder, fails, tmp_path):
-    assert "--target" in fails("evaluate houses.mercer houses.csv", code=2)
+    nameless = mercer.KernelRegressor(n_components=4, random_state=0).fit(np.eye(3), np.arange(3.0))
+    mercer.save(nameless, tmp_path / "nameless.mercer")
+    assert "--target" in fails(f"evaluate {tmp_path}/nameless.mercer houses.csv", code=2)
     assert "did you mean 'kind'?" in fails("evaluate flowers.mercer flowers.csv --target kinds")
     assert "unknown label" in fails("evaluate flowers.mercer flowers.csv --target b")
     mercer.save(mercer.RandomFourier(n_components=4, random_state=0).fit(np.eye(2)), tmp_path / "map.mercer")

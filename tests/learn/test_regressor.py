@@ -129,6 +129,34 @@ def test_leave_one_out_is_leaving_out_one(intercept, targets):
         np.testing.assert_allclose(model.scores_[place], (np.array(errors) ** 2).mean(axis=0), rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("tails", ["cauchy", "far row", "weights"])
+def test_leave_one_out_holds_on_rows_of_huge_leverage(tails, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy((80, 3)) if tails == "cauchy" else rng.normal(size=(80, 3))
+    if tails == "far row":
+        X[7] = 1e6
+    weight = rng.lognormal(sigma=3.0, size=80) if tails == "weights" else None
+    y = np.arctan(X[:, 0]) + 0.1 * rng.normal(size=80)
+    model = KernelRegressor("polynomial(2, coef0=1)", n_components=40, map="TensorSketch", scale="standard")
+    model.set_params(alpha="loo", random_state=0).fit(X.astype(dtype), y, weight)
+    Z, counted = model.map_.transform(model.preparation_(X.astype(dtype))).astype(np.float64), np.ones(80)
+    counted = counted if weight is None else weight
+    leverage = []
+    for place in (8, 16, 24):
+        alpha, errors = model.alphas_[place], []
+        for i in range(80):
+            rest = np.arange(80) != i
+            ridge = Ridge(alpha=alpha, solver="svd").fit(Z[rest], y[rest], counted[rest])
+            errors.append(y[i] - ridge.predict(Z[i : i + 1])[0])
+        centred = (Z - np.average(Z, axis=0, weights=counted)) * np.sqrt(counted)[:, None]
+        hat = centred @ np.linalg.solve(centred.T @ centred + alpha * np.eye(40), centred.T)
+        leverage.append((np.diag(hat) + counted / counted.sum()).max())
+        expected = np.average(np.square(errors), weights=counted)
+        np.testing.assert_allclose(model.scores_[place], expected, rtol=1e-4 if dtype is np.float64 else 0.05)
+    assert leverage[0] > 0.95
+
+
 @pytest.mark.parametrize("intercept", [False, True])
 def test_generalised_cross_validation_is_its_definition(intercept):
     X, y = problem(80, targets=2)

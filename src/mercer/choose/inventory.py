@@ -72,7 +72,7 @@ MAPS: tuple[MapNote, ...] = (
     MapNote(
         "TaylorSketch",
         "dot-product, Gaussian",
-        "rows with a mean, wide Gaussians; see the note below",
+        "rows with a mean, wide Gaussians; it warns of narrow ones",
         "sum of the kept degrees' `ComplexSketch`",
         "yes",
     ),

@@ -71,6 +71,12 @@ def task_of(table: Table, asked: str = "auto") -> Task:
     return Task("classification", f"the target is whole numbers of {len(seen)} different values")
 
 
+def check_class_weight(task: str, class_weight: Any) -> None:
+    """Raise where classes are weighed and there are none."""
+    if task == "regression" and class_weight is not None:
+        raise ValueError(f"class_weight is for classification, found the task 'regression' and {class_weight!r}")
+
+
 def learner_for(
     task: str,
     *,
@@ -82,7 +88,8 @@ def learner_for(
     unknown: str = "error",
     loss: Any = "squared_hinge",
     C: float = 1.0,
-    alpha: Any = "gcv",
+    class_weight: Any = None,
+    alpha: Any = "loo",
     deviations: bool = False,
     memory: Any = None,
     random_state: Any = None,
@@ -97,7 +104,9 @@ def learner_for(
         None is ``Gaussian("median")``.
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" is "standard", and None for kernels that take no negative values.
-    loss, C : of a classifier; alpha, deviations : of a regressor
+    loss, C, class_weight : of a classifier; alpha, deviations : of a regressor
+        ``alpha`` is exact leave-one-out unless given: generalised cross-validation, which saves a pass, takes the
+        leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
@@ -112,6 +121,7 @@ def learner_for(
     from ..learn import KernelClassifier, KernelRegressor  # not above: learners choose their maps here
 
     check_choice("task", task, TASKS[1:])
+    check_class_weight(task, class_weight)
     if isinstance(map, FeatureMap):
         kernel = n_components = random_state = None
     elif kernel is None or isinstance(kernel, str):
@@ -130,4 +140,4 @@ def learner_for(
     }
     if task == "regression":
         return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **common)
-    return KernelClassifier(kernel, loss=loss, C=C, memory=memory, **common)
+    return KernelClassifier(kernel, loss=loss, C=C, class_weight=class_weight, memory=memory, **common)

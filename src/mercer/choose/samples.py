@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
 
 from .._memory import as_bytes
 from .._random import Stream
@@ -42,20 +43,34 @@ def most_rows(table: Table, memory: Any) -> int:
 
 
 def sample_of(
-    table: Table, count: int, task: str, scales: Iterable[str | None], seed: int, memory: Any, **preparing: Any
+    table: Table,
+    count: int,
+    task: str,
+    scales: Iterable[str | None],
+    seed: int,
+    memory: Any,
+    balanced: bool = False,
+    **preparing: Any,
 ) -> Sample:
-    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing`` and ``unknown``."""
+    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing`` and ``unknown``.
+
+    Where they are ``balanced``, every class has the same weight in all.
+    """
     block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
     X = {}
     for scale in scales:  # what is learned of columns comes from all rows, levels above all
         learner: Any = learner_for(
-            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, random_state=0, **preparing
+            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
         )
         X[scale] = placed(table, learner.prepare(table).preparation_, block.X, numbers)
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
     if (Y[:1] == Y).all():
         raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
-    return Sample(X, Y.reshape(len(Y), -1), block.weight)
+    weight = block.weight
+    if balanced:
+        each = compute_sample_weight("balanced", block.y)
+        weight = each if weight is None else weight * each
+    return Sample(X, Y.reshape(len(Y), -1), weight)
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
 from .clocks import Clock, OutOfTimeError
 from .halving import FIRST_ROWS, MORE_ROWS, Round, Sample, Setting, Trial, halved, rounds_of
-from .learners import TASKS, learner_for
+from .learners import TASKS, check_class_weight, learner_for
 from .samples import sample_of
 
 ROUNDS = 4
@@ -89,6 +89,8 @@ class Search:
     loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
         "auto" grows with "squared", which leaves time for about twice the features, and ends with "squared_hinge" where
         that did better on the rows apart and there is time for it.
+    class_weight : of a classifier, None or "balanced"
+        With "balanced" trials are scored, and the model is fitted, with as much weight on each class.
     features : the width of the last map, at most
     rounds : how many rounds there are, at most
     seconds : how long all of it may take, about, or None
@@ -119,6 +121,7 @@ class Search:
         map: Any = "auto",
         scale: str | None = "auto",
         loss: str = "auto",
+        class_weight: Any = None,
         features: int = 8192,
         rounds: int = ROUNDS,
         seconds: float | None = None,
@@ -136,6 +139,9 @@ class Search:
         if seconds is not None:
             check_positive("seconds", seconds)
         self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
+        check_choice("class_weight", class_weight, ("balanced", None))
+        check_class_weight(task, class_weight)
+        self.class_weight = class_weight
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
         self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown}
         clock = Clock(None if seconds is None else float(seconds))
@@ -165,7 +171,9 @@ class Search:
     def sample(self) -> Sample:
         """Rows to search on; the last of them are those apart."""
         wanted = FIRST_ROWS * MORE_ROWS ** (self.rounds - 1) + self.apart
-        return sample_of(self.table, wanted, self.task, self.scales, self.setting.seed, self.memory, **self.preparing)
+        balanced = self.class_weight == "balanced"
+        given = self.table, wanted, self.task, self.scales, self.setting.seed, self.memory
+        return sample_of(*given, balanced=balanced, **self.preparing)
 
     def candidates(self) -> list[Candidate]:
         """The kernels of the first round."""
@@ -250,7 +258,8 @@ class Search:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             score = learner.fit(*rows).score(*apart)
-        found = {"loss": loss.name, "regularisation": loss.C, "measure": "accuracy", "score": score}
+        measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # by the weights of the sample
+        found = {"loss": loss.name, "regularisation": loss.C, "measure": measure, "score": score}
         return trial._replace(round=trial.round + 1, seconds=clock.spent - began, **found)
 
     # -- the model -----------------------------------------------------------------------------------------------------
@@ -295,6 +304,7 @@ class Search:
         """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
         self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
         given = {"loss": loss.name, "C": loss.C, "alpha": "loo", "memory": self.memory, **self.preparing}
+        given["class_weight"] = self.class_weight
         learner = self._learner(best, width, **given)
         if start is None:
             return learner.fit(self.table)

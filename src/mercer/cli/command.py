@@ -65,15 +65,8 @@ def sentence(error: Exception) -> str:
         return f"this is no model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
     if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
-        return in_options(text)
+        return with_options(text)
     return f"{type(error).__name__}: {text}; this should not happen, --debug shows where it did"
-
-
-def in_options(text: str) -> str:
-    """A message of the library with options in the place of arguments."""
-    for found, options in OPTIONS.items():
-        text = text.replace(found, options)
-    return text
 
 
 HINTS = {
@@ -92,8 +85,17 @@ OPTIONS = {
     "keep_statistics=True": "--deviations",
     "the same call with resume=True": "the same command with --resume",
     "the same call begins": "the same command begins",
+    "class_weight is for": "--class-weight is for",
+    "class_weight='balanced'": "--class-weight balanced",
 }
 """What messages of the library call arguments, as options."""
+
+
+def with_options(text: str) -> str:
+    """A text of the library with options in the place of arguments."""
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 @contextmanager
@@ -121,7 +123,7 @@ def telling_what_is_left() -> Iterator[None]:
         yield
     except BaseException as end:
         for note in getattr(end, "__notes__", ()) if not quiet() else ():
-            click.echo(f"note: {in_options(note)}", err=True)
+            click.echo(f"note: {with_options(note)}", err=True)
         raise
 
 
@@ -157,14 +159,16 @@ def configure(ctx: click.Context, option: click.Parameter, path: str | None) -> 
     if not isinstance(mine, dict):
         raise click.BadParameter(f"{path}: {ctx.info_name} must be a table, found {mine!r}")
     top = {name: value for name, value in held.items() if not isinstance(value, dict)}
-    known = {named(param): param.name for param in ctx.command.params if param is not option}
+    known = {named(param): param for param in ctx.command.params if param is not option}
     found = {}
     for name, value in {**top, **mine}.items():
         if name.replace("_", "-") not in known:
             near = difflib.get_close_matches(name, list(known), n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(known))}"
             raise click.BadParameter(f"{path} has the unknown option {name!r}; {hint}")
-        found[str(known[name.replace("_", "-")])] = value
+        param = known[name.replace("_", "-")]
+        alone = param.multiple and isinstance(value, str)  # else its letters would be taken for the values
+        found[str(param.name)] = [value] if alone else value
     ctx.default_map = found
 
 

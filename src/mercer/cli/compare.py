@@ -9,7 +9,16 @@ import click
 from .command import Command
 from .destinations import check_destinations
 from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
-from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+from .rows import (
+    KernelType,
+    MapType,
+    between_commas,
+    check_target,
+    data_argument,
+    exclude_option,
+    reading_options,
+    table_of,
+)
 
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 
@@ -17,6 +26,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.command("compare", cls=Command, short_help="Compare maps with each other and the exact kernel.")
 @data_argument
 @click.option("--target", help="The column to predict.")
+@exclude_option
 @click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
 @click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
 @click.option("--features", default="256,1024,4096", show_default=True, callback=between_commas, help="Widths to try.")
@@ -50,7 +60,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
         check_pictures(path, endings)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
     drawn = {name: options.pop(name) for name in ("rows", "test_rows", "exact_rows")}
     options["scale"] = None if scale == "none" else scale
     with table_of(data, memory, target=target, **reading) as table:

@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
 from .command import Command
 from .models import loaded, model_argument
-from .output import as_dicts, for_machines, say, show_json, show_scores
-from .rows import check_target, data_argument, reading_options, table_of
+from .output import as_dicts, for_machines, say, shares_of, show_imbalance, show_json, show_scores
+from .rows import brings_labels, check_target, data_argument, reading_options, table_of
 
 
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
 @model_argument
 @data_argument
-@click.option("--target", help="The column with what is true.")
-@click.option("--weight", help="A column with what each row counts.")
+@click.option("--target", help="The column with what is true; that of the fit if not given.")
+@click.option("--weight", help="A column with what each row counts; that of the fit if not given, none with ''.")
 @click.option("--resamples", type=click.IntRange(0), default=200, show_default=True, help="Draws for the intervals.")
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @reading_options
 def command(model, data, target, weight, resamples, level, seed, memory, **reading):
-    """Score a model on the rows of DATA, which has the target.
+    """Score a model on the rows of DATA, which has the target: rows that it has not learned from.
 
     Accuracy, balanced accuracy, the area under the ROC curve and, with --loss logistic, the log loss of a classifier;
-    R2, RMSE and MAE of a regressor; each with an interval from rows drawn with replacement.
+    R2, RMSE and MAE of a regressor; each with an interval from rows drawn with replacement. Scores on rows that the
+    model has learned from are better than those on new rows will be: 'mercer fit' scores the rows it holds out.
 
     \b
-    Example:
-      mercer evaluate houses.mercer houses.csv --target price
+    Examples:
+      mercer evaluate houses.mercer new-houses.csv
+      mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
-    from ..report import evaluate
+    from ..report import evaluate, imbalance
 
     fitted = loaded(model)
-    with table_of(data, memory, target=target, weight=weight, **reading) as table:
-        check_target(table, target)
+    roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
+    with remembered(roles, target, weight), table_of(data, memory, **roles, **reading) as table:
+        check_target(table, roles["target"])
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
-        rows = table.n_rows
+        rows, uneven = table.n_rows, imbalance(table) if hasattr(fitted, "classes_") else None
     if for_machines():
-        show_json({"model": model, "rows": rows, "level": level, "scores": as_dicts(scores)})
+        held = {"model": model, "rows": rows, "level": level, **roles, "imbalance": shares_of(uneven)}
+        show_json({**held, "scores": as_dicts(scores)})
     else:
-        show_scores(scores, f"{model} on {rows:,} rows", level)
+        by = "" if roles["weight"] is None else f", weighted by {roles['weight']}"
+        show_scores(scores, f"{model} on {rows:,} rows{by}", level)
+        show_imbalance(uneven, getattr(fitted, "class_weight", None) is not None)
+
+
+def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
+    """The columns of targets and weights: those that are given, and else those that the model was fitted with."""
+    if target is None and not labelled:
+        target = getattr(model, "target_name_", None)
+    if weight is None and not labelled:
+        weight = getattr(model, "weight_name_", None)
+    return {"target": target, "weight": None if weight == "" else weight}
+
+
+@contextmanager
+def remembered(roles: dict[str, Any], target: str | None, weight: str | None) -> Iterator[None]:
+    """Where a column that is not there was not asked for, but is that of the fit, say so, and how to name another."""
+    from ..data.sources import MissingColumnError
+
+    try:
+        yield
+    except MissingColumnError as error:
+        if target is None and error.column == roles["target"]:
+            hint = "name the column with what is true by --target"
+            raise ValueError(f"{error}; {error.column!r} is what the model predicts: {hint}") from error
+        if weight is None and error.column == roles["weight"]:
+            hint = "name another by --weight, or none with --weight ''"
+            raise ValueError(f"{error}; {error.column!r} has the weights of the model's fit: {hint}") from error
+        raise

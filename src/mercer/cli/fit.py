@@ -16,13 +16,24 @@ from .output import (
     for_machines,
     progress,
     say,
+    shares_of,
+    show_imbalance,
     show_json,
     show_scores,
     show_table,
     size,
     steps,
 )
-from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
+from .rows import (
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    reading_options,
+    table_of,
+    target_options,
+)
 
 
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
@@ -40,7 +51,11 @@ from .rows import KernelType, MapType, check_target, data_argument, reading_opti
     help="Of a classifier; logistic gives probabilities, squared is the fastest.",
 )  # fmt: skip
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="What a row counts, of a classifier.")
-@click.option("--alpha", default="gcv", show_default=True, help="Of a regressor: a number, gcv or loo.")
+@class_weight_option
+@click.option(
+    "--alpha", default="loo", show_default=True,
+    help="Of a regressor: a number, loo (exact leave-one-out) or gcv, a pass less, which heavy tails mislead.",
+)  # fmt: skip
 @click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
 @reading_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
@@ -64,7 +79,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     from ..choose import learner_for, task_of
     from ..persist import train
-    from ..report import evaluate, plan
+    from ..report import evaluate, imbalance, plan
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -74,7 +89,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
@@ -95,7 +110,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         scores = [] if test is None else evaluate(model, test, random_state=seed)
         if report is not None:
             write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
-        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows)
+        uneven = imbalance(rows) if chosen.name == "classification" else None
+        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows, uneven)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -120,7 +136,7 @@ def as_number(text: Any) -> float:
     try:
         return float(text)
     except ValueError:
-        raise click.BadParameter(f"expected a number, gcv or loo, found {text!r}", param_hint="--alpha") from None
+        raise click.BadParameter(f"expected a number, loo or gcv, found {text!r}", param_hint="--alpha") from None
 
 
 def check_parts(train: Any, test: Any, holdout: float) -> None:
@@ -181,7 +197,16 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int) -> None:
+def show(
+    model: Any,
+    chosen: Any,
+    found: Any,
+    scores: Any,
+    output: str,
+    report: str | None,
+    held_out: int,
+    uneven: Any,
+) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -199,11 +224,13 @@ def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: 
                 "kernel": repr(model.map_.kernel_),
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
+                "imbalance": shares_of(uneven),
                 "scores": as_dicts(scores),
             }
         )
     if scores:
         show_scores(scores, f"{held_out:,} rows held out")
+    show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
     if report is not None:
         click.echo(f"{report}: the page about it")

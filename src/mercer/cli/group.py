@@ -69,7 +69,7 @@ def mercer() -> None:
 
     \b
     mercer fit houses.csv --target price -o houses.mercer
-    mercer predict houses.mercer houses.csv -o predicted.csv
+    mercer predict houses.mercer new-houses.csv -o predicted.csv
 
     Rows come from CSV, Parquet, Arrow, LIBSVM and NumPy files, folders and patterns of them, or as CSV from the
     standard input (-). Results go to the standard output, everything else to the standard error. Every command takes

@@ -37,6 +37,8 @@ def command(model):
         "model": found.kind,
         "map": f"{found.map}, {found.features:,} features, seed {found.seed}",
         "kernel": found.kernel,
+        "target": column(found.target),
+        "weight": column(found.weight),
         "classes": None if found.classes is None else listed(found.classes),
         "scale": found.scale or "none",
         "parameters": "in the file" if found.parameters == "full" else "drawn again from the seed",
@@ -52,6 +54,13 @@ def command(model):
         show_table(("column needed", "holds"), needed[:MOST_COLUMNS])
         if len(needed) > MOST_COLUMNS:
             click.echo(f"and {len(needed) - MOST_COLUMNS:,} more columns, which --json lists")
+
+
+def column(named: Any) -> str | None:
+    """The name of a column, or of several, or its number."""
+    if named is None or isinstance(named, str):
+        return named
+    return f"column number {named}" if isinstance(named, int) else ", ".join(named)
 
 
 def listed(values: list[Any]) -> str:

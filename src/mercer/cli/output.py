@@ -91,6 +91,14 @@ def show_scores(scores: Sequence[Any], title: str, level: float = 0.95) -> None:
     show_table(("score", "value", f"{100 * level:g} % interval"), rows, title)
 
 
+def show_imbalance(found: Any, weighed: bool = False) -> None:
+    """A line on classes of very different sizes, where there are such."""
+    from .command import with_options
+
+    if found is not None:
+        click.echo(f"{with_options(found.sentence(weighed))}\n")
+
+
 def interval(score: Any) -> str:
     return "-" if math.isnan(score.low) else f"{score.low:.4g} to {score.high:.4g}"
 
@@ -98,6 +106,11 @@ def interval(score: Any) -> str:
 def as_dicts(scores: Sequence[Any]) -> dict[str, dict[str, float]]:
     """Scores as JSON has them."""
     return {score.name: {"value": score.value, "low": score.low, "high": score.high} for score in scores}
+
+
+def shares_of(found: Any) -> dict[str, Any] | None:
+    """An imbalance as JSON has it."""
+    return None if found is None else found._asdict()
 
 
 def say(text: str) -> None:

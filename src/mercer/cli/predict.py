@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -10,7 +11,7 @@ from .command import Command
 from .destinations import check_destinations
 from .models import loaded, model_argument
 from .output import check_writable, for_machines, show_json
-from .rows import data_argument, reading_options, table_of
+from .rows import all_between_commas, data_argument, reading_options, table_of
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 
@@ -22,24 +23,29 @@ EXTRAS = ("probabilities", "decisions", "deviations")
     "--with", "extras", type=click.Choice(EXTRAS), multiple=True,
     help="Columns beside the prediction; may be given several times.",
 )  # fmt: skip
+@click.option(
+    "--keep", multiple=True, callback=all_between_commas, metavar="COLUMN",
+    help="A column of DATA, such as an id, to stand before the prediction; several between commas, or several times.",
+)  # fmt: skip
 @reading_options
 @click.option(
     "-o", "--output", default="-", show_default=True,
     help="The file to write, .csv, .parquet or .arrow; - is CSV on the standard output.",
 )  # fmt: skip
-def command(model, data, extras, memory, output, **reading):
+def command(model, data, extras, keep, memory, output, **reading):
     """Predict the target of every row of DATA, in its order.
 
     The column "prediction" has labels or numbers. Probabilities need a classifier with --loss logistic, standard
-    deviations a regressor with --deviations. Columns of DATA are found by name.
+    deviations a regressor with --deviations. Columns of DATA are found by name; those that --keep names need not be
+    features, and are written as they are stored (fields of CSV as their text).
 
     \b
     Examples:
-      mercer predict houses.mercer houses.csv -o predicted.csv
-      mercer predict flowers.mercer flowers.csv --with probabilities -o predicted.parquet
+      mercer predict houses.mercer new-houses.csv --keep town -o predicted.csv
+      mercer predict flowers.mercer new-flowers.csv --with probabilities -o predicted.parquet
     """
     from ..data import write
-    from ..data.writing import format_to_write
+    from ..data.writing import WITH_NAMES, format_to_write
     from ..persist.atomic import descriptor_of
     from ..report import predictions
 
@@ -49,11 +55,18 @@ def command(model, data, extras, memory, output, **reading):
     check_destinations({"-o": "-" if to_stdout else output}, data, model, reading["format"])
     if not to_stdout:
         check_writable(output)
-    format = "csv" if to_stdout else format_to_write(output)
+    format = "csv" if to_stdout else format_to_write(output, WITH_NAMES)
     fitted = loaded(model)
-    with table_of(data, memory, **reading) as table:
-        rows = write(sys.stdout.buffer if to_stdout else output, predictions(fitted, table, extras), format)
+    strangers = not_features(fitted, keep)
+    with table_of(data, memory, exclude=strangers, **reading) as table:
+        found = predictions(fitted, table, extras, keep=keep)
+        rows = write(sys.stdout.buffer if to_stdout else output, found, format)
     if for_machines():
         show_json({"model": model, "output": output, "rows": rows})
     elif not to_stdout:
         click.echo(f"{output}: {rows:,} rows")
+
+
+def not_features(model: Any, keep: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that are kept and that the model does not learn from, which may be of any type."""
+    return tuple(name for name in keep if name not in getattr(model, "feature_names_in_", keep))

@@ -22,6 +22,22 @@ def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
 
 
+def exclude_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Columns that are no features."""
+    return click.option(
+        "--exclude", multiple=True, callback=all_between_commas, metavar="COLUMN",
+        help="A column that is no feature, such as an id; several between commas, or by giving it several times.",
+    )(function)  # fmt: skip
+
+
+def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What classes count."""
+    return click.option(
+        "--class-weight", type=click.Choice(["balanced"]),
+        help="Of a classifier; balanced: rare classes count as much as frequent ones; all rows alike if not given.",
+    )(function)  # fmt: skip
+
+
 def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Which columns are learned from, and which is to be predicted."""
     return _with(
@@ -31,6 +47,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
         ),
+        exclude_option,
         click.option(
             "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
             help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
@@ -87,6 +104,13 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         yield rows.open(path, format=format or "csv", **options)
 
 
+def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
+    """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
+    from ..data.opening import format_of
+
+    return (format or format_of(Path(data[0]))) == "libsvm"
+
+
 def check_target(table: Any, target: str | None) -> None:
     """Raise where rows have no target; LIBSVM files bring theirs."""
     if target is None and next(table.targets()).y is None:
@@ -97,6 +121,11 @@ def check_target(table: Any, target: str | None) -> None:
 def between_commas(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
     """Names between commas as a list."""
     return None if text is None else [name.strip() for name in str(text).split(",") if name.strip()]
+
+
+def all_between_commas(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of an option that may be given several times, each with names between commas."""
+    return tuple(dict.fromkeys(name for text in texts for name in between_commas(ctx, option, text) or ()))
 
 
 class KernelType(click.ParamType):

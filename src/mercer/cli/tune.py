@@ -16,12 +16,23 @@ from .output import (
     check_writable,
     for_machines,
     say,
+    shares_of,
+    show_imbalance,
     show_json,
     show_scores,
     show_table,
     size,
 )
-from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
+from .rows import (
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    reading_options,
+    table_of,
+    target_options,
+)
 
 MINUTES = 2.0
 SEARCHED = 0.95
@@ -49,6 +60,7 @@ SEARCHED = 0.95
     "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
     help="Of a classifier; auto: squared, and at last squared_hinge if that is better and there is time.",
 )  # fmt: skip
+@class_weight_option
 @click.option(
     "--precision", type=click.Choice(["float32", "float64"]), default="float32", show_default=True,
     help="Of the rows, and of all that is made of them.",
@@ -73,7 +85,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     began = perf_counter()
     from ..choose import Search, task_of
     from ..persist import save
-    from ..report import evaluate, trials_section
+    from ..report import evaluate, imbalance, trials_section
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -81,7 +93,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
     minutes = options.pop("minutes") or (None if options["rounds"] else MINUTES)
     with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
         check_target(table, target)
@@ -108,7 +120,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if report is not None:
             times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
             write_page(report, output, found.model, rows, test, scores, times, tried)
-        show(found, chosen, scores, output, 0 if test is None else test.n_rows, perf_counter() - began)
+        uneven = imbalance(rows) if chosen.name == "classification" else None
+        show(found, chosen, scores, output, 0 if test is None else test.n_rows, uneven, perf_counter() - began)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +145,7 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float) -> None:
+def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, uneven: Any, seconds: float) -> None:
     """What was tried, and what came of it."""
     from pathlib import Path
 
@@ -155,6 +168,7 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, secon
                 "notes": found.notes,
                 "trials": [trial._asdict() for trial in found.trials],
                 "fits": [fit._asdict() for fit in found.fits],
+                "imbalance": shares_of(uneven),
                 "scores": as_dicts(scores),
             }
         )
@@ -163,6 +177,7 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, secon
         click.echo(note)
     if scores:
         show_scores(scores, f"{held_out:,} rows held out")
+    show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
 

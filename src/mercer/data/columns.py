@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .frames import Frame, absent, columns, levels, numbers
-from .sources import Source, SourceError
+from .sources import MissingColumnError, Source, SourceError
 from .tables import Block
 
 NUMBERS = ("int", "float32", "float64", "empty")
@@ -52,6 +52,10 @@ class Layout(ABC):
         """The layout with so many features, where those that are not there are zeros; None where they are not."""
         return None
 
+    def without(self, places: Sequence[Any], width: int) -> Layout | None:
+        """The layout with so many features, once columns of these numbers are no features, or by zeros; else None."""
+        return self.widened(width)
+
     @property
     def needed(self) -> tuple[str, ...]:
         """What must be read: features, then columns with a role."""
@@ -77,22 +81,35 @@ class Layout(ABC):
 class NamedLayout(Layout):
     """Columns with names, of numbers or of levels."""
 
-    def __init__(self, sources: list[Source], names: Sequence[str] | None, roles: Roles, dtype: Any):
+    def __init__(
+        self,
+        sources: list[Source],
+        names: Sequence[str] | None,
+        roles: Roles,
+        dtype: Any,
+        excluded: Sequence[str] = (),
+    ):
         self.sources, self._dtype = sources, dtype
         schemas = [source.schema for source in sources]
         first = schemas[0]
         assert isinstance(first, dict)
         self.roles = roles
-        self.names = tuple(name for name in first if name not in roles.all()) if names is None else tuple(names)
+        for name in excluded:
+            if name not in first:
+                raise missing(sources[0], name)
+        check_excluded(excluded, roles)
+        apart = (*roles.all(), *excluded)
+        chosen = first if names is None else names
+        self.names = tuple(name for name in chosen if name not in (apart if names is None else excluded))
         self.width = len(self.names)
         if names is None and not self.names:
-            raise ValueError(f"{sources[0].name} has no columns beside {', '.join(map(repr, roles.all()))}")
+            raise ValueError(f"{sources[0].name} has no columns beside {', '.join(map(repr, apart))}")
         self.kinds: dict[str, str] = {name: "empty" for name in self.needed}
         extra: dict[str, str] = {}
         for source in sources:
             self._merge(source)
             assert isinstance(source.schema, dict)
-            extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *extra)}
+            extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *excluded, *extra)}
         if names is None:
             self.notes = tuple(
                 f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
@@ -107,7 +124,7 @@ class NamedLayout(Layout):
         assert isinstance(schema, dict)
         for name, kind in self.kinds.items():
             if name not in schema:
-                raise SourceError(f"{source.name} has no column {name!r}; {nearest(name, list(schema))}")
+                raise missing(source, name)
             here = schema[name]
             if here not in (*NUMBERS, *LEVELS):
                 raise SourceError(f"column {name!r} of {source.name} is of type {here}: neither numbers nor text")
@@ -163,18 +180,27 @@ class MatrixLayout(Layout):
 
     names = None
 
-    def __init__(self, sources: list[Source], columns: Sequence[int] | None, roles: Roles, dtype: Any):
+    def __init__(
+        self,
+        sources: list[Source],
+        columns: Sequence[int] | None,
+        roles: Roles,
+        dtype: Any,
+        excluded: Sequence[int] = (),
+    ):
         widths = {source.schema for source in sources if isinstance(source.schema, int)}
         if len(widths) != 1:
             first, other = next((a, b) for a, b in pairwise(sources) if a.schema != b.schema)
             raise SourceError(f"{other.name} has {other.schema} columns, but {first.name} has {first.schema}")
         self.sources, (self._all,), self._dtype = sources, widths, dtype
         self.roles = Roles(*(None if place is None else self._place(place) for place in roles))
-        taken = set(self.roles.all())
+        apart = [self._place(place) for place in excluded]
+        check_excluded(apart, self.roles)
+        taken = {*self.roles.all(), *apart}
         if columns is None:
             self._columns = None if not taken else [place for place in range(self._all) if place not in taken]
         else:
-            self._columns = [self._place(place) for place in columns]
+            self._columns = [place for place in map(self._place, columns) if place not in apart]
         self.width = self._all if self._columns is None else len(self._columns)
         self.dtype = None if dtype is None else np.dtype(dtype)
 
@@ -182,7 +208,9 @@ class MatrixLayout(Layout):
         if isinstance(column, str) and column.removeprefix("-").isdecimal():  # as from a command line
             column = int(column)
         if not isinstance(column, int | np.integer) or not -self._all <= column < self._all:
-            raise ValueError(f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}")
+            raise MissingColumnError(
+                f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}", column
+            )
         return int(column) % self._all
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
@@ -198,6 +226,12 @@ class MatrixLayout(Layout):
         sources = [source for source in wider if source is not None]
         return MatrixLayout(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
 
+    def without(self, places: Sequence[Any], width: int) -> MatrixLayout | None:
+        kept = [one for one in range(self._all) if one not in places]
+        if self._columns is None and len(kept) == width:
+            return MatrixLayout(self.sources, kept, self.roles, self._dtype)
+        return self.widened(width)
+
     def block(self, batch: Block) -> Block:
         X = batch.X if self._columns is None else batch.X[:, self._columns]
         kept = self.dtype or (np.float32 if X.dtype == np.float32 else np.float64)
@@ -212,6 +246,19 @@ class MatrixLayout(Layout):
 
     def groups(self, batch: Block) -> NDArray[Any]:
         return self._column(batch.X, self.roles.group)
+
+
+def check_excluded(excluded: Sequence[Any], roles: Roles) -> None:
+    """Refuse to leave out what is asked for."""
+    for name in excluded:
+        if name in roles.all():
+            raise ValueError(f"column {name!r} is excluded, but it is the target, the weight or what rows are told by")
+
+
+def missing(source: Source, name: str) -> MissingColumnError:
+    """The error where a source has no column of this name."""
+    assert isinstance(source.schema, dict)
+    return MissingColumnError(f"{source.name} has no column {name!r}; {nearest(name, list(source.schema))}", name)
 
 
 def nearest(name: Any, known: list[str]) -> str:

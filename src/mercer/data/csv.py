@@ -42,14 +42,14 @@ class CsvFile(FileSource):
     def n_rows(self) -> int:
         return self._survey.n_rows
 
-    def _open(self, types: dict[str, Any], names: tuple[str, ...] = ()) -> Any:
+    def _open(self, types: dict[str, Any], names: tuple[str, ...] = (), gaps: bool = True) -> Any:
         csv = arrow(".csv")
         return csv.open_csv(
             str(self.path),
             read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES),  # threads lose the number of a row
             parse_options=csv.ParseOptions(delimiter=self._delimiter),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(names), strings_can_be_null=True
+                column_types=types, include_columns=list(names), strings_can_be_null=gaps
             ),
         )
 
@@ -95,6 +95,12 @@ class CsvFile(FileSource):
         types = {name: self._survey.types[name] for name in names}
         with self.reading(), self._open(types, names) as reader:
             yield from portions(iter(reader), start, len(names))
+
+    def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
+        """Every field as its text: what looks like a number may be a code with zeros before it."""
+        text = {name: arrow().string() for name in names}
+        with self.reading(), self._open(text, names, gaps=False) as reader:
+            yield from portions(iter(reader), 0, len(names))
 
 
 def is_whole(values: Any) -> bool:

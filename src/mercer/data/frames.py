@@ -53,6 +53,19 @@ def columns(X: Any) -> dict[str, Any]:
     return {name: X.iloc[:, place] if hasattr(X, "iloc") else X[:, place] for place, name in enumerate(names)}
 
 
+def arrow_columns(X: Any, names: tuple[str, ...]) -> Any:
+    """Some columns of a frame as an Arrow table; categories are what they stand for."""
+    import pyarrow as pa
+
+    found = {}
+    for name in names:
+        column = columns(X)[name]
+        column = column if hasattr(column, "type") else column.to_arrow() if hasattr(column, "to_arrow") else column
+        held = column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column)
+        found[name] = held.cast(held.type.value_type) if pa.types.is_dictionary(held.type) else held
+    return pa.table(found)
+
+
 def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
     """Some rows of a frame."""
     if isinstance(X, Frame):

@@ -41,6 +41,7 @@ def open(
     *,
     weight: Any = None,
     columns: Sequence[Any] | None = None,
+    exclude: Any = (),
     format: str | None = None,
     memory: Any = None,
     dtype: Any = None,
@@ -68,6 +69,8 @@ def open(
     weight : name or number of a column, array, or None
         A row of weight 2 counts as two rows, one of weight 0 as none.
     columns : names (or numbers) of the features, in this order; None is all that are neither target nor weight
+    exclude : name (or number) of a column that is no feature, such as an id, or a sequence of them
+        One that is not there is an error.
     format : "parquet", "arrow", "csv", "numpy", "libsvm", or None
         None goes by the ends of the names.
     memory : int, text like "2GB", or None
@@ -102,13 +105,15 @@ def open(
     sources = sources_of(source, format, delimiter)
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
     sources, skipped = with_rows(sources)
-    target, weight = (beside(sources, part) for part in (target, weight))
+    asked = target, weight
+    target, weight = (beside(sources, part) for part in asked)
     given = Given(*(np.asarray(part) if is_given(part) else None for part in (target, weight)))
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
     kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
-    layout = kind(sources, columns, roles, dtype)
+    layout = kind(sources, columns, roles, dtype, listed(exclude))
     notes += (*skipped, *warned(layout.notes))
-    return SourceTable(layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes)
+    named = Roles(*(as_role(part) if isinstance(part, str) else None for part in asked))
+    return SourceTable(layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes, named)
 
 
 def warned(notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,6 +138,12 @@ def is_given(part: Any) -> bool:
 
 def as_role(part: Any) -> Any:
     return part if part is None or isinstance(part, str | int | np.integer) else tuple(part)
+
+
+def listed(names: Any) -> tuple[Any, ...]:
+    """Names or numbers of columns, or one alone, each once."""
+    alone = isinstance(names, str | int | np.integer)
+    return tuple(dict.fromkeys((names,) if alone else () if names is None else names))
 
 
 def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:

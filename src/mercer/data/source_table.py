@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from .._checks import check_probability
 from .._random import as_seed
-from .columns import Layout, Roles
+from .columns import Layout, Roles, missing
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, hashed
+from .frames import arrow_columns
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
@@ -67,8 +68,10 @@ class SourceTable(Table):
         drop: bool = False,
         memory: int = 0,
         notes: tuple[str, ...] = (),
+        named: Roles | None = None,
     ):
         self._layout, self._given, self._drop, self._memory = layout, given, drop, memory
+        self._named = named or Roles()
         self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
         self._group: Group | None = None
         self._shares: tuple[Share, ...] = ()
@@ -107,6 +110,21 @@ class SourceTable(Table):
     @property
     def names(self) -> tuple[str, ...] | None:
         return self._layout.names
+
+    @property
+    def target_name(self) -> str | int | tuple[str, ...] | None:
+        """The column of the targets: its name, or its number where columns have none; names of several."""
+        return self._name_of("target")
+
+    @property
+    def weight_name(self) -> str | int | None:
+        """The column of the weights, as that of the targets."""
+        return self._name_of("weight")
+
+    def _name_of(self, role: str) -> Any:
+        """The column that has a role; the name of an array that is beside the rows in their file."""
+        column = getattr(self._layout.roles, role)
+        return getattr(self._named, role) if column is None else column
 
     @property
     def width(self) -> int:
@@ -172,16 +190,19 @@ class SourceTable(Table):
 
     # -- other tables of the same files --------------------------------------------------------------------------------
 
-    def matched(self, names: Sequence[str] | None, width: int) -> Self:
-        """The table with the columns of these names in this order, as a model asks for them; others are ignored."""
+    def matched(self, names: Sequence[str] | None, width: int, apart: Sequence[Any] = ()) -> Self:
+        """The table with the columns of these names in this order, as a model asks for them; others are ignored.
+
+        Of those ``apart``, which the model knows as its target and weight, without a word.
+        """
         if self.names is None or names is None:
-            layout = self._layout if self.width == width else self._layout.widened(width)
+            layout = self._layout if self.width == width else self._layout.without(apart, width)
             if layout is None:
                 raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
             return self if layout is self._layout else self._with(layout)
         if tuple(names) == self.names:
             return self
-        extra = [name for name in self.names if name not in names]
+        extra = [name for name in self.names if name not in (*names, *apart)]
         if extra:
             self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
         return self._with(self._layout.only(names, self._layout.roles))
@@ -258,6 +279,39 @@ class SourceTable(Table):
         alone = self._with(self._layout.only((), self._layout.roles))
         alone._memory = 0
         return alone.blocks()
+
+    def as_written(self, names: Sequence[str]) -> Iterator[Any]:
+        """The columns of these names, features or not, as they are stored: Arrow tables of the rows of all blocks.
+
+        Text, whole numbers and dates stay what they are; fields of CSV are text.
+        """
+        for source in self._sources:
+            schema = source.schema
+            if not isinstance(schema, dict):
+                raise SourceError(f"the columns of {source.name} have no names, found {', '.join(map(repr, names))}")
+            for name in names:
+                if name not in schema:
+                    raise missing(source, name)
+        if self._order is not None:
+            raise ValueError("the columns of a table that is shuffled cannot be had as they are stored")
+        return self._as_written(tuple(names))
+
+    def _as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
+        kept: dict[int, list[NDArray[np.int64]]] = {}
+        if not self._all_kept:
+            for piece in self._pieces(0):
+                kept.setdefault(piece.source, []).append(piece.rows)
+        for number, source in enumerate(self._sources):
+            rows = None if self._all_kept else np.concatenate(kept.get(number, [np.zeros(0, dtype=np.int64)]))
+            first = 0
+            for batch in source.as_written(names):
+                last = first + batch.shape[0]
+                table = arrow_columns(batch, names)
+                if rows is not None:
+                    here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+                    table = table.take(here - first)
+                first = last
+                yield table
 
     def _note(self, note: str) -> None:
         self.notes = (*self.notes, note)

@@ -22,6 +22,14 @@ class SourceError(ValueError):
     """What is wrong with rows, with the name of the file and the row or line in it."""
 
 
+class MissingColumnError(SourceError):
+    """A column that was asked for is not there; ``column`` is its name or number."""
+
+    def __init__(self, message: str, column: Any):
+        super().__init__(message)
+        self.column = column
+
+
 class Source(ABC):
     """The rows of one file or object.
 
@@ -45,6 +53,10 @@ class Source(ABC):
 
         Frames with at least the columns of these names, or a :class:`Block` where columns have no names.
         """
+
+    def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
+        """All rows with the columns of these names as they are stored, of any type, in batches of any size."""
+        return self.batches(0, names)
 
     @abstractmethod
     def fingerprint(self) -> str: ...

@@ -109,6 +109,16 @@ class Table(ABC):
         X = self.head().X
         return tuple(names_of(X)) if is_frame(X) else None
 
+    @property
+    def target_name(self) -> str | int | tuple[str, ...] | None:
+        """The column of the targets, None where it has no name or number."""
+        return None
+
+    @property
+    def weight_name(self) -> str | int | None:
+        """The column of the weights, None where it has no name or number."""
+        return None
+
     def features(self) -> Table:
         """The table without targets and weights, where that is another one."""
         return self

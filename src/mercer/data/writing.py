@@ -15,6 +15,8 @@ from .sources import arrow
 
 WRITTEN = {"csv": (".csv",), "parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather"), "npy": (".npy",)}
 """How the names of files end, by the format that is written."""
+WITH_NAMES = ("csv", "parquet", "arrow")
+"""Formats whose columns have names."""
 
 Columns = dict[str, NDArray[Any]]
 Writer = Callable[[BinaryIO, Iterator[Any]], int]
@@ -26,7 +28,7 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
     Parameters
     ----------
     target : path, or a binary file that is open
-    blocks : iterable of matrices, or of dicts of columns by name
+    blocks : iterable of matrices, or of dicts of columns by name, as NumPy or Arrow arrays
         An ``.npy`` file is written from matrices; elsewhere their columns are named f0, f1, ...
     format : "csv", "parquet", "arrow", "npy", or None
         None goes by the end of the name.
@@ -48,7 +50,7 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
     from ..persist.atomic import atomic_write  # not above: persist knows learners, which know data
 
     is_open = hasattr(target, "write")
-    chosen = format or (None if is_open else format_to_write(target))
+    chosen = format or (None if is_open else format_to_write(target, hint=", or give format"))
     check_choice("format", chosen, tuple(WRITTEN))
     writer = {"csv": write_csv, "parquet": write_parquet, "arrow": write_arrow, "npy": write_npy}[str(chosen)]
     if is_open:
@@ -57,14 +59,14 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
         return writer(file, iter(blocks))
 
 
-def format_to_write(path: Any) -> str:
-    """The format that the name of a file to be written tells."""
+def format_to_write(path: Any, formats: Iterable[str] = tuple(WRITTEN), hint: str = "") -> str:
+    """The format, of these, that the name of a file to be written tells; ``hint`` is what else helps."""
     name = Path(path).name.lower()
-    for format, endings in WRITTEN.items():
-        if name.endswith(endings):
+    for format in formats:
+        if name.endswith(WRITTEN[format]):
             return format
-    known = ", ".join(ending for endings in WRITTEN.values() for ending in endings)
-    raise ValueError(f"the name of {path} tells no format to write: end it in {known}, or give format")
+    known = ", ".join(ending for format in formats for ending in WRITTEN[format])
+    raise ValueError(f"the name of {path} tells no format to write: end it in {known}{hint}")
 
 
 def as_batch(block: Any) -> Any:
@@ -73,7 +75,8 @@ def as_batch(block: Any) -> Any:
         matrix = block.toarray() if sp.issparse(block) else np.asarray(block)
         block = {f"f{place}": column for place, column in enumerate(matrix.T)}
     pa = arrow()
-    return pa.RecordBatch.from_arrays([pa.array(column) for column in block.values()], names=list(block))
+    given = [column if isinstance(column, pa.Array) else pa.array(column) for column in block.values()]
+    return pa.RecordBatch.from_arrays(given, names=list(block))
 
 
 def _write_batches(blocks: Iterator[Any], open_writer: Callable[[Any], Any]) -> int:

@@ -79,6 +79,8 @@ class KernelMachine(MachineParameters):
     ----------
     map_ : the map, fitted
     preparation_ : what was learned of the columns
+    target_name_, weight_name_ : the columns of targets and weights in the table that the rows came from
+        Their names, or their numbers where columns have none; None where there was no such column, or no table.
     """
 
     _set_last: ClassVar[str] = "coef_"
@@ -136,6 +138,8 @@ class KernelMachine(MachineParameters):
         if reset:
             self._drop_learned()
             self._check_pairwise()
+            self.target_name_ = X.target_name if isinstance(X, Table) else None
+            self.weight_name_ = X.weight_name if isinstance(X, Table) else None
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
@@ -170,14 +174,15 @@ class KernelMachine(MachineParameters):
         """A table as this machine takes it: the columns of files are matched by name."""
         if isinstance(table, Matched):
             return table
-        X = table.head().X
         if not isinstance(table, SourceTable):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            validate_data(self, table.head().X, skip_check_array=True, reset=reset)
             return table
         if reset:
+            table.head()  # where there are no rows, that is what is said
             adopt_columns(self, table)
             return table
         matched = matched_columns(self, table)
+        matched.head()  # not that of the table, which may have faults in columns that are not asked for
         known = self.preparation_.columns or ()
         wanted = {column.name for column in known if column.levels is not None}
         wrong = wanted.symmetric_difference(matched.levels)

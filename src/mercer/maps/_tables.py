@@ -13,6 +13,7 @@ from .._array import send
 from .._memory import check_memory
 from .._random import Stream
 from ..data import Rows, SourceTable, Table, as_rows
+from ..data.columns import Roles
 from ..data.frames import columns, is_frame, numbers
 from ..data.table_rows import RowError, TableRows, placed
 from ._row_check import check_rows
@@ -32,8 +33,9 @@ def adopt_columns(estimator: Any, table: SourceTable) -> None:
 
 
 def matched_columns(estimator: Any, table: SourceTable) -> SourceTable:
-    """The table with the columns that an estimator was fitted on."""
-    return table.matched(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_)
+    """The table with the columns that an estimator was fitted on; it knows which were no features even then."""
+    apart = Roles(*(getattr(estimator, name, None) for name in ("target_name_", "weight_name_"))).all()
+    return table.matched(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, apart)
 
 
 def numeric(X: Any) -> Any:

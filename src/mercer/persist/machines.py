@@ -21,8 +21,9 @@ from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 from .values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
 
 MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
-ENTRIES = ("class", "arguments", "columns", "names", "preparation", "map", "learned", "classes", "view_y")
+ENTRIES = ("class", "arguments", "columns", "names", "preparation", "map", "learned", "classes", "view_y", "apart")
 VIEW_ENTRIES = ("columns", "names", "preparation", "map")
+ROLES = ("target", "weight")
 VECTORS = ("offset", "factor", "filling")
 LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 MOST_TEXT = 2**24
@@ -55,6 +56,9 @@ def write_machine(model: Any, target: Target) -> dict[str, Any]:
     if hasattr(model, "classes_"):
         several = isinstance(model.classes_, list)
         record["classes"] = [*map(_write_labels, model.classes_)] if several else _write_labels(model.classes_)
+    apart = {role: named for role in ROLES if (named := getattr(model, f"{role}_name_", None)) is not None}
+    if apart:
+        record["apart"] = {role: list(named) if isinstance(named, tuple) else named for role, named in apart.items()}
     if hasattr(model, "view_y_"):
         record["view_y"] = _write_view(model.view_y_, target, "view_y.")
     return record
@@ -129,6 +133,10 @@ def read_machine(record: Any, source: Source) -> Any:
         _read_view(model.view_y_, record["view_y"], source, "view_y.")
     if "classes" in record:
         model.classes_ = _read_classes(record["classes"])
+    apart = as_dict(record.get("apart", {}), "apart")
+    check_names(apart, ROLES, "apart")
+    for role in ROLES:
+        setattr(model, f"{role}_name_", _read_column_name(apart.get(role), f"the column of the {role}"))
     learned = as_dict(record.get("learned"), "learned")
     check_names(learned, model._learned, "learned")
     for name, value in learned.items():
@@ -138,6 +146,15 @@ def read_machine(record: Any, source: Source) -> Any:
             setattr(model, name, take_tree(layout, source, name))
     model._check_fitted()
     return model
+
+
+def _read_column_name(named: Any, what: str) -> str | int | tuple[str, ...] | None:
+    """A name, the names of several, or the number of a column without one."""
+    if named is None or isinstance(named, str):
+        return named
+    if isinstance(named, list):
+        return tuple(as_text(name, what) for name in named)
+    return as_whole(named, what)
 
 
 def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:

@@ -4,6 +4,7 @@ from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
 from .evaluation import evaluate, features, predictions
+from .imbalance import Imbalance, imbalance
 from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
@@ -17,6 +18,7 @@ __all__ = [
     "Comparison",
     "Contents",
     "Entry",
+    "Imbalance",
     "Origin",
     "Plan",
     "RowSummary",
@@ -31,6 +33,7 @@ __all__ = [
     "contents",
     "evaluate",
     "features",
+    "imbalance",
     "page",
     "plan",
     "predictions",

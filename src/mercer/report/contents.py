@@ -17,7 +17,10 @@ class Column(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is in a model file; ``sha256`` is that of the whole file."""
+    """What is in a model file; ``sha256`` is that of the whole file.
+
+    ``target`` and ``weight`` are the columns of the table that it was fitted on, None where they are not known.
+    """
 
     name: str
     bytes: int
@@ -29,6 +32,8 @@ class Contents(NamedTuple):
     seed: int
     scale: str | None
     classes: list[Any] | None
+    target: str | int | list[str] | None
+    weight: str | int | None
     columns: int
     named: list[Column] | None
     parameters: str
@@ -74,6 +79,8 @@ def contents(path: Any) -> Contents:
         seed=features["seed"],
         scale=prepared.get("scale"),
         classes=model["classes"]["items"] if isinstance(model.get("classes"), dict) else model.get("classes"),
+        target=model.get("apart", {}).get("target"),
+        weight=model.get("apart", {}).get("weight"),
         columns=model["columns"],
         named=[Column(name, levels[name]) for name in levels] or None,
         parameters=held["parameters"],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
-from ..data import Table
+from ..data import SourceTable, Table
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
@@ -86,7 +86,9 @@ def check_predicts(model: Any) -> None:
         raise ValueError("expected a model of one target, found one of several")
 
 
-def predictions(model: Any, table: Table, extras: Sequence[str] = ()) -> Iterator[dict[str, NDArray[Any]]]:
+def predictions(
+    model: Any, table: Table, extras: Sequence[str] = (), *, keep: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Predictions of rows as columns, block by block.
 
     ``prediction``, and what else is asked for: ``decision``, or ``decision_CLASS`` for several classes;
@@ -97,6 +99,8 @@ def predictions(model: Any, table: Table, extras: Sequence[str] = ()) -> Iterato
     model : a fitted KernelClassifier or KernelRegressor with one target
     table : Table
     extras : some of "probabilities", "decisions", "deviations"
+    keep : names of columns of the table, such as an id, to stand before the predictions as they are stored
+        They are Arrow arrays, and need not be features of the model. The table is one of :func:`mercer.data.open`.
 
     Examples
     --------
@@ -110,9 +114,33 @@ def predictions(model: Any, table: Table, extras: Sequence[str] = ()) -> Iterato
     check_predicts(model)
     for extra in extras:
         check_choice("extras", extra, EXTRAS)
-    if isinstance(model, KernelClassifier):
-        return _classes(model, table, extras)
-    return _numbers(model, table, extras)
+    if keep:
+        # The rows that a prediction is made for are those without gaps in the model's own columns.
+        table = model._adopted(table.features(), reset=False)
+    found = (_classes if isinstance(model, KernelClassifier) else _numbers)(model, table, extras)
+    return beside(table, keep, found) if keep else found
+
+
+def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArray[Any]]]) -> Iterator[dict[str, Any]]:
+    """Blocks of columns with those of a table before them."""
+    import pyarrow as pa
+
+    if not isinstance(table, SourceTable):
+        raise TypeError(f"columns are kept of a table that mercer.data.open gives, found {type(table).__name__}")
+    names = tuple(dict.fromkeys(names))
+    parts, rest = table.as_written(names), None
+    for block in blocks:
+        clash = [name for name in names if name in block]
+        if clash:
+            raise ValueError(
+                f"column {clash[0]!r} cannot be kept: the predictions have a column of this name; rename it in the data"
+            )
+        rows = len(next(iter(block.values())))
+        while rest is None or rest.num_rows < rows:
+            more = next(parts)
+            rest = more if rest is None else pa.concat_tables([rest, more], promote_options="permissive")
+        yield {name: rest.slice(0, rows)[name].combine_chunks() for name in names} | block
+        rest = rest.slice(rows)
 
 
 def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
