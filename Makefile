@@ -38,28 +38,34 @@ help:
 
 # Installed again only when the build changed: Python files are used from src as they are.
 $(INSTALLED): $(BUILT_FROM)
+	@echo '== Python of its own in $(VENV)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@
+	@echo '== fetching what Mercer needs, compiling its core and installing it in $(VENV): a minute or two, once'
+	$(BIN)/python -m pip install --progress-bar on --editable '.[dev]'
+	@touch $@
 
 $(LOWEST_INSTALLED): $(BUILT_FROM)
+	@echo '== fetching the oldest versions that Mercer takes, and installing it with them in $(LOWEST_VENV)'
 	test -x $(LOWEST_VENV)/bin/python || $(PYTHON) -m venv $(LOWEST_VENV)
-	$(LOWEST_VENV)/bin/python -m pip install --quiet --editable '.[test]' $(LOWEST)
-	touch $@
+	$(LOWEST_VENV)/bin/python -m pip install --progress-bar on --editable '.[test]' $(LOWEST)
+	@touch $@
 
 test: lint check wheel-test
 
 lint: $(INSTALLED)
+	@echo '== style and types'
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
 
 check: $(INSTALLED)
+	@echo '== tests and examples, on $(JOBS) processes: a few minutes'
 	$(BIN)/python $(PYTEST) -m 'not full'
 
 # -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
 # then borrowed from .venv by path.
 define try_wheel
+	@echo '== building a wheel ($(2)) and trying it away from the source: about a minute'
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(1) $(BIN)/python -m build --outdir "$$folder/dist" . > "$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; } && \
 	$(BIN)/python -m pip install --quiet --no-deps --target "$$folder/site" "$$folder"/dist/*.whl && \
@@ -90,6 +96,7 @@ sanitize: $(INSTALLED)
 		-k 'not forced and not loaded and not library and not machine'
 
 demo: $(INSTALLED)
+	@echo '== the command line on handwritten digits: about a minute'
 	$(BIN)/python examples/demo.py
 
 digits: $(INSTALLED)

@@ -31,13 +31,12 @@ def terminal(monkeypatch):
     return begin
 
 
-@pytest.mark.parametrize(("rows", "share"), [(50, "25 %"), (200, "solving")])
-def test_a_bar_says_what_follows_a_pass(terminal, rows, share):
+def test_a_bar_is_that_of_the_whole_fit(terminal):
     seen = terminal()
     with output.progress() as tell:
-        tell(Progress(2, "sums", rows, 200, objective=0.25))
-    for words in ("pass 2, sums, objective 0.25", share):
-        assert words in seen()
+        tell(Progress(2, "sums", 50, 200, objective=0.25, share=0.75, seconds=65.0, total_seconds_left=20.0))
+    assert "[##################      ]  75 %, 1:05, 0:20 left; pass 2, sums" in seen()
+    assert tell.last.rows == 50
 
 
 def test_steps_are_one_line(terminal):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import time
 from io import StringIO
 from itertools import groupby, pairwise
 
@@ -12,11 +14,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from mercer import RandomFourier
+from mercer import RandomFourier, data
 from mercer.data import ArrayTable, Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _bar
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _bar, _descent
+from mercer.learn import _forecast as forecast
 from mercer.learn import _progress as progress
+from mercer.persist import train
 
 N = 5000
 
@@ -65,7 +69,7 @@ def test_every_pass_is_told_of(name, jobs):
     told = clone(learner).set_params(map=features(), n_jobs=jobs, callback=seen.append).fit(X, y)
     untold = clone(learner).set_params(map=features(), n_jobs=jobs).fit(X, y)
     np.testing.assert_array_equal(use(told, X[:100]), use(untold, X[:100]))
-    assert {p.what for p in seen} == expected
+    assert {p.what for p in seen} == expected | {"solution"}
     assert {p.number for p in seen} == set(range(1, max(p.number for p in seen) + 1))
     for number, tellings in groupby(sorted(seen, key=lambda p: p.number), key=lambda p: p.number):
         mine = list(tellings)
@@ -94,7 +98,7 @@ def test_the_objective_of_clusters_is_their_inertia():
     told = list(dict.fromkeys(p.objective for p in seen if p.what == "clusters"))
     assert told[0] is None
     assert all(later < earlier for earlier, later in pairwise(told[1:]))
-    assert seen[-1].what == "labels"
+    assert [p.what for p in seen[-2:]] == ["labels", "solution"]
     assert seen[-1].objective == model.inertia_
 
 
@@ -104,10 +108,91 @@ def test_speed_and_what_is_left(monkeypatch):
     X, y = problem()
     seen = []
     KernelRegressor(map=features(), n_jobs=1, callback=seen.append).fit(X, y)
-    first, last = seen[-2:]
+    first, last = seen[-3:-1]
     assert (first.rows_per_second, last.rows_per_second) == (4096 / 2.0, N / 4.0)
     assert first.seconds_left == pytest.approx((N - 4096) / 2048.0)
     assert last.seconds_left == 0.0
+
+
+# -- the whole fit -----------------------------------------------------------------------------------------------------
+
+
+def shares_are_sound(seen):
+    assert all(before.share <= after.share for before, after in pairwise(seen))  # not even re-estimates take any back
+    assert all(0.0 <= p.share <= 1.0 and 0.0 <= p.total_seconds_left < 1e6 for p in seen)
+    assert all(before.seconds <= after.seconds for before, after in pairwise(seen))
+    assert [p.share for p in seen if p.what == "solution"] == [seen[-1].share] == [1.0]
+    assert seen[-1].total_seconds_left == 0.0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_share_of_the_fit_rises_to_one(name, jobs):
+    X, y = problem()
+    seen = []
+    clone(LEARNERS[name][0]).set_params(map=features(), n_jobs=jobs, callback=seen.append).fit(X, y)
+    shares_are_sound(seen)
+
+
+@pytest.mark.parametrize("method", ["newton", "conjugate gradients"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_share_of_many_steps_rises_to_one(loss, method, monkeypatch):
+    monkeypatch.setattr(_descent, "is_cheaper", lambda *_: method != "newton")
+    X, y = problem()
+    seen = []
+    model = KernelClassifier(map=features(), loss=loss, C=100.0, callback=seen.append).fit(X[:1500], y[:1500])
+    shares_are_sound(seen)
+    assert model.convergence_.method == method
+
+
+def test_files_and_batches_have_shares_too(tmp_path):
+    X, y = problem()
+    seen = []
+    pd.DataFrame(X, columns=list("abc")).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    KernelClassifier(map=features(), callback=seen.append).fit(data.open(tmp_path / "rows.csv", target="y"))
+    shares_are_sound(seen)
+    seen.clear()
+    KernelRegressor(map=features(), callback=seen.append).prepare(X).partial_fit(X, y)
+    shares_are_sound([p for p in seen if p.what != "map"])
+
+
+@pytest.mark.parametrize("name", ["ridge", "held", "clusters"])
+def test_a_run_that_goes_on_has_shares_too(name, tmp_path):
+    X, y = problem()
+    model = clone(LEARNERS[name][0]).set_params(map=features())
+    what = {"ridge": "sums", "held": "conjugate gradients", "clusters": "clusters"}[name]
+    with pytest.raises(StopError):
+        train(clone(model), X, y, output=tmp_path / "m", every=0.0, progress=stopping_in(what, 5000))
+    seen = []
+    train(clone(model), X, y, output=tmp_path / "m", resume=True, progress=seen.append)
+    shares_are_sound(seen)
+
+
+def test_the_time_left_is_that_of_all_passes(monkeypatch):
+    """With a clock that a block of rows moves on by a second, what is left is known as soon as sums are timed."""
+    now, seen = [0.0], []
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(forecast, "LEAST", 0.0)  # solutions take no time here
+    X, y = problem()
+
+    def second(told):
+        seen.append(told)
+        now[0] += 1.0
+
+    KernelRegressor(map=features(), alpha="loo", n_jobs=1, callback=second).fit(X, y)
+    sums = next(place for place, p in enumerate(seen) if p.what == "sums")
+    for place in range(sums + 1, len(seen) - 1):
+        true = len(seen) - 1 - place
+        assert true - 2.0 <= seen[place].total_seconds_left <= true + 2.0, place
+
+
+def test_steps_are_extrapolated_on_a_logarithmic_scale():
+    assert forecast.steps_left([1e-1, 1e-2], 1e-4, 8) == 2.0
+    assert forecast.steps_left([1e-1, 1e-2, 1e-4], 1e-4, 8) == 0.0
+    assert forecast.steps_left([], 1e-4, 8) == 8.0
+    assert forecast.steps_left([np.inf], 1e-4, 8) == 7.0
+    assert forecast.steps_left([1e-1, 1.0], 1e-1, 8) == 22.0  # a gap that rises counts as one that falls by a tenth
+    assert forecast.steps_left([1.0, 0.5, 1e-2], 1e-4, 8, window=1) == 2.0
 
 
 def test_frames_and_blocks():
@@ -116,7 +201,9 @@ def test_frames_and_blocks():
     seen = []
     blocks = Blocks([(frame[start : start + 1000], y[start : start + 1000]) for start in range(0, N, 1000)])
     KernelClassifier(map=features(), loss="squared", callback=seen.append).fit(blocks)
-    assert [(p.number, p.what) for p in seen[::2]] == [(1, "labels"), (2, "levels"), (3, "map"), (4, "sums")]
+    assert [(p.number, p.what) for p in seen[::2]] == [
+        *((1, "labels"), (2, "levels"), (3, "map"), (4, "sums"), (5, "solution"))
+    ]
     assert {p.n_rows for p in seen} == {N}
 
 
@@ -136,7 +223,7 @@ def stopping_in(what, rows=1):
 def test_a_callback_that_raises_leaves_nothing_fitted(name):
     X, y = problem()
     learner, passes = LEARNERS[name]
-    for what in passes:
+    for what in passes | {"solution"}:
         model = clone(learner).set_params(map=features(), n_jobs=2).fit(X[:300], y[:300])
         with pytest.raises(StopError):
             model.set_params(callback=stopping_in(what, 5000)).fit(X, y)
@@ -179,12 +266,17 @@ class Terminal(StringIO):
 
 
 def states(n=5, objective=None):
-    return [progress.Progress(2, "sums", 100 * k, 100 * n, 50.0, 2.0 * (n - k), objective) for k in range(1, n + 1)]
+    return [
+        progress.Progress(2, "sums", 100 * k, 100 * n, 50.0, 2.0 * (n - k), objective, k / n, 3.0 * k, 60.0 * (n - k))
+        for k in range(1, n + 1)
+    ]
 
 
 def test_the_bar_is_one_line_that_is_written_over(monkeypatch):
     now, stream = [0.0], Terminal()
     monkeypatch.setattr(_bar, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_bar, "TICK", 1e6)
+    monkeypatch.setenv("COLUMNS", "120")
     with _bar.Bar(stream) as bar:
         for state in states():
             bar(state._replace(objective=1.25 if state.rows < 300 else None))
@@ -192,16 +284,58 @@ def test_the_bar_is_one_line_that_is_written_over(monkeypatch):
     lines = stream.getvalue().split("\r")[1:]
     assert [re.search(r"\d+ of 500 rows", line)[0] for line in lines] == [f"{k} of 500 rows" for k in (100, 300, 500)]
     assert "[" + 4 * "#" + 20 * " " + "]" in lines[0]
-    assert lines[-1].rstrip(" \n") == "2 sums       [" + 24 * "#" + "] 500 of 500 rows, 50/s, 0:00 left"
+    full = "[" + 24 * "#" + "] 100 %, 0:15, 0:00 left; pass 2, sums: 500 of 500 rows"
+    assert lines[-1].rstrip(" \n") == full
     assert lines[-1].endswith("\n")
     assert stream.getvalue().count("\n") == 1
     assert all(len(later.rstrip("\n")) >= len(line.rstrip()) for line, later in pairwise(lines))
 
 
-def test_the_bar_tells_the_objective_and_minutes():
-    line = _bar.Bar.line(progress.Progress(12, "conjugate gradients", 10, 40, 1.5e6, 3725.0, 1234.5678))
-    assert line.startswith("12 conjugate gradients [######" + 18 * " " + "]")
-    assert line.endswith("10 of 40 rows, 1,500,000/s, 62:05 left, objective 1234.57")
+def test_the_bar_keeps_to_one_line_of_a_narrow_terminal(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setenv("COLUMNS", "40")
+    with _bar.Bar(stream) as bar:
+        bar(states()[0])
+    assert len(stream.getvalue().rstrip("\n")) == 40  # with the return before it
+
+
+def test_the_clock_of_the_bar_goes_on_while_nothing_is_told(monkeypatch):
+    now, stream = [0.0], Terminal()
+    monkeypatch.setattr(_bar, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_bar, "TICK", 0.01)
+    with _bar.Bar(stream) as bar:
+        bar(states()[0])
+        now[0] = 100.0
+        deadline = time.monotonic() + 10.0
+        while "left" not in stream.getvalue().split("\r")[-1] or stream.getvalue().count("\r") < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+    assert "20 %, 0:03, 4:00 left" in stream.getvalue()
+    assert "20 %, 1:43, 2:20 left" in stream.getvalue()
+
+
+def test_the_bar_tells_the_objective_and_hours():
+    told = progress.Progress(12, "conjugate gradients", 10, 40, 1.5e6, 5.0, 1234.5678, 0.25, 61.0, 3725.0)
+    line = _bar.Bar.line(told)
+    assert line.startswith("[######" + 18 * " " + "]  25 %, 1:01, 1:02:05 left; pass 12, conjugate gradients")
+    assert line.endswith("10 of 40 rows, objective 1234.57")
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (KernelClassifier(map=features()), r"fitted in .*s: \d+ passes over 5,000 rows, \d+ Newton steps?, gap \de-"),
+        (KernelRegressor(map=features()), r"fitted in .*s: 2 passes over 5,000 rows$"),
+    ],
+)
+def test_a_run_ends_with_a_line_of_what_was_done(learner, words, tmp_path, monkeypatch):
+    X, y = problem()
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    train(learner, X, y, output=tmp_path / "model", progress="bar")
+    shown = sys.stderr.getvalue()
+    assert re.match(words, shown.splitlines()[-1])
+    assert " 100 %, " in shown
+    assert shown.count("\n") == 2
 
 
 def test_the_bar_is_for_terminals_alone(capsys):

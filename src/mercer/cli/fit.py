@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from .._figures import seconds
 from .command import Command, telling_what_is_left
 from .destinations import check_destinations, files_of_run
 from .output import (
@@ -78,6 +77,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     from time import perf_counter
 
     from ..choose import learner_for, task_of
+    from ..learn._bar import fit_line
     from ..persist import train
     from ..report import evaluate, imbalance, plan
 
@@ -105,8 +105,10 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         with telling_what_is_left(), progress() as told:
             model = train(learner, rows, output=output, progress=told, **going_on)
         fitted = perf_counter()
+        if told is not None and told.last is not None:
+            say(fit_line(model, told.last))
         if test is not None:
-            say(f"fitted in {seconds(fitted - begun)}; scoring {test.n_rows:,} rows held out")
+            say(f"scoring {test.n_rows:,} rows held out")
         scores = [] if test is None else evaluate(model, test, random_state=seed)
         if report is not None:
             write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))

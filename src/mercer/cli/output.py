@@ -154,26 +154,10 @@ def progress() -> Iterator[Any]:
     if quiet() or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from ..learn._bar import Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[share]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None, share="")
-
-        def tell(one: Any) -> None:
-            value = "" if one.objective is None else f", objective {one.objective:.6g}"
-            done = one.rows >= one.n_rows  # what follows a pass, such as a solution, may take longer than it
-            share = "solving" if done else f"{100 * one.rows / one.n_rows:3.0f} %"
-            told = f"pass {one.number}, {one.what}{value}"
-            bar.update(task, total=None if done else one.n_rows, completed=one.rows, description=told, share=share)
-
-        yield tell
+    with Bar() as bar:
+        yield bar
 
 
 @contextmanager

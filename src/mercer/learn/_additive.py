@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_truth
 from ..data import Table
 from ..maps._stored import floats
+from ._forecast import Work, sums_work
 from ._machine import KernelMachine
 from ._progress import Watch
 from ._room import Extent, check_after
@@ -55,8 +56,11 @@ class AdditiveMachine(KernelMachine, ABC):
         """The targets of rows as numbers, a column each, and what every row counts; None where that is 1."""
 
     @abstractmethod
-    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
-        """Coefficients from moments; ``rows`` for a second pass, where it is asked for."""
+    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+        """Coefficients from moments; ``rows`` for a second pass, where it is asked for.
+
+        ``watch`` is told before anything is set: an error that it raises leaves all as it was.
+        """
 
     def _needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
@@ -83,7 +87,8 @@ class AdditiveMachine(KernelMachine, ABC):
         """
         self._check_arguments()
         # Few rows now say nothing about how many will come: the map is the one for many.
-        self._start(self._table(X, None, sample_weight, reset=True), exact=False)
+        table = self._table(X, None, sample_weight, reset=True)
+        self._start(table, exact=False, watch=Watch(self.callback, table, n_jobs=self.n_jobs))
         self.statistics_ = None
         return self
 
@@ -95,10 +100,10 @@ class AdditiveMachine(KernelMachine, ABC):
                 UserWarning,
                 stacklevel=3,
             )
-        more, precision = self._more(X, y, sample_weight)
+        more, precision, watch = self._more(X, y, sample_weight)
         if self.statistics_ is not None:
             more, precision = summed(self.statistics_, more), max(self._precision, precision)
-        self._renew(more, precision)
+        self._renew(more, precision, watch)
         return self
 
     @available_if(can_add_rows)
@@ -112,13 +117,13 @@ class AdditiveMachine(KernelMachine, ABC):
         X, y, sample_weight : as they were given
         """
         held = self._held()
-        less, precision = self._more(X, y, sample_weight)
+        less, precision, watch = self._more(X, y, sample_weight)
         if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
             raise ValueError(
                 f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
                 f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
             )
-        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision))
+        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision), watch)
         return self
 
     @available_if(can_add_rows)
@@ -136,7 +141,7 @@ class AdditiveMachine(KernelMachine, ABC):
         difference = self._difference(other)
         if difference is not None:
             raise ValueError(f"learners with different features or classes cannot be merged: {difference}")
-        self._renew(summed(ours, theirs), max(self._precision, other._precision))
+        self._renew(summed(ours, theirs), max(self._precision, other._precision), None)
         return self
 
     # -- sums ----------------------------------------------------------------------------------------------------------
@@ -148,12 +153,17 @@ class AdditiveMachine(KernelMachine, ABC):
             raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
         return self.statistics_
 
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float]:
-        """The moments of more rows, and their precision."""
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float, Watch]:
+        """The moments of more rows, their precision, and who is told of them."""
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
-        rows = PreparedRows(table, self.preparation_, self._rng, Watch(self.callback, table))
-        return self._moments(rows), float(np.finfo(rows.dtype).eps)
+        watch = Watch(self.callback, table, n_jobs=self.n_jobs)
+        watch.expect(self._expected(table.n_rows, self.map_.n_components_))
+        rows = PreparedRows(table, self.preparation_, self._rng, watch)
+        return self._moments(rows), float(np.finfo(rows.dtype).eps), watch
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
     def _moments(self, rows: PreparedRows) -> Moments:
         width = self.map_.n_components_
@@ -164,16 +174,21 @@ class AdditiveMachine(KernelMachine, ABC):
 
         return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
 
-    def _renew(self, moments: Moments, precision: float) -> None:
+    def _renew(self, moments: Moments, precision: float, watch: Watch | None) -> None:
         """Coefficients from other sums, which are then kept."""
-        self._precision = precision
-        self._solve(moments, None)
+        before, self._precision = getattr(self, "_precision", precision), precision
+        try:
+            self._solve(moments, None, watch)
+        except BaseException:
+            self._precision = before
+            raise
         self.statistics_ = moments
 
     def _fit_sums(self, rows: PreparedRows) -> None:
         """Coefficients from one pass, and perhaps another."""
+        rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
         moments, self._precision = self._moments(rows), float(np.finfo(rows.dtype).eps)
-        self._solve(moments, rows)
+        self._solve(moments, rows, rows.watch)
         self.statistics_ = moments if self.keep_statistics else None
 
     # -- model files ---------------------------------------------------------------------------------------------------

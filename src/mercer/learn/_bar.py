@@ -1,20 +1,28 @@
-"""A line in a terminal that tells how far a run is."""
+"""A line in a terminal that tells how far a fit is, and one that says what it did."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import threading
 from time import monotonic
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
+from .._figures import seconds as in_words
 from ._progress import Progress
 
 WIDTH = 24
 PAUSE = 0.1
 """Seconds between two states of the line."""
+TICK = 0.5
+"""Seconds after which its clock goes on by itself, as while coefficients are solved for."""
 
 
 class Bar:
-    """A bar of one line for progress, where the stream is a terminal; nothing where it is not.
+    """One bar for a whole fit, where the stream is a terminal; nothing where it is not.
+
+    It shows the share that is done, the time since the start and the time that is left, which go on between two
+    messages too.
 
     Parameters
     ----------
@@ -23,48 +31,108 @@ class Bar:
     Examples
     --------
     >>> from mercer.learn import Progress
-    >>> Bar.line(Progress(3, "sums", 40960, 81920, 20480.0, 2.0, 0.25))
-    '3 sums       [############            ] 40,960 of 81,920 rows, 20,480/s, 0:02 left, objective 0.25'
+    >>> Bar.line(Progress(3, "sums", 40960, 81920, 20480.0, 2.0, 0.25, share=0.5, seconds=61.0, total_seconds_left=59))
+    '[############            ]  50 %, 1:01, 0:59 left; pass 3, sums: 40,960 of 81,920 rows, objective 0.25'
     """
 
     def __init__(self, stream: TextIO | None = None):
         self._stream = sys.stderr if stream is None else stream
         self._shows = self._stream.isatty()
-        self._last = -PAUSE
+        self.last: Progress | None = None
+        """The last message, None where there was none or nobody looks."""
+        self._shown = -PAUSE
+        self._told = 0.0
         self._length = 0
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._ticking: threading.Thread | None = None
 
     def __call__(self, progress: Progress) -> None:
         """Show this state, unless the one before has only just been shown."""
-        now = monotonic()
-        if not self._shows or (now - self._last < PAUSE and progress.rows < progress.n_rows):
+        if not self._shows:
             return
-        self._last = now
-        line = self.line(progress)
-        self._stream.write("\r" + line.ljust(self._length))
-        self._stream.flush()
-        self._length = len(line)
+        with self._lock:
+            now = monotonic()
+            self.last, self._told = progress, now
+            if now - self._shown >= PAUSE or progress.share >= 1.0:
+                self._show(progress, now)
 
     def __enter__(self) -> Self:
+        if self._shows:
+            self._ticking = threading.Thread(target=self._tick, daemon=True)
+            self._ticking.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         """End the line, where there is one."""
+        self._ended.set()
+        if self._ticking is not None:
+            self._ticking.join()
         if self._length:
             self._stream.write("\n")
             self._stream.flush()
             self._length = 0
 
+    def say(self, line: str) -> None:
+        """A line of its own, after the bar."""
+        if self._shows:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def _tick(self) -> None:
+        """Let the clock of the line go on while nothing is told."""
+        while not self._ended.wait(TICK):
+            with self._lock:
+                now, last = monotonic(), self.last
+                if last is not None and last.share < 1.0 and now - self._shown >= TICK:
+                    waited = now - self._told
+                    left = max(last.total_seconds_left - waited, 0.0)
+                    self._show(last._replace(seconds=last.seconds + waited, total_seconds_left=left), now)
+
+    def _show(self, progress: Progress, now: float) -> None:
+        self._shown = now
+        # A line that is wider than the terminal would go on in the next one, and could not be written over.
+        line = self.line(progress)[: shutil.get_terminal_size().columns - 1]
+        self._stream.write("\r" + line.ljust(self._length))
+        self._stream.flush()
+        self._length = len(line)
+
     @staticmethod
     def line(progress: Progress) -> str:
         """The state as text."""
-        done = WIDTH * progress.rows // max(progress.n_rows, 1)
-        minutes, seconds = divmod(round(progress.seconds_left), 60)
-        parts = [
-            f"{progress.number} {progress.what[:20]:<10} [{'#' * done}{' ' * (WIDTH - done)}] "
-            f"{progress.rows:,} of {progress.n_rows:,} rows",
-            f"{progress.rows_per_second:,.0f}/s",
-            f"{minutes}:{seconds:02d} left",
-        ]
-        if progress.objective is not None:
-            parts.append(f"objective {progress.objective:.6g}")
-        return ", ".join(parts)
+        done = int(WIDTH * progress.share)
+        text = (
+            f"[{'#' * done}{' ' * (WIDTH - done)}] {100 * progress.share:3.0f} %, {clock(progress.seconds)}, "
+            f"{clock(progress.total_seconds_left)} left; pass {progress.number}, {progress.what}: "
+            f"{progress.rows:,} of {progress.n_rows:,} rows"
+        )
+        return text if progress.objective is None else f"{text}, objective {progress.objective:.6g}"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, with hours where there are any."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def fit_line(model: Any, last: Progress) -> str:
+    """What a fit did, in one line, from the last thing that it told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelPCA
+    >>> seen = []
+    >>> model = KernelPCA(n_components=32, callback=seen.append).fit(np.eye(40))
+    >>> fit_line(model, seen[-1]._replace(seconds=2.5))
+    'fitted in 2.5 s: 3 passes over 40 rows'
+    """
+    passes = last.number - 1  # the last message is of the solution
+    parts = [f"{passes} {'pass' if passes == 1 else 'passes'} over {last.n_rows:,} rows"]
+    report = getattr(model, "convergence_", None)
+    if report is not None:
+        kind = "Newton step" if report.method == "newton" else "step of conjugate gradients"
+        parts.append(f"{report.n_iter} {kind if report.n_iter == 1 else kind.replace('step', 'steps')}")
+        parts.append(f"gap {report.gap:.1g}")
+    return f"fitted in {in_words(last.seconds)}: {', '.join(parts)}"

@@ -9,14 +9,16 @@ its own; finding it costs no pass, since decision values are linear in the lengt
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from ._designs import Design
+from ._forecast import Work
 from ._losses import Loss
-from ._newton import PRODUCT_COST, Factor, Matrix, Newton, Solution, Values
+from ._newton import PRODUCT_COST, Factor, Matrix, Newton, Solution, Values, curvature_works, step_works
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""
@@ -47,6 +49,7 @@ class Descent(Newton):
     """
 
     name = "conjugate gradients"
+    window = 3
 
     def __init__(self, design: Design, loss: Loss):
         super().__init__(design, loss)
@@ -58,9 +61,31 @@ class Descent(Newton):
         """Gradient, direction and energy of the last step."""
         self.stretch = np.ones(loss.n_columns)
         """How far it went, in every column."""
+        self.fall = math.inf
+        """What the next step is expected to take off the objective, as a share of it."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         return super().minimise(tol, STEPS_FOR_ONE * max_iter, start)
+
+    # -- what is to come -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def usual_steps(self) -> float:
+        return usual_steps(start_curvature(self.design, self.loss))
+
+    def foretell(self, iteration: int, max_iter: int, tol: float) -> None:
+        if self.gaps and math.isinf(self.gaps[-1]):  # too few steps to tell the gap, but not how it falls
+            self.gaps[-1] = self.fall
+        super().foretell(iteration, max_iter, tol)
+        self.steps_to_come = max(self.steps_to_come, WINDOWS * WINDOW + 1.0 - iteration)
+
+    def factor_works(self) -> list[Work]:
+        D = self.design.width
+        rows = sample_size(self.design.n_rows, D)
+        return curvature_works(rows, D, 1) if self.factor_of_all is None else []
+
+    def works_of_step(self) -> list[Work]:
+        return step_works(self.product_work, 0)
 
     # -- a run that ends early -----------------------------------------------------------------------------------------
 
@@ -87,8 +112,9 @@ class Descent(Newton):
             self.steps_since, self.before = 0, None
         turned = self.precondition(gradient)
         # What the next step would take off, were it to go straight down and as far as the last one.
-        fall = 0.5 * self.by_task(self.stretch * gradient * turned) / np.where(values > 0.0, values, 1.0)
-        return self.direction(gradient, turned), max(gap, float(fall.max()))
+        falls = 0.5 * self.by_task(self.stretch * gradient * turned) / np.where(values > 0.0, values, 1.0)
+        self.fall = float(falls.max())
+        return self.direction(gradient, turned), max(gap, self.fall)
 
     def direction(self, gradient: Matrix, turned: Matrix) -> Matrix:
         """That of the next step, whose length is found afterwards."""
@@ -165,6 +191,11 @@ def pass_cost(n_rows: int, width: int, n_columns: int) -> float:
     return 4.0 * PRODUCT_COST * n_rows * width * n_columns
 
 
+def usual_steps(curvature: float) -> float:
+    """How many steps usual problems take, whose rows have this curvature before the first step."""
+    return STEPS * (1.0 + math.sqrt(curvature))
+
+
 def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> bool:
     """Whether conjugate gradients are expected to take less time than Newton's method.
 
@@ -173,12 +204,17 @@ def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> boo
     passes = pass_cost(n_rows, width, n_columns)
     own = n_columns * factor_cost(round(ACTIVE * n_rows), width)
     newton = factor_cost(n_rows, width) + own + NEWTON_PASSES * passes
-    steps = STEPS * (1.0 + math.sqrt(curvature))
+    steps = usual_steps(curvature)
     return MARGIN * (factor_cost(sample_size(n_rows, width), width) + steps * passes) < newton
+
+
+def start_curvature(design: Design, loss: Loss) -> float:
+    """That of a row before the first step, on average."""
+    return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
 
 
 def solver_for(design: Design, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
-    curvature = float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
+    curvature = start_curvature(design, loss)
     kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton
     return kind(design, loss)

@@ -22,12 +22,13 @@ from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
+from ._forecast import Work
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map
 from ._parameters import MachineParameters
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
-from ._room import Extent, check_before
+from ._room import Extent, asked_width, check_before
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
@@ -196,7 +197,7 @@ class KernelMachine(MachineParameters):
 
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
-        watch = watch or Watch(self.callback, table, self._keeper)
+        watch = watch or self._watch(table)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
         self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
         if self._is_pairwise and self.preparation_.levelled is not None:
@@ -212,6 +213,17 @@ class KernelMachine(MachineParameters):
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
+
+    def _watch(self, table: Table) -> Watch:
+        """Tells of the passes over a table, and what is left of them."""
+        watch = Watch(self.callback, table, self._keeper, self.n_jobs)
+        if watch.is_heard:
+            watch.expect(self._expected(table.n_rows, min(asked_width(self), table.n_rows)))
+        return watch
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        """What is to come once there is a map, with features of this width."""
+        return []
 
     @property
     def _is_pairwise(self) -> bool:

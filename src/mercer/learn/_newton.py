@@ -9,6 +9,7 @@ earlier point. Those cost as much as many such products, and are made anew only 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from .._tiles import run_tiles
 from ._designs import Design
+from ._forecast import Work, steps_left
 from ._losses import Loss
 
 Matrix = NDArray[np.float64]
@@ -37,6 +39,8 @@ GOOD_SLOPE = 0.01
 SEARCH_STEPS = 30
 LEVEL = 1e-6
 """A slope is 0 where it is below this share of those at the ends."""
+USUAL_STEPS, USUAL_PRODUCTS = 8, 4
+"""How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
 
 
 class Report(NamedTuple):
@@ -74,6 +78,8 @@ class Newton:
     """
 
     name = "newton"
+    window = 1
+    """Newton's steps get better from one to the next."""
 
     def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
@@ -82,6 +88,10 @@ class Newton:
         self.is_stale = factors is None
         self.ridge = np.ones((design.width, 1))
         self.ridge[design.n_features :] = 0.0  # the intercept is free
+        self.gaps: list[float] = []
+        self.products_taken: list[int] = []
+        """Steps of conjugate gradients in every Newton step."""
+        self.steps_to_come = 0.0
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
@@ -100,13 +110,18 @@ class Newton:
         if known is not None:
             W, F, objectives = known
         for iteration in range(len(objectives), max_iter + 1):
+            self.foretell(iteration, max_iter, tol)
+            self.expect(self.factor_works())
             values = 0.5 * self.by_task(self.ridge * W**2) + loss.value(F)
             objectives.append(float(values.sum()))
             design.watch.objective = objectives[-1]
             gradient = self.ridge * W + design.kept("gradient", design.transposed, loss.slope(F), "gradient")
             step, gap = self.step_and_gap(F, gradient, values, tol)
+            self.gaps.append(gap)
             if gap <= tol or iteration == max_iter:
                 break
+            self.foretell(iteration, max_iter, tol)
+            self.expect([Work("decision values", self.product_work)])
             V = design.kept("decision values", design.products, step, "decision values")
             length = self.length(F, V, W, step)
             W = W + length * step
@@ -114,6 +129,39 @@ class Newton:
             self.keep(W, F, objectives)
         report = Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap, self.name)
         return Solution(W, self.factors or [], report)
+
+    # -- what is to come -----------------------------------------------------------------------------------------------
+
+    @property
+    def product_work(self) -> float:
+        return product_work(self.design.n_rows, self.design.width, self.loss.n_columns)
+
+    @cached_property
+    def usual_steps(self) -> float:
+        """How many steps there are, before the gaps tell."""
+        return USUAL_STEPS
+
+    def foretell(self, iteration: int, max_iter: int, tol: float) -> None:
+        """Extrapolate on how many steps the gap will be within ``tol``."""
+        left = steps_left(self.gaps, tol, self.usual_steps - iteration + len(self.gaps), self.window)
+        self.steps_to_come = min(left, max_iter - iteration + 1.0)
+
+    def expect(self, now: list[Work]) -> None:
+        """Announce this, and then the steps to come."""
+        if self.design.watch.is_heard:
+            later = round(self.steps_to_come) * self.works_of_step()
+            self.design.watch.expect([*now, *later, Work("solution", 0.0)])
+
+    def factor_works(self) -> list[Work]:
+        """The factors that will be made before the next step."""
+        D, k = self.design.width, self.loss.n_columns
+        if not self.is_stale:
+            return []
+        return curvature_works(self.design.n_rows, D, 1 if self.factors is None else k)
+
+    def works_of_step(self) -> list[Work]:
+        products = round(np.mean(self.products_taken[-3:])) if self.products_taken else USUAL_PRODUCTS
+        return step_works(self.product_work, products)
 
     # -- a run that ends early -----------------------------------------------------------------------------------------
 
@@ -161,9 +209,12 @@ class Newton:
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
-        bend, taken = self.loss.bend(F), 0
+        bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
+        self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < 2 * worth:
             what = "conjugate gradients"
+            left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), 2 * worth - taken)
+            self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
             curved = self.ridge * direction + bent
             taken += 1
@@ -173,9 +224,11 @@ class Newton:
             following = self.sums(residual * turned)
             if (following <= goal).all():
                 break
+            energies.append(float(following.max()))
             direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
             energy = following
         self.is_stale = taken > worth
+        self.products_taken.append(taken)
         return step
 
     def sums(self, terms: Matrix) -> Matrix:
@@ -270,6 +323,28 @@ class Newton:
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
         return zero_between(slope, low, below, high, above)
+
+
+def product_work(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations of one product with all features, as many as those of a product of large matrices take as long."""
+    return 2.0 * PRODUCT_COST * n_rows * width * n_columns
+
+
+def step_works(product: float, products: int) -> list[Work]:
+    """The passes of a Newton step with so many steps of conjugate gradients."""
+    inner = products * [Work("conjugate gradients", 2.0 * product)]
+    return [Work("gradient", product), *inner, Work("decision values", product)]
+
+
+def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
+    """The passes for so many Hessians, with their factors."""
+    return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
+
+
+def usual_works(n_rows: int, width: int, n_columns: int) -> list[Work]:
+    """The passes of Newton's method, before there is anything to judge by."""
+    hessians = curvature_works(n_rows, width, 1 + n_columns)
+    return hessians + USUAL_STEPS * step_works(product_work(n_rows, width, n_columns), USUAL_PRODUCTS)
 
 
 def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix) -> Matrix:

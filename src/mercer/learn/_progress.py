@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._random import as_seed
 from ..data import Table
 from ..data.tables import Block
+from ._forecast import Forecast, Work
 
 if TYPE_CHECKING:
     from ._keeping import Keeper
@@ -18,20 +19,39 @@ Callback = Callable[["Progress"], None]
 
 
 class Progress(NamedTuple):
-    """What a callback is told after every block of rows.
+    """What a callback is told after every block of rows, and once more when the coefficients are found.
 
     Passes are counted from 1 in every ``fit``, those that prepare included. Curvatures of several classes are found by
     passes side by side. Only the pass that counts the rows of :class:`mercer.data.Blocks`, and those that take some
-    of them as a sample, are not told of.
+    of them as a sample, are not told of. The last call, whose ``what`` is "solution", comes before anything is fitted,
+    so that an error raised there leaves nothing fitted either.
+
+    The time left is estimated from the speed so far and from the passes that are still to come. Sums over rows take a
+    known number of them; how many steps a solver still needs is extrapolated from how fast its gap has fallen.
 
     Attributes
     ----------
-    number : the pass
-    what : what it is for
-    rows, n_rows : the rows gone through in this pass, and all rows
-    rows_per_second : in this pass so far
-    seconds_left : until this pass has ended, if it goes on like that
-    objective : the last value of what is minimised, None where nothing is, or before it is known
+    number : int
+        The pass.
+    what : str
+        What the pass is for.
+    rows : int
+        How many rows this pass has gone through.
+    n_rows : int
+        How many rows there are.
+    rows_per_second : float
+        The speed of this pass so far.
+    seconds_left : float
+        How long this pass will still take at that speed.
+    objective : float or None
+        The last value of what is minimised; None where nothing is, or before it is known.
+    share : float
+        How much of the whole fit is done, by time, from 0 to 1. It never falls: where more turns out to be left than
+        was thought, it stands still. A fit that resumes an earlier one counts from where it goes on.
+    seconds : float
+        The time since the fit began.
+    total_seconds_left : float
+        How long the whole fit will still take, as estimated now.
 
     Examples
     --------
@@ -43,7 +63,9 @@ class Progress(NamedTuple):
     >>> seen[0][:4]
     (1, 'labels', 4096, 5000)
     >>> seen[-1].what, seen[-1].objective < 5000
-    ('conjugate gradients', True)
+    ('solution', True)
+    >>> all(0.0 < one.share <= 1.0 for one in seen), seen[-1].share, seen[-1].total_seconds_left
+    (True, 1.0, 0.0)
     """
 
     number: int
@@ -53,6 +75,9 @@ class Progress(NamedTuple):
     rows_per_second: float = 0.0
     seconds_left: float = 0.0
     objective: float | None = None
+    share: float = 0.0
+    seconds: float = 0.0
+    total_seconds_left: float = 0.0
 
 
 class Watch:
@@ -61,7 +86,9 @@ class Watch:
     ``objective`` is for the learner to keep up to date.
     """
 
-    def __init__(self, callback: Callback | None, table: Table, keeper: Keeper | None = None):
+    def __init__(
+        self, callback: Callback | None, table: Table, keeper: Keeper | None = None, n_jobs: int | None = None
+    ):
         self.objective: float | None = None
         self.keeper = keeper
         progress = None if keeper is None else keeper.progress
@@ -71,6 +98,34 @@ class Watch:
             keeper.begin(table)
         self._number = 0
         self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
+        self._forecast = Forecast(perf_counter(), n_jobs)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody is told."""
+        return bool(self._callbacks)
+
+    def expect(self, works: Sequence[Work]) -> None:
+        """What is still to come from here on, in place of what was expected before."""
+        with self._lock:
+            self._forecast.plan(works)
+
+    def done(self, what: str) -> None:
+        """Work that goes through no rows, such as a decomposition, has ended."""
+        with self._lock:
+            self._forecast.done(what, perf_counter())
+
+    def end(self) -> None:
+        """The coefficients are found: the last thing that is told."""
+        if not self._callbacks:
+            return
+        with self._lock:
+            forecast, now = self._forecast, perf_counter()
+            seconds, rows = now - forecast.began, self._n_rows
+            self._number += 1
+            told = Progress(self._number, "solution", rows, rows, rows / max(seconds, 1e-9), 0.0, self.objective)
+            for callback in self._callbacks:
+                callback(told._replace(share=1.0, seconds=seconds))
 
     def seed(self, random_state: Any) -> int:
         """The integer that names the randomness of the next map."""
@@ -86,7 +141,10 @@ class Watch:
             begun = keeper.take_up(what)
             return add(begun.rows, begun.sums, self.begin(what, begun.rows, keeper.added))
 
-        return keeper.kept(what, take_up)
+        found = keeper.kept(what, take_up)
+        with self._lock:
+            self._forecast.drop(what)  # where it was known, it has not begun
+        return found
 
     def begin(
         self, what: str, first: int = 0, added: Callable[[int], None] | None = None
@@ -95,12 +153,15 @@ class Watch:
 
         ``added`` is told first.
         """
-        keeper, started, number = self.keeper, perf_counter(), 0
+        keeper, started, number, before = self.keeper, perf_counter(), 0, first
         if keeper is None and not self._callbacks:
             return None
+        n_rows, forecast = max(self._n_rows, 1), self._forecast
+        with self._lock:
+            token = forecast.begin(what, 1.0 - first / n_rows)
 
         def tell(rows: int) -> None:
-            nonlocal number
+            nonlocal number, before
             with self._lock:
                 if number == 0:  # not before: a pass may end before its first block does
                     number = self._number = self._number + 1
@@ -108,10 +169,15 @@ class Watch:
                     added(rows)
                 if keeper is not None:
                     keeper.tick()
-                speed = (rows - first) / max(perf_counter() - started, 1e-9)
+                now = perf_counter()
+                speed = (rows - first) / max(now - started, 1e-9)
                 left = (self._n_rows - rows) / max(speed, 1e-9)
+                forecast.advance(token, what, (rows - before) / n_rows, (n_rows - rows) / n_rows, now)
+                before = rows
+                all_left = forecast.seconds_left(0.0 if forecast.is_planned(what) else left)
+                whole = forecast.share_with(all_left, now), now - forecast.began, all_left
                 for callback in self._callbacks:
-                    callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective))
+                    callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective, *whole))
 
         return tell
 

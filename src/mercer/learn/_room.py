@@ -55,14 +55,20 @@ def parameter_bytes(params: Any, itemsize: int) -> int:
     return int(params.nbytes + packed)
 
 
-def check_before(model: Any, table: Table) -> None:
-    """Refuse, before any pass, what cannot be held."""
+def asked_width(model: Any) -> int:
+    """The width of the map as far as it is known before there is one; 0 where it is no number."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
     width = DEFAULT_COMPONENTS if asked is None else asked
-    if not isinstance(width, int | np.integer):
+    return int(width) if isinstance(width, int | np.integer) else 0
+
+
+def check_before(model: Any, table: Table) -> None:
+    """Refuse, before any pass, what cannot be held."""
+    width = asked_width(model)
+    if width <= 0:
         return
     few = model.map == "auto" if isinstance(model.map, str) else isinstance(model.map, Nystrom)
-    extent = Extent(int(width), table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
+    extent = Extent(width, table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
     try:
         check_room(model._needed(extent), f"the sums over {width} features and their solution", model._allowed)
     except MemoryError:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_positive, check_whole
 from ..data import Blocks, Table
 from ..maps._stored import floats
+from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._map_choice import check_map_choice
 from ._progress import Progress, Watch
@@ -134,7 +135,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         rows = self._start(table, exact=True)
         self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight, watch=rows.watch)
-        self._solve(self._moments(rows))
+        rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
+        self._solve(self._moments(rows), rows.watch)
         return self
 
     def _check_arguments(self) -> None:
@@ -142,6 +144,9 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
         check_map_choice(self.kernel_y, self.n_components_y, self.map_y)
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def _needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
@@ -174,7 +179,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 
-    def _solve(self, moments: Moments) -> None:
+    def _solve(self, moments: Moments, watch: Watch) -> None:
         centred = moments.centred(True)
         roots = [inverse_root(gram, float(self.alpha)) for gram in (centred.gram, centred.squares)]
         U, S, V = np.linalg.svd(roots[0] @ centred.cross @ roots[1])
@@ -182,6 +187,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         total = np.sqrt(float(moments.weight[0]))
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
+        watch.end()
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
         self.correlations_ = S[:count]

@@ -18,6 +18,8 @@ from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._classes import class_design, least_loss
+from ._descent import NEWTON_PASSES, pass_cost
+from ._forecast import Work, features_work
 from ._labels import (
     Tasks,
     all_labels,
@@ -29,7 +31,7 @@ from ._labels import (
     probabilities,
 )
 from ._machine import KernelMachine
-from ._newton import Report
+from ._newton import Report, usual_works
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._room import Extent
@@ -174,7 +176,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=True)
-        watch = Watch(self.callback, table, self._keeper)
+        watch = self._watch(table)
         classes = None if classes is None else given_classes(classes)
         if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
             class_weights = self._weights_of(Tasks(classes), classes)
@@ -182,8 +184,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             y, weight = all_labels(table, watch)
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
             class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
-        rows = self._start(table, exact=True, watch=watch)
         self.classes_, self._class_weights = classes, class_weights
+        rows = self._start(table, exact=True, watch=watch)
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)
@@ -192,8 +194,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             weights = [weight] * codes.shape[1]
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+            watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if self._narrower is None else widened(self._narrower, self, rows)
             W, self.convergence_ = least_loss(self, class_design(self, rows), codes, weights, start)
+            watch.end()
             self._adopt(W)
             self.statistics_ = None
         return self
@@ -241,6 +245,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _holds_rows(self) -> bool:
         return self.loss != "squared"
 
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        if self.loss == "squared":
+            return super()._expected(n_rows, width)
+        features = Work("features", features_work(n_rows, width))
+        if self.solver == "liblinear":
+            return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
+        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
+        return [features, *usual_works(n_rows, width, columns)]
+
     def _needed(self, extent: Extent) -> int:
         if self.loss == "squared":
             return super()._needed(extent)
@@ -284,10 +297,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
         return tasks.signs(codes), weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
         coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
+        if watch is not None:
+            watch.end()
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
     def _adopt(self, W: Matrix) -> None:

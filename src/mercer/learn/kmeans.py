@@ -17,12 +17,15 @@ from .._random import Stream
 from .._tiles import sum_in_order
 from ..maps._stored import Leaf, floats
 from ._designs import Design, Part, design_of
+from ._forecast import Work, features_work, steps_left
 from ._keeping import Arrays
 from ._machine import KernelMachine
 from ._progress import Progress, after_parts
 
 Matrix = NDArray[np.float64]
 
+USUAL_PASSES = 15
+"""How many passes a start is expected to take, before any has ended."""
 SEED_ROWS = 100
 """Rows a cluster among which the first centres are sought."""
 
@@ -131,13 +134,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             )
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if self._allowed is None else self._allowed)
+        rows.watch.expect(self._expected(rows.n_rows, width))
         design = design_of(rows, self._features, width, False, self.n_jobs, most)
         sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
-        found = [self._ended(design, centres, start) for start, centres in enumerate(starts)]
+        found: list[Clustering] = []
+        for start, centres in enumerate(starts):
+            found.append(self._ended(design, centres, start))
+            left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
+            design.watch.expect(self._passes(design.n_rows, width, left))
         best = min(found, key=lambda one: one.inertia)
-        self.labels_ = nearest(design, best.centres)
+        labels = nearest(design, best.centres)
+        design.watch.end()
+        self.labels_ = labels
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
@@ -149,6 +159,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
         as_bytes(self.memory)
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        starts = int(self.n_init) * [min(USUAL_PASSES, int(self.max_iter))]
+        return [Work("features", features_work(n_rows, width)), *self._passes(n_rows, width, starts)]
+
+    def _passes(self, n_rows: int, width: int, starts: list[int]) -> list[Work]:
+        """What starts take, each of so many passes, and the labels at the end."""
+        size = 2.0 * n_rows * width * int(self.n_clusters)
+        clusters, inertia = (Work(what, size) for what in ("clusters", "inertia"))
+        ends = [work for count in starts for work in [*(count * [clusters]), inertia]]
+        return [*ends, Work("labels", size), Work("solution", 0.0)]
 
     def _ended(self, design: Design, centres: Matrix, start: int) -> Clustering:
         """What comes of a start, unless it is known."""
@@ -166,13 +187,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _lloyd(self, design: Design, centres: Matrix, start: int) -> Clustering:
         last, passes = np.inf, 0
         design.watch.objective = None
-        weight = np.zeros(len(centres))
+        weight, falls = np.zeros(len(centres)), list[float]()
         keeper, name = design.watch.keeper, f"start {start}"
         if keeper is not None and name in keeper.found:
             centres, weight, numbers = keeper.found[name]
             last, passes = float(numbers[0]), int(numbers[1])
         while passes < int(self.max_iter):
             passes += 1
+            left = steps_left(falls, float(self.tol), USUAL_PASSES - passes + 1 + len(falls))
+            here = min(round(left), int(self.max_iter) - passes + 1)
+            others = (int(self.n_init) - start - 1) * [max(passes + here - 1, 1)]
+            design.watch.expect(self._passes(design.n_rows, design.width, [here, *others]))
             if self.batch_rows is None:
                 sums, counts, inertia = moved(design, design.chunks(), centres, design.watch.begin("clusters"))
                 centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
@@ -180,6 +205,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 centres, weight, inertia = self._in_batches(design, centres, weight)
             if last - inertia <= float(self.tol) * inertia:
                 break
+            if np.isfinite(last):
+                falls.append((last - inertia) / max(inertia, np.finfo(np.float64).tiny))
             last = design.watch.objective = inertia
             if keeper is not None:
                 keeper.put(name, (centres, weight, np.array([last, passes])))

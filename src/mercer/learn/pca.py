@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
 from ..maps._stored import floats
+from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._progress import Progress
 from ._room import Extent, check_after
@@ -97,6 +98,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self._check_arguments()
         rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
         width = self.map_.n_components_
+        rows.watch.expect(self._expected(rows.n_rows, width))
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
@@ -107,6 +109,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
+        rows.watch.end()
         self.mean_ = centred.feature_mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
@@ -116,6 +119,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_whole("n_directions", self.n_directions)
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def _needed(self, extent: Extent) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on

@@ -16,7 +16,8 @@ from .._checks import check_choice, is_number
 from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
-from ._progress import Progress
+from ._forecast import DECOMPOSITION, Work
+from ._progress import Progress, Watch
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._room import Extent
 from ._rows import Chunk, PreparedRows
@@ -134,6 +135,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _needed(self, extent: Extent) -> int:
         return extent.sums(copies=3 if is_number(self.alpha) else 5)  # a decomposition works on two more
 
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        sums, solution = super()._expected(n_rows, width)
+        if is_number(self.alpha):
+            return [sums, solution]
+        decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
+        again = [] if self._sums_suffice else [sums._replace(what="leave-one-out errors")]
+        return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
+
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_alpha(self.alpha)
@@ -153,39 +162,44 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Y = checked_targets(chunk.y)
         return Y.reshape(len(Y), -1), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
+        tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
             alpha = float(self.alpha)
             coef = solve_ridge(moments, alpha, intercept, self._precision)
-            for name in ("alphas_", "scores_"):  # of a path that was tried before
-                self.__dict__.pop(name, None)
         else:
             path = Path.of(moments, intercept, self._precision)
-            given = isinstance(self.alpha, str)
-            self.alphas_ = path.alphas() if given else np.asarray(self.alpha, dtype=np.float64)
-            self.scores_ = self._errors(path, centred, rows)
-            alpha = float(self.alphas_[best_of(self.scores_, np.diag(centred.squares))])
-            coef = path.coefficients(alpha)
+            if watch is not None:
+                watch.done("decomposition")
+            alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
+            scores = self._errors(path, alphas, centred, rows)
+            alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
+            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores}
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
+        if watch is not None:
+            watch.end()
+        for name in ("alphas_", "scores_"):  # of a path that was tried before
+            self.__dict__.pop(name, None)
+        self.__dict__.update(tried)
         self.alpha_ = alpha
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
 
-    def _errors(self, path: Path, centred: Centred, rows: PreparedRows | None) -> Matrix:
+    def _errors(self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None) -> Matrix:
         """The mean squared error that every alpha would have on new rows, a column a target."""
         if isinstance(self.alpha, str) and self.alpha == "loo":
             assert rows is not None  # sums that change are not offered for this rule
-            left_out = LeaveOneOut(path, self.alphas_, centred.feature_mean, centred.target_mean)
+            left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
 
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
                 return left_out.squared_errors(Z, *self._targets(chunk))
 
             (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
             return sums / path.weight
-        return np.stack([path.gcv(alpha) for alpha in self.alphas_.tolist()])
+        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()])
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from .._memory import as_bytes
 from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
-from ..learn._bar import Bar
+from ..learn._bar import Bar, fit_line
 from ..learn._keeping import Keeper
 from ..learn._progress import Progress
 from ..maps import FeatureMap
@@ -83,7 +83,8 @@ def train(
         Whether to go on from the checkpoint, where there is one. One of other rows, arguments
         or versions is refused, and one that is damaged gives way to the one before, with a warning.
     progress : function that is called with a :class:`~mercer.learn.Progress` after every block of rows, "bar", or None
-        "bar" is a line on standard error, where that is a terminal.
+        "bar" is one bar for the whole fit on standard error, with the time it has taken and the time it will still
+        take, and at the end a line of what was done; where that is no terminal, nothing.
     memory : int, text like "2GB", or None
         What the fit may take, beside the rows themselves and the package: where its sums, their solution and what is
         held of every row would take more, it is refused, with the estimate, before any pass or when its map and its
@@ -135,6 +136,8 @@ def train(
             _fit(learner, run, X, y, sample_weight)
             save(learner, target)
             store.remove()
+        if bar.last is not None:
+            bar.say(fit_line(learner, bar.last))
     return learner
 
 
