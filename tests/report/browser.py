@@ -30,6 +30,25 @@ FLAGS = (
 # The page is shown in frames as wide as asked for, and looked at from outside: it runs no script itself.
 FRAME = '<iframe src="{page}" style="border:0;width:{width}px;height:900px"></iframe>'
 OUTSIDE = """<!DOCTYPE html><body style="margin:0">{frames}<pre></pre><script>
+const cut = (inside, page, root, box) => {{
+  page.querySelectorAll("details").forEach(one => one.open = true);
+  const all = [...page.body.querySelectorAll("*")].filter(one => !one.closest("svg") || one.tagName === "svg");
+  const across = one => inside.getComputedStyle(one).overflowX;
+  const moves = one => ["auto", "scroll"].includes(across(one));
+  const told = one => `${{one.tagName}}.${{one.getAttribute("class")}}: ${{one.textContent.slice(0, 40)}}`;
+  const wider = all.filter(one => one.tagName !== "svg" && one.scrollWidth > one.clientWidth + 1);
+  const within = one => one.parentElement && (moves(one.parentElement) || within(one.parentElement));
+  const labels = one => [...one.querySelectorAll("text")].map(text => [one, text]);
+  const texts = [...page.querySelectorAll("svg")].flatMap(labels);
+  const beyond = (inner, outer) => inner.left < outer.left - 1 || inner.right > outer.right + 1
+    || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
+  return {{
+    clipped: wider.filter(one => ["hidden", "clip"].includes(across(one))).map(told),
+    outside: all.filter(one => !within(one) && (box(one).right > root.clientWidth + 1 || box(one).left < -1)).map(told),
+    moving: wider.filter(moves).map(told), opened: root.scrollWidth,
+    unread: texts.filter(([one, text]) => beyond(box(text), box(one))).map(([_, text]) => text.textContent),
+  }};
+}};
 const look = frame => {{
   const inside = frame.contentWindow, page = inside.document, root = page.documentElement;
   const box = one => one.getBoundingClientRect();
@@ -43,7 +62,7 @@ const look = frame => {{
     }})),
     img: [...page.images].map(one => ({{ alt: one.alt, width: one.naturalWidth }})),
     scripts: page.scripts.length, fetched: inside.performance.getEntriesByType("resource").map(one => one.name),
-    words: page.body.innerText,
+    words: page.body.innerText, ...cut(inside, page, root, box),
   }};
 }};
 onload = () => {{
@@ -53,15 +72,17 @@ onload = () => {{
 </script>"""
 
 
-def shown(page: Path, widths: Sequence[int], dark: bool = False) -> tuple[list[dict[str, Any]], set[str]]:
+def shown(
+    page: Path, widths: Sequence[int], dark: bool = False, folder: str = "whole"
+) -> tuple[list[dict[str, Any]], set[str]]:
     """What a page is at these widths, and the addresses that it asked the network for."""
-    folder = page.parent / f"browser-{page.stem}-{dark}"
-    folder.mkdir()
-    outside, log = folder / "outside.html", folder / "net.json"
+    place = page.parent / f"browser-{page.stem}-{folder}-{dark}"
+    place.mkdir()
+    outside, log = place / "outside.html", place / "net.json"
     frames = "".join(FRAME.format(page=page.as_uri(), width=width) for width in widths)
     outside.write_text(OUTSIDE.format(frames=frames), encoding="utf-8")
     assert CHROMIUM is not None
-    words = [CHROMIUM, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
+    words = [CHROMIUM, *FLAGS, f"--user-data-dir={place / 'profile'}", f"--log-net-log={log}", "--dump-dom"]
     words += ["--window-size=1600,1000", "--host-resolver-rules=MAP * ~NOTFOUND"]
     words += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", outside.as_uri()]
     result = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)

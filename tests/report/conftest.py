@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .models import KINDS, SUMMED, made
+from .models import KINDS, LETTERS, SUMMED, made
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +15,9 @@ def numbers():
 @pytest.fixture(scope="session")
 def classes():
     return made(KINDS, loss="logistic")
+
+
+@pytest.fixture(scope="session")
+def letters():
+    """Of 26 classes, some of which have long names."""
+    return made(LETTERS, loss="squared")

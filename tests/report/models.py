@@ -15,6 +15,7 @@ X = RNG.normal(size=(600, 2))
 FRAME = pd.DataFrame({"a": X[:, 0], HOSTILE: X[:, 1], "town": RNG.choice(["oslo", HOSTILE], 600)})
 SUMMED = (np.sin(2.0 * X[:, 0]) + (FRAME["town"] == "oslo")).to_numpy()
 KINDS = np.where(SUMMED > 1.0, HOSTILE, np.where(SUMMED > 0.3, "middle", "low"))
+LETTERS = np.array([f"{chr(65 + n)}{' of a long name, and longer' * int(n % 5 == 0)}" for n in np.arange(600) % 26])
 
 
 def made(y, **options):

@@ -12,6 +12,7 @@ from mercer.choose import learner_for
 from mercer.report.charts import calibration
 from mercer.report.errors import confusion
 from mercer.report.studies import STUDY_ROWS, some
+from mercer.report.style import STYLE
 
 from .models import FRAME, KINDS, made
 from .pages import HOSTILE, checked
@@ -87,6 +88,19 @@ def test_other_losses_have_no_calibration():
     page = checked(made(KINDS == "low", loss="squared")[0])
     assert "tells classes, not probabilities" in page.words
     assert not any(name.startswith("Calibration") for name, _ in page.pictures)
+
+
+def test_wide_tables_move_in_a_box_with_a_bar():
+    rules = [rule.strip().rpartition("{") for rule in STYLE.partition("@media print")[0].replace("\n", "").split("}")]
+    declared: dict[str, str] = {}
+    for selector, _, body in rules:
+        declared.setdefault(selector.rpartition("{")[2], body)
+    assert declared[".wide"].startswith("overflow:auto;")
+    assert "background:var(--soft)" in declared[".wide::-webkit-scrollbar-thumb"]  # also where bars hide by default
+    assert "height:" in declared[".wide::-webkit-scrollbar"]
+    assert not [body for body in declared.values() if "overflow:hidden" in body or "overflow:clip" in body]
+    assert "min-width:0" in declared[".card"]
+    assert "min-width:0" in declared[".figures>*"]
 
 
 def test_many_classes_have_no_table():

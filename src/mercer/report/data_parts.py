@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .charts import values_picture
-from .page import bars, details, facts, figure, paragraph, section, table
+from .page import bars, facts, figure, folded, paragraph, section
 from .pictures import pictures
 from .summaries import ColumnSummary, RowSummary
 
 MOST_CLASSES = 30
-FIRST_COLUMNS, MOST_COLUMNS = 12, 200
-HEADERS = ("column", "mean", "deviation", "least", "most", "gaps, %")
+HEADERS = ("column", "mean", "std dev", "min", "max", "missing, %")
 
 
 def data_section(found: RowSummary, held_out: int) -> str:
@@ -51,23 +50,13 @@ def _columns(found: RowSummary) -> str:
     parts = []
     if numbers:
         rows = [(one.name, one.mean, one.deviation, one.least, one.most, 100 * one.gaps) for one in numbers]
-        parts.append(_folded(HEADERS, rows, "columns of numbers"))
+        parts.append(folded(HEADERS, rows, "columns of numbers"))
     if levels:
         named = [(one.name, len(one.levels or ()), _often(one), 100 * one.gaps) for one in levels]
-        parts.append(_folded(("column", "levels", "most often", "gaps, %"), named, "columns of levels"))
+        parts.append(folded(("column", "levels", "most frequent", "missing, %"), named, "columns of levels"))
     return "".join(parts)
 
 
 def _often(column: ColumnSummary) -> str:
     shares = sorted((column.levels or {}).items(), key=lambda one: -one[1])[:3]
     return ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in shares)
-
-
-def _folded(headers: Sequence[str], rows: Sequence[Sequence[object]], what: str) -> str:
-    """The first rows of a table; the others open when asked for."""
-    first = table(headers, rows[:FIRST_COLUMNS])
-    rest = rows[FIRST_COLUMNS:MOST_COLUMNS]
-    if not rest:
-        return first
-    end = "" if len(rows) <= MOST_COLUMNS else paragraph(f"The others of {len(rows):,} are left out.", "small")
-    return first + details(f"{len(rows) - FIRST_COLUMNS:,} more {what}", table(headers, rest) + end)

@@ -16,6 +16,8 @@ from .page import figure, paragraph, section, wide
 from .pictures import pictures
 
 MOST_CLASSES = 30
+UPRIGHT_CLASSES = 8
+"""Up to so many classes, names stand upright above their columns; more are turned, which keeps the columns narrow."""
 
 
 def errors_section(model: Any, test: Table) -> str:
@@ -44,20 +46,19 @@ def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: lis
 
 def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
     """Counts with as much colour as their share of the true class."""
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    head = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in names)
     lines = []
     for place, (name, row) in enumerate(zip(names, counts, strict=True)):
         total = sum(row) or 1
         cells = "".join(
-            f'<td class="{"right" if other == place else "wrong"}" style="--s:{one / total:.3f}" '
+            f'<td class="{"right" if other == place else "wrong" if one else "none"}" style="--s:{one / total:.3f}" '
             f'title="{100 * one / total:.1f} % of this class">{escape(figure(one))}</td>'
             for other, one in enumerate(row)
         )
         lines.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     corner = '<th class="corner">true \\ predicted</th>'
-    return wide(
-        f'<table class="confusion"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
-    )
+    kind = "confusion many" if len(names) > UPRIGHT_CLASSES else "confusion"
+    return wide(f'<table class="{kind}"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>')
 
 
 def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:

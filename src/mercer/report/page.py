@@ -120,6 +120,24 @@ def details(summary: str, inside: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
 
 
+FIRST_ROWS, MOST_ROWS = 12, 200
+FEW_MORE = 3
+"""So many more rows than the first are shown with them: to open these would be a bother."""
+
+
+def folded(headers: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> str:
+    """The first rows of a table; the others open when they are asked for."""
+    if len(rows) <= FIRST_ROWS + FEW_MORE:
+        return table(headers, rows)
+    first, rest = table(headers, rows[:FIRST_ROWS]), rows[FIRST_ROWS:MOST_ROWS]
+    end = (
+        ""
+        if len(rows) <= MOST_ROWS
+        else paragraph(f"Only the first {MOST_ROWS:,} of {len(rows):,} are listed.", "small")
+    )
+    return first + details(f"{len(rows) - FIRST_ROWS:,} more {what}", table(headers, rest) + end)
+
+
 def _cells(row: Sequence[Any]) -> str:
     shown = (("number" if isinstance(one, int | float) else "", figure(one)) for one in row)
     return "".join(f"<td{_class(kind)}>{escape(text)}</td>" for kind, text in shown)

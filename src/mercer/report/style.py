@@ -25,7 +25,7 @@ STYLE = f"""
 *{{box-sizing:border-box}}
 html{{-webkit-text-size-adjust:100%}}
 body{{font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif;
-color:var(--ink);background:var(--ground);margin:0 auto;max-width:64rem;padding:2rem 1.25rem 4rem}}
+color:var(--ink);background:var(--ground);margin:0 auto;max-width:76rem;padding:2rem 1.25rem 4rem}}
 h1{{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem;overflow-wrap:anywhere}}
 h2{{font-size:1.2rem;margin:2.5rem 0 .5rem;padding-top:1rem;border-top:1px solid var(--faint)}}
 h3{{font-size:1rem;margin:1.5rem 0 .25rem}}
@@ -33,38 +33,53 @@ p,dd,figcaption,li{{max-width:44rem;overflow-wrap:anywhere}}p{{margin:.5rem 0}}
 .lead{{font-size:1.1rem;color:var(--soft)}}.lead strong{{color:var(--ink)}}
 .note,figcaption,.small{{color:var(--soft);font-size:.875rem}}
 .cards{{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.75rem;margin:1.25rem 0}}
-.card{{background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;padding:.75rem 1rem}}
+.card{{min-width:0;overflow-wrap:anywhere;
+background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;padding:.75rem 1rem}}
 .card .name{{font-size:.875rem;color:var(--soft)}}
 .card .value{{font-size:1.6rem;font-weight:600;line-height:1.25;font-variant-numeric:tabular-nums}}
-.wide{{overflow-x:auto;margin:.75rem 0}}
+.wide{{overflow:auto;max-height:min(85vh,60rem);margin:.75rem 0}}
+.wide thead th{{position:sticky;top:0;z-index:1;background:var(--ground);box-shadow:inset 0 -2px var(--faint)}}
+.wide::-webkit-scrollbar{{width:.75rem;height:.75rem}}
+.wide::-webkit-scrollbar-track,.wide::-webkit-scrollbar-corner{{background:var(--raised)}}
+.wide::-webkit-scrollbar-thumb{{background:var(--soft);border:.2rem solid var(--raised);border-radius:.4rem}}
+@supports not selector(::-webkit-scrollbar){{.wide{{scrollbar-color:var(--soft) var(--raised)}}}}
 table{{border-collapse:collapse;font-size:.9rem;width:max-content}}.scores{{width:auto}}
 th,td{{padding:.3rem .75rem;border-bottom:1px solid var(--faint);text-align:left;vertical-align:top}}
 td,th{{overflow-wrap:break-word;max-width:22rem}}td .note{{display:block}}
 thead th{{border-bottom:2px solid var(--faint);vertical-align:bottom;font-weight:600}}
 .number{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 tr.best td{{font-weight:600;background:var(--raised)}}tr.exact td{{color:var(--soft)}}
-.bars{{width:100%;max-width:40rem}}.bars th{{font-weight:400;max-width:12rem}}
+.bars{{width:100%;max-width:44rem;table-layout:fixed}}.bars th{{font-weight:400;width:30%;max-width:none}}
 .bars td,.bars th{{border:0;padding:.15rem .5rem}}
-.bars .bar{{width:100%}}
+.bars .number{{width:8.5rem}}
 .bars .bar span{{display:block;height:1em;margin-top:.25em;background:var(--c0);border-radius:2px}}
 .confusion th,.confusion td{{border:1px solid var(--faint)}}
 .confusion td{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 .confusion th{{font-weight:600;max-width:9rem}}.confusion thead th{{text-align:right}}
+.confusion th[scope=row],.confusion .corner{{position:sticky;left:0;z-index:1;background:var(--ground)}}
+.confusion .corner{{z-index:2!important}}.confusion .none{{color:var(--soft);opacity:.6}}
+.many th,.many td{{padding:.15rem .35rem;font-size:.8rem}}
+.many thead th:not(.corner){{vertical-align:bottom;max-width:none}}
+.many thead span{{writing-mode:vertical-rl;transform:rotate(180deg);text-align:left;max-height:11rem}}
 .confusion .corner{{font-weight:400;color:var(--soft);font-size:.8rem}}
 .right{{background:rgb(0 114 178/calc(var(--s)*60%))}}.wrong{{background:rgb(213 94 0/calc(var(--s)*60%))}}
-dl{{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:.75rem 0;font-size:.95rem}}
+dl{{display:grid;grid-template-columns:fit-content(14rem) minmax(0,1fr);gap:.2rem 1rem;margin:.75rem 0;
+font-size:.95rem}}
 dt{{color:var(--soft)}}dd{{margin:0}}
 figure{{margin:1rem 0}}figure svg{{display:block;width:100%;max-width:32rem;height:auto}}
 figure svg text{{font-family:inherit!important}}
 .figures{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));gap:0 1.5rem}}
+.figures>*{{min-width:0}}
 pre{{background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;padding:.75rem 1rem;
 overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;font-size:.85rem}}
 code,pre{{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}}
 summary{{cursor:pointer;color:var(--soft);margin:.5rem 0}}
 a:focus-visible,summary:focus-visible,.wide:focus-visible{{outline:2px solid var(--c0);outline-offset:2px}}
-@media (max-width:34rem){{body{{padding-top:1.25rem}}h1{{font-size:1.4rem}}dl{{grid-template-columns:1fr;gap:0}}
+@media (max-width:34rem){{body{{padding-top:1.25rem}}
+h1{{font-size:1.4rem}}dl{{grid-template-columns:minmax(0,1fr);gap:0}}
 dd{{margin-bottom:.5rem}}.cards{{grid-template-columns:1fr 1fr}}.card .value{{font-size:1.3rem}}
 th,td{{padding:.3rem .5rem}}}}
 @media print{{:root{{{LIGHT}}}body{{max-width:none;padding:0;font-size:11pt}}section,figure,.card{{break-inside:avoid}}
-h2{{break-after:avoid}}.wide{{overflow:visible}}*{{print-color-adjust:exact}}}}
+h2{{break-after:avoid}}.wide{{overflow:visible;max-height:none}}table{{width:auto;max-width:100%}}
+*{{print-color-adjust:exact}}}}
 """

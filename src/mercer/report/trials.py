@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from ..choose import Tuned
-from .page import paragraph, section, table
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
 
-HEADERS = ("round", "kernel", "scale", "loss", "alpha or C", "rows", "features", "score", "value", "seconds")
+from ..choose import Tuned
+from .page import folded, paragraph, section, table
+
+FIT = "fit"
+"""The measure of those trials that are fits of the model: they have no score of their own."""
 
 
 def trials_section(found: Tuned) -> str:
@@ -13,13 +19,30 @@ def trials_section(found: Tuned) -> str:
 
     Parameters
     ----------
-    found : what :meth:`mercer.choose.Search.run` returned
+    found : Tuned
+        What :meth:`mercer.choose.Search.run` returned.
 
     Examples
     --------
     >>> import mercer
-    >>> mercer.report.trials_section(mercer.choose.Tuned(None, [], [], ["no time for more"]))[:57]
-    '<section><h2>What was tried</h2><p>no time for more</p><d'
+    >>> mercer.report.trials_section(mercer.choose.Tuned(None, [], [], ["no time for more"]))
+    '<section><h2>What was tried</h2><p>no time for more</p></section>'
     """
-    rows = [tuple(one._replace(scale=one.scale or "none")) for one in found.in_order()]
-    return section("What was tried", *map(paragraph, found.notes), table(HEADERS, rows))
+    rounds = groupby(found.in_order(), key=lambda one: (one.round, one.loss, one.measure))
+    shown = [_round(list(trials)) for _, trials in rounds]
+    return section("What was tried", *map(paragraph, found.notes), *shown)
+
+
+def _round(trials: Sequence[Any]) -> str:
+    """One table: what all its trials share stands above it, so that no column repeats it."""
+    first = trials[0]
+    if first.measure == FIT:
+        rows = [(one.kernel, one.scale or "none", one.regularisation, one.features, one.seconds) for one in trials]
+        fits = table(("kernel", "scale", "alpha or C", "features", "seconds"), rows)
+        return f"<h3>{escape(f'Fits of the model: {first.loss} loss, {first.rows:,} rows')}</h3>{fits}"
+    title = f"Round {first.round}: {first.loss} loss, {first.rows:,} rows, {first.features:,} features"
+    strength = "alpha" if first.loss == "squared" else "alpha or C"
+    cells = [(one.kernel, one.scale or "none", one.regularisation, one.score, one.seconds) for one in trials]
+    return f"<h3>{escape(title)}</h3>" + folded(
+        ("kernel", "scale", strength, first.measure, "seconds"), cells, "trials"
+    )
