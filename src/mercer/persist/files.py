@@ -10,7 +10,8 @@ from typing import Any
 import numpy
 import scipy
 import sklearn
-from sklearn.utils.validation import check_is_fitted
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
 from .. import __version__
 from .._checks import check_choice
@@ -18,10 +19,12 @@ from .._memory import as_bytes
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
-from .machines import MACHINES, read_machine, write_machine
-from .maps import Source, Target, read_map, same_parameters, write_map
+from .maps import Source, Target, same_parameters
+from .pipelines import check_holds_ours, difference, leaves, read_model, write_model
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
+from .transformers import KNOWN
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
+from .values import NotStoredError
 
 FORMAT = 1
 KEY = "mercer"
@@ -40,8 +43,10 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
 
     Parameters
     ----------
-    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`
-        Functions (a kernel, a callback) cannot be saved; the coefficients of a :class:`~mercer.kernels.Maclaurin`
+    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline around some
+        The other steps of a :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.compose.ColumnTransformer` may be
+        scikit-learn's scalers, encoders, imputers, projections and linear models; the error for any other step lists
+        them. Functions (a kernel, a callback) cannot be saved; the coefficients of a :class:`~mercer.kernels.Maclaurin`
         kernel that come from a function are, the first 512 of them.
     path : the name of the file
     parameters : "full" or "seed"
@@ -100,8 +105,13 @@ def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
     except ModelFileError as error:
         hint = ": save with parameters='full'" if target.from_seed else ""
         raise ValueError(f"the model cannot be saved as it is, {error}{hint}") from error
-    if not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (model, again)))):
-        raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
+    for ours, theirs in zip(leaves(model), leaves(again), strict=True):
+        if not isinstance(ours, FeatureMap | KernelMachine):
+            lost = difference(ours, theirs)
+            if lost is not None:
+                raise NotStoredError(f"{type(ours).__name__} has {lost}, which a model file does not hold")
+        elif not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (ours, theirs)))):
+            raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
 
 
 def _maps_of(model: Any) -> list[FeatureMap]:
@@ -111,14 +121,11 @@ def _maps_of(model: Any) -> list[FeatureMap]:
 
 
 def _record(model: Any, target: Target) -> dict[str, Any]:
-    if not isinstance(model, FeatureMap | KernelMachine):
-        raise TypeError(f"save takes a map or a learner of mercer, found {type(model).__name__}")
-    if isinstance(model, FeatureMap):
-        check_is_fitted(model)
-        return write_map(model, target)
-    if not model._is_prepared:
-        check_is_fitted(model)
-    return write_machine(model, target)
+    if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):
+        raise TypeError(
+            f"save takes a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
+        )
+    return write_model(model, target)
 
 
 def load(path: Any, *, memory: Any = None) -> Any:
@@ -183,7 +190,10 @@ def _model(held: dict[str, Any], source: Source) -> Any:
     name = as_text(held.get("class"), "the class of the model")
     if record.get("class") != name:
         refuse(f"the class of the model must be {name!r:.60}, found {record.get('class')!r:.60}")
-    model = read_machine(record, source) if name in MACHINES else read_map(record, source)
+    if name in KNOWN:
+        refuse(f"the model must be a map, a learner or a pipeline, found a {name}")
+    model = read_model(record, source)
+    check_holds_ours(model)
     source.check_all_used()
     return model
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -39,11 +40,12 @@ def check_machine(model: Any) -> None:
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
 
 
-def write_machine(model: Any, target: Target) -> dict[str, Any]:
+def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
     """The record of a fitted machine."""
     check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
-    record = {"class": type(model).__name__, "arguments": writer.arguments(model, "")} | _write_view(model, target, "")
+    record: dict[str, Any] = {"class": type(model).__name__, "arguments": writer.arguments(model, path)}
+    record |= _write_view(model, target, path)
     record["learned"] = {
         name: learned_value(value)
         for name in model._learned
@@ -52,7 +54,7 @@ def write_machine(model: Any, target: Target) -> dict[str, Any]:
     for name, layout in model._layout().items():
         value = getattr(model, name, None)
         if value is not None and not isinstance(value, float):
-            put_tree(layout, value, target, name)
+            put_tree(layout, value, target, f"{path}{name}")
     if hasattr(model, "classes_"):
         several = isinstance(model.classes_, list)
         record["classes"] = [*map(_write_labels, model.classes_)] if several else _write_labels(model.classes_)
@@ -60,7 +62,7 @@ def write_machine(model: Any, target: Target) -> dict[str, Any]:
     if apart:
         record["apart"] = {role: list(named) if isinstance(named, tuple) else named for role, named in apart.items()}
     if hasattr(model, "view_y_"):
-        record["view_y"] = _write_view(model.view_y_, target, "view_y.")
+        record["view_y"] = _write_view(model.view_y_, target, f"{path}view_y.")
     return record
 
 
@@ -113,24 +115,19 @@ def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_machine(record: Any, source: Source) -> Any:
+def read_machine(record: Any, source: Source, path: str = "") -> Any:
     """The machine of a record, fitted."""
     record = as_dict(record, "the model")
     check_names(record, ENTRIES, "the model")
-    cls = getattr(learn, record["class"])
-    model = ArgumentReader(source.array).estimator(cls, record.get("arguments"), "")
-    for name, value in model.get_params(deep=False).items():
-        if isinstance(value, FeatureMap):
-            check_unfitted(value, name)
-    model._check_arguments()
-    as_seed(model.random_state)
-    _read_view(model, record, source, "")
+    model = read_unfitted_machine(record, source.array, path)
+    cls = type(model)
+    _read_view(model, record, source, path)
     if "view_y" in record:
         if not hasattr(model, "_second_view"):
             refuse(f"{cls.__name__} has no second view")
         model.view_y_ = model._second_view()
         check_names(as_dict(record["view_y"], "view_y"), VIEW_ENTRIES, "view_y")
-        _read_view(model.view_y_, record["view_y"], source, "view_y.")
+        _read_view(model.view_y_, record["view_y"], source, f"{path}view_y.")
     if "classes" in record:
         model.classes_ = _read_classes(record["classes"])
     apart = as_dict(record.get("apart", {}), "apart")
@@ -142,8 +139,8 @@ def read_machine(record: Any, source: Source) -> Any:
     for name, value in learned.items():
         setattr(model, name, read_learned(model._learned[name], value, name))
     for name, layout in model._layout().items():
-        if source.has(name):
-            setattr(model, name, take_tree(layout, source, name))
+        if source.has(f"{path}{name}"):
+            setattr(model, name, take_tree(layout, source, f"{path}{name}"))
     model._check_fitted()
     return model
 
@@ -155,6 +152,17 @@ def _read_column_name(named: Any, what: str) -> str | int | tuple[str, ...] | No
     if isinstance(named, list):
         return tuple(as_text(name, what) for name in named)
     return as_whole(named, what)
+
+
+def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray[Any]], path: str) -> Any:
+    """The machine of a record as its constructor makes it, with arguments that can be."""
+    model = ArgumentReader(array).estimator(getattr(learn, record["class"]), record.get("arguments"), path)
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, FeatureMap):
+            check_unfitted(value, name)
+    model._check_arguments()
+    as_seed(model.random_state)
+    return model
 
 
 def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:

@@ -131,6 +131,9 @@ class ArgumentReader:
     array : gives an array by its name
     """
 
+    kinds: tuple[str, ...] = ("float", "list", "tuple", "dict", "kernel", "map", "array")
+    """What an argument may be beside text, numbers, truth values and None."""
+
     def __init__(self, array: Callable[[str], NDArray[Any]]):
         self.array = array
 
@@ -147,7 +150,7 @@ class ArgumentReader:
         if len(value) != 1:
             refuse(f"{where} must have one kind, found {sorted(value)!r:.80}")
         ((kind, held),) = value.items()
-        read = getattr(self, f"_{kind}", None) if kind in KINDS else None
+        read = getattr(self, f"_{kind}", None) if kind in self.kinds else None
         return read(held, where) if read else refuse(f"{where} is of the unknown kind {kind!r:.20}")
 
     def _float(self, held: Any, where: str) -> float:
@@ -183,9 +186,6 @@ class ArgumentReader:
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             refuse(f"tensor {held!r} has an entry that is not finite")
         return array
-
-
-KINDS = ("float", "list", "tuple", "dict", "kernel", "map", "array")
 
 
 def map_class(name: Any, where: str) -> Any:
