@@ -16,6 +16,7 @@ from .._checks import check_choice, is_number
 from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
+from ._map_choice import is_narrow
 from ._progress import Progress
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._room import Extent
@@ -210,6 +211,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
             self._refuse_unless(self.scores_.shape == (len(self.alphas_), targets))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = is_narrow(self)
+        return tags
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
