@@ -200,7 +200,7 @@ class Meeting(TensorSketch):
 
 @pytest.mark.parametrize("blas", [1, 2])
 def test_as_many_threads_as_are_asked_for(blas):
-    sketch = Meeting(n_components=4, random_state=0).fit(np.ones((2, 2)))
+    sketch = Meeting(n_components=4, random_state=0).fit(np.eye(2))
     with threadpool_limits(limits=blas, user_api="blas"):
         assert sketch.threads(expected=blas) == blas
         for n_jobs in (1, 2, 3):
@@ -231,7 +231,7 @@ class Watched(TensorSketch):
         return np.zeros((X.shape[0], self.n_components_))
 
 seen = set()
-sketch = Watched(n_components=4, random_state=0).fit(np.ones((2, 2)))
+sketch = Watched(n_components=4, random_state=0).fit(np.eye(2))
 sketch.transform(np.ones((5000, 2)))
 print(n_threads(None), n_threads(2), len(seen))
 """

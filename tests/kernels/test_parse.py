@@ -278,7 +278,7 @@ MISTAKES = [
     ("sigmoid", "sigmoid", "is not positive definite"),
     ("linear + sigmoid(2)", "sigmoid", "did you mean 'polynomial' or 'gaussian'?"),
     ("cosine", "cosine", "did you mean 'linear' with scale='unit'"),
-    ("precomputed", "precomputed", "is for Nystrom and learners"),
+    ("precomputed", "precomputed", "that word stands alone, in Nystrom"),
     ("rbv", "rbv", "unknown kernel 'rbv'; did you mean 'rbf'?"),
     ("", "", "expected a kernel, a number or '(', found the end"),
     ("  ", "", "found the end"),

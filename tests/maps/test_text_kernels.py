@@ -142,7 +142,7 @@ def test_bounds_and_choices_take_text():
 
 
 def test_precomputed_is_no_kernel_of_rows():
-    with pytest.raises(ValueError, match="'precomputed' stands alone, and is for Nystrom and learners"):
+    with pytest.raises(ValueError, match="that word stands alone, in Nystrom and in learners"):
         OrthogonalFourier("precomputed").fit(sample_rows())
 
 

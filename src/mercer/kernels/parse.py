@@ -37,7 +37,7 @@ SKLEARN_REFUSED = {
     "product; did you mean 'polynomial' or 'gaussian'?",
     "cosine": "cosine is <x, y> between rows of norm 1; did you mean 'linear' with scale='unit' of a learner, or after "
     "a Normalizer?",
-    "precomputed": "'precomputed' stands alone, and is for Nystrom and learners; did you mean a kernel of rows?",
+    "precomputed": "unknown kernel 'precomputed': that word stands alone, in Nystrom and in learners whose map it is",
 }
 """Names of scikit-learn that stand for no kernel here, and what to do instead."""
 

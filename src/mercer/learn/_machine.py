@@ -24,7 +24,7 @@ from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
 from ._forecast import Work
 from ._keeping import Keeper
-from ._map_choice import check_map_choice, chosen_map
+from ._map_choice import check_map_choice, chosen_map, exact_map
 from ._parameters import MachineParameters
 from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
@@ -60,8 +60,9 @@ class KernelMachine(MachineParameters):
     n_components : int or None
         The width of the map; None is 1024.
     map : "auto", the name of a map, or a FeatureMap
-        "auto" takes the rules of :func:`mercer.feature_map`, or where there are no more rows than ``n_components``,
-        :class:`Nystrom` on all of them, which is exact. A FeatureMap brings its own kernel, width and seed.
+        "auto" takes the rules of :func:`mercer.feature_map`, or where there are no more different rows (of positive
+        weight) than ``n_components``, :class:`Nystrom` on all of them, which is exact. A FeatureMap brings its own
+        kernel, width and seed.
     scale : "standard", "unit", "minmax" or None
         Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
         stay zeros.
@@ -206,10 +207,11 @@ class KernelMachine(MachineParameters):
             )
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
-        chosen = chosen_map(self, table.n_rows if exact else None)
+        chosen = chosen_map(self)
         seed = watch.seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
         rows = PreparedRows(table, self.preparation_, self._rng, watch)
+        chosen = (exact_map(self, rows) if exact else None) or chosen
         chosen._fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows

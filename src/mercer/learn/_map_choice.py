@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 from sklearn.base import clone
@@ -9,28 +10,58 @@ from sklearn.base import clone
 from .. import maps
 from .._checks import check_choice, check_whole
 from ..choose import feature_map
+from ..data.rows import BLOCK_ROWS
+from ..data.table_rows import TableRows
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
 from ..maps._default_kernels import GAUSSIAN
+from ._distinct_rows import distinct_rows
 
 DEFAULT_COMPONENTS = 1024
+NARROW = 32
+"""Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
 
-def chosen_map(model: Any, n_rows: int | None) -> FeatureMap:
-    """The map of a machine, not fitted; for at most as many rows as features the exact one, where it may be chosen."""
+def exact_map(model: Any, rows: TableRows) -> FeatureMap | None:
+    """The map whose landmarks are all different rows; None where there are too many, or another one is asked for.
+
+    Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
+    """
+    if not isinstance(model.map, str) or not (model.map == "auto" or named_map(model.map) is Nystrom):
+        return None
+    different = distinct_rows(rows.chunks(BLOCK_ROWS), width_asked(model))
+    if different is None:
+        return None
+    return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
+
+
+def width_asked(model: Any) -> Any:
+    """How many features a machine asks for."""
+    asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
+    return DEFAULT_COMPONENTS if asked is None else asked
+
+
+def is_narrow(model: Any) -> bool:
+    """Whether so few features are asked for that no linear model of them can be expected to be a good one."""
+    width = width_asked(model)
+    return isinstance(width, numbers.Integral) and int(width) < NARROW
+
+
+def chosen_map(model: Any, landmarks: Any = None) -> FeatureMap:
+    """The map of a machine, not fitted; the one with these landmarks, where there are some."""
     given = {name: getattr(model, name) for name in ("kernel", "n_components", "random_state")}
     if isinstance(model.map, FeatureMap):
         twice = [name for name, value in given.items() if value is not None]
         if twice:
             raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
         return clone(model.map)
-    width = DEFAULT_COMPONENTS if model.n_components is None else model.n_components
+    width = width_asked(model)
     kernel = GAUSSIAN if model.kernel is None else model.kernel
+    arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
+    if landmarks is not None:
+        return Nystrom(**arguments, landmarks=landmarks)
     if isinstance(model.map, str) and model.map != "auto":
-        arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
         return named_map(model.map)(**arguments)
-    if n_rows is not None and n_rows <= width:
-        return Nystrom(parsed(kernel), n_components=width, random_state=model.random_state)
     return feature_map(kernel, n_components=width, random_state=model.random_state)
 
 

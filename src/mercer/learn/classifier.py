@@ -31,6 +31,7 @@ from ._labels import (
     probabilities,
 )
 from ._machine import KernelMachine
+from ._map_choice import is_narrow
 from ._newton import Report, usual_works
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
@@ -333,6 +334,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _check_coefficients(self, targets: int) -> None:
         self._refuse_unless(all(hasattr(self, name) for name in ("classes_", "intercept_", "n_iter_", "convergence_")))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = is_narrow(self)
+        return tags
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 

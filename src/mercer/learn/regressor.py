@@ -17,6 +17,7 @@ from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._forecast import DECOMPOSITION, Work
+from ._map_choice import is_narrow
 from ._progress import Progress, Watch
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._room import Extent
@@ -224,6 +225,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
             self._refuse_unless(self.scores_.shape == (len(self.alphas_), targets))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = is_narrow(self)
+        return tags
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
