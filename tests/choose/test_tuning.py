@@ -259,3 +259,21 @@ def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
         assert first < began
     else:
         assert first == began
+
+
+def test_a_search_among_balanced_classes_weighs_its_sample():
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(1000) < 0.05, "rare", "common")
+    table = data.open(rng.normal(size=(1000, 2)), target=y, weight=rng.uniform(1.0, 2.0, 1000))
+    options = {"kernels": ["gaussian('median')"], "rounds": 1, "features": 16}
+    plain, weighed = (Search(table, "classification", class_weight=one, **options).sample for one in (None, "balanced"))
+    rare = plain.Y[:, 0] > 0
+    assert weighed.weight[rare].mean() / weighed.weight[~rare].mean() == pytest.approx(
+        (~rare).sum() / rare.sum(), rel=0.1
+    )
+    assert plain.weight[rare].mean() == pytest.approx(plain.weight[~rare].mean(), rel=0.1)
+    assert weighed.weight.mean() == pytest.approx(plain.weight.mean(), rel=0.1)
+    with pytest.raises(ValueError, match="class_weight is for classification"):
+        Search(table, "regression", class_weight="balanced")
+    with pytest.raises(ValueError, match="class_weight must be one of"):
+        Search(table, "classification", class_weight={"rare": 2.0})

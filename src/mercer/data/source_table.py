@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from .._checks import check_probability
 from .._random import as_seed
-from .columns import Layout, Roles, missing
+from .columns import Layout, Roles
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, hashed
-from .frames import arrow_columns
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
@@ -279,39 +278,6 @@ class SourceTable(Table):
         alone = self._with(self._layout.only((), self._layout.roles))
         alone._memory = 0
         return alone.blocks()
-
-    def as_written(self, names: Sequence[str]) -> Iterator[Any]:
-        """The columns of these names, features or not, as they are stored: Arrow tables of the rows of all blocks.
-
-        Text, whole numbers and dates stay what they are; fields of CSV are text.
-        """
-        for source in self._sources:
-            schema = source.schema
-            if not isinstance(schema, dict):
-                raise SourceError(f"the columns of {source.name} have no names, found {', '.join(map(repr, names))}")
-            for name in names:
-                if name not in schema:
-                    raise missing(source, name)
-        if self._order is not None:
-            raise ValueError("the columns of a table that is shuffled cannot be had as they are stored")
-        return self._as_written(tuple(names))
-
-    def _as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
-        kept: dict[int, list[NDArray[np.int64]]] = {}
-        if not self._all_kept:
-            for piece in self._pieces(0):
-                kept.setdefault(piece.source, []).append(piece.rows)
-        for number, source in enumerate(self._sources):
-            rows = None if self._all_kept else np.concatenate(kept.get(number, [np.zeros(0, dtype=np.int64)]))
-            first = 0
-            for batch in source.as_written(names):
-                last = first + batch.shape[0]
-                table = arrow_columns(batch, names)
-                if rows is not None:
-                    here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
-                    table = table.take(here - first)
-                first = last
-                yield table
 
     def _note(self, note: str) -> None:
         self.notes = (*self.notes, note)

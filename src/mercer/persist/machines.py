@@ -166,6 +166,7 @@ def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray
 
 
 def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:
+    model.target_name_ = model.weight_name_ = None
     model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
     read_names(model, record.get("names"), columns)
     model.map_ = read_map(record.get("map"), source, f"{path}map.")

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
 from ..data import SourceTable, Table
+from ..data.carried import as_written
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
@@ -128,7 +129,7 @@ def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArra
     if not isinstance(table, SourceTable):
         raise TypeError(f"columns are kept of a table that mercer.data.open gives, found {type(table).__name__}")
     names = tuple(dict.fromkeys(names))
-    parts, rest = table.as_written(names), None
+    parts, rest = as_written(table, names), None
     for block in blocks:
         clash = [name for name in names if name in block]
         if clash:
