@@ -55,7 +55,7 @@ def sample_of(
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
     if (Y[:1] == Y).all():
         raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
-    return Sample(X, Y.reshape(len(Y), -1), block.weight)
+    return Sample(X, Y.reshape(len(Y), -1), block.weight, task == "classification")
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:

@@ -97,6 +97,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.fit_intercept = fit_intercept
         self.keep_statistics = keep_statistics
 
+    _counts_hits = False
+    """Whether targets are codes of classes, 1 and -1, and leave-one-out predictions of them are counted as hits."""
+
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -194,10 +197,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             assert rows is not None  # sums that change are not offered for this rule
             left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
 
-            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
-                return left_out.squared_errors(Z, *self._targets(chunk))
+            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
+                return left_out.errors_and_hits(Z, *self._targets(chunk), self._counts_hits)
 
-            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+            sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+            if self._counts_hits:
+                self._hits = hits[0] / path.weight
             return sums / path.weight
         return np.stack([path.gcv(alpha) for alpha in alphas.tolist()])
 

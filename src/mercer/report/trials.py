@@ -21,5 +21,5 @@ def trials_section(found: Tuned) -> str:
     >>> mercer.report.trials_section(mercer.choose.Tuned(None, [], [], ["no time for more"]))[:57]
     '<section><h2>What was tried</h2><p>no time for more</p><d'
     """
-    rows = [tuple(one._replace(scale=one.scale or "none")) for one in found.in_order()]
+    rows = [(one.round or "-", *one._replace(scale=one.scale or "none")[1:]) for one in found.in_order()]
     return section("What was tried", *map(paragraph, found.notes), table(HEADERS, rows))
