@@ -373,3 +373,43 @@ def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
         assert first < began
     else:
         assert first == began
+
+
+# -- one call ----------------------------------------------------------------------------------------------------------
+
+QUICK = {"kernels": ["gaussian(0.5)", "linear()"], "scale": None, "rounds": 1, "features": 32}
+
+
+@pytest.mark.parametrize("y", [NUMBERS, CLASSES], ids=["numbers", "classes"])
+def test_tune_takes_arrays_frames_and_tables_alike(y):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    given = [(X, y), (pd.DataFrame(X, columns=list("abc")), y), (frame, "y"), (data.open(frame, target="y"),)]
+    found = [mercer.tune(*rows, **QUICK) for rows in given]
+    kind = mercer.KernelRegressor if y is NUMBERS else mercer.KernelClassifier
+    for one in found:
+        assert isinstance(one, mercer.choose.Tuned)
+        assert isinstance(one.model, kind)
+        assert [trial._replace(seconds=0.0) for trial in one.trials if trial.round] == [
+            trial._replace(seconds=0.0) for trial in found[0].trials if trial.round
+        ]
+        np.testing.assert_array_equal(one.model.coef_, found[0].model.coef_)
+
+
+def test_tune_has_the_defaults_of_the_command_line(monkeypatch):
+    made = []
+    monkeypatch.setattr(Search, "run", lambda self: made.append(self))
+    mercer.tune(X, NUMBERS)
+    mercer.tune(X, NUMBERS, rounds=2)
+    mercer.tune(X, NUMBERS, rounds=2, seconds=7.0, task="classification", sample_weight=np.ones(600))
+    assert [(one.setting.clock.seconds, one.rounds) for one in made] == [(120.0, 4), (None, 2), (7.0, 2)]
+    assert [one.task for one in made] == ["regression", "regression", "classification"]
+    assert next(made[2].table.blocks()).weight is not None
+
+
+def test_what_tune_refuses():
+    with pytest.raises(ValueError, match="tune needs a target"):
+        mercer.tune(X)
+    with pytest.raises(ValueError, match="a table brings its own target"):
+        mercer.tune(data.open(X, target=NUMBERS), NUMBERS)
+    with pytest.raises(ValueError, match="task"):
+        mercer.tune(X, NUMBERS, task="clustering")
