@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from . import bounds, choose, data, kernels, learn, maps, persist, report
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
-    from .choose import feature_map
+    from .choose import feature_map, tune
     from .learn import KernelClassifier, KernelRegressor
     from .maps import (
         AdditiveMap,
@@ -71,6 +71,7 @@ __all__ = [
     "report",
     "save",
     "show_versions",
+    "tune",
 ]
 
 _MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
@@ -83,6 +84,7 @@ _HOMES = {
     "load": ".persist",
     "save": ".persist",
     "show_versions": "._versions",
+    "tune": ".choose",
 }
 
 

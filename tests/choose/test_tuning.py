@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import data
-from mercer.choose import Search, Trial, halving, tuning
+from mercer.choose import Search, Trial, forecasts, halving, tuning
 from mercer.choose.candidates import Family, grid
 from mercer.choose.clocks import Clock
 from mercer.choose.halving import expected, promoted, rounds_of
@@ -105,6 +105,35 @@ def test_scores_are_those_of_leaving_out_rows():
     assert np.mean(np.square(errors)) == pytest.approx(whole.scores_.min(), rel=0.8)  # 15 rows of 600
 
 
+@pytest.mark.parametrize("y", [CLASSES, CLASSES == "in"], ids=["three", "two"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_are_ranked_by_the_accuracy_of_leaving_out_rows(y, weighted):
+    few, weight = slice(0, 60), np.random.default_rng(1).integers(0, 3, 60) * 1.0
+    table = data.open(X[few], target=y[few], weight=weight if weighted else None)
+    options = {"kernels": ["gaussian(0.3)"], "scale": None, "loss": "squared", "rounds": 1, "features": 16}
+    (one,) = Search(table, "classification", **options).run().trials
+    assert one.measure == "leave-one-out accuracy"
+    codes = np.where(y[few, None] == np.unique(y)[1 if len(np.unique(y)) == 2 else slice(None)], 1.0, -1.0)
+    features = mercer.feature_map("gaussian(0.3)", n_components=16, random_state=0).fit(X[few])
+    Z, w = features.transform(X[few]), weight if weighted else np.ones(60)
+    hits = []
+    for row in range(60):
+        rest = np.where(np.arange(60) == row, 0.0, w)
+        z, c = np.average(Z, axis=0, weights=rest), np.average(codes, axis=0, weights=rest)
+        gram = (Z - z).T @ (rest[:, None] * (Z - z)) + one.regularisation * np.eye(Z.shape[1])
+        coef = np.linalg.solve(gram, (Z - z).T @ (rest[:, None] * (codes - c)))
+        told = (Z[row] - z) @ coef + c
+        right = told[0] * codes[row, 0] > 0 if len(told) == 1 else told.argmax() == codes[row].argmax()
+        hits.append(float(right))
+    assert one.score == pytest.approx(np.average(hits, weights=w), abs=1e-9)
+
+
+def test_kernels_of_equal_accuracy_are_ranked_by_r2(monkeypatch):
+    monkeypatch.setattr(halving, "accuracy", lambda learner: 0.9)
+    found = search(CLASSES, "classification", kernels=["linear()", "gaussian(0.5)"], loss="squared", scale=None).run()
+    assert repr(found.model.kernel) == "Gaussian(gamma=0.5)"
+
+
 def test_the_right_kernel_wins():
     y = np.sign(np.sin(4.0 * X[:, 0]))
     found = search(y=y, kernels=["gaussian('median')", "linear()"], features=128).run()
@@ -124,7 +153,7 @@ def test_classes_are_scored_on_rows_apart():
     assert best.regularisation == found.model.C
     assert found.fits[-1].rows == 600
     squared = search(CLASSES, "classification", kernels=["gaussian('median')"], scale=None, loss="squared").run()
-    assert {one.measure for one in squared.trials} == {"leave-one-out R2"}
+    assert {one.measure for one in squared.trials} == {"leave-one-out accuracy"}
     top = max(squared.trials, key=lambda one: one.score)
     assert pytest.approx(0.5 / top.regularisation) == squared.model.C
 
@@ -207,16 +236,101 @@ def test_wrong_arguments():
 # -- time and width ----------------------------------------------------------------------------------------------------
 
 
-def test_time_cuts_the_search_and_the_width(monkeypatch, small):
-    spent = iter(range(10**6))
-    monkeypatch.setattr(Clock, "spent", property(lambda self: float(next(spent))))
-    found = search(kernels=["gaussian('median')"], rounds=4, features=512, seconds=80.0, n_jobs=1).run()
-    assert found.notes == [
-        "round 2 of 4 and what follows were left out for lack of time",
-        "there was no time for more than 32 of 512 features",
-    ]
-    assert [fit.features for fit in found.fits] == [16, 32]
-    assert found.model.n_components == 32
+class Simulated:
+    """Time that passes as fits are made, by a law, and in no other way."""
+
+    def __init__(self, monkeypatch, square, cubic):
+        self.now, self.square, self.cubic = 0.0, square, cubic
+        monkeypatch.setattr(Clock, "spent", property(lambda clock: self.now))
+        for kind in (mercer.KernelClassifier, mercer.KernelRegressor):
+            monkeypatch.setattr(kind, "fit", self.timed(kind.fit))
+
+    def seconds(self, rows, width):
+        return self.square * rows * width**2 + self.cubic * width**3
+
+    def timed(self, fit):
+        def longer(learner, X, *others, **named):
+            self.now += self.seconds(X.n_rows if isinstance(X, data.Table) else len(X), learner.n_components)
+            fit(learner, X, *others, **named)
+            if learner.callback is not None:
+                learner.callback(None)  # as late as can be
+            return learner
+
+        return longer
+
+
+@pytest.mark.parametrize("ending", [None, lambda fit: 0.5 * fit.seconds + 1.0], ids=["alone", "with an end"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("seconds", [6.0, 25.0, 60.0, 200.0])
+def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, small, seconds, task, ending):
+    time = Simulated(monkeypatch, 2e-6, 2e-5)  # 0.13 s for a trial of the first round, 11 s for the widest model
+    y = NUMBERS if task == "regression" else CLASSES
+    options = {"kernels": ["gaussian('median')"], "rounds": 4, "features": 64, "n_jobs": 1, "ending": ending}
+    found = search(y=y, task=task, seconds=seconds, **options).run()
+    all_of_it = time.now + (ending(found.fits[-1]) if ending else 0.0)
+    assert all_of_it <= 1.1 * seconds
+    if found.notes:  # what was left out would not have ended in time
+        assert all_of_it >= 0.5 * seconds, found.notes
+    else:
+        assert found.model.n_components == 64
+        assert {trial.round for trial in found.trials} - {None} == set(range(1, len(search(**options).plan()) + 1))
+    assert seconds < 200.0 or not found.notes
+
+
+def test_a_round_that_was_left_out_is_made_up_for(monkeypatch, small):
+    """What a fit to all rows takes is a guess before there is one; time that it leaves is used."""
+    time = Simulated(monkeypatch, 2e-6, 1e-7)
+    monkeypatch.setattr(tuning.Search, "_fit_alike", lambda self, trial, width: trial._replace(seconds=30.0))
+    options = {"kernels": ["gaussian('median')"], "rounds": 3, "features": 64, "n_jobs": 1}
+    found = search(**options, seconds=35.0).run()
+    assert max(trial.round for trial in found.trials if trial.round) == 3
+    assert found.notes == []
+    assert 20.0 < time.now <= 35.0
+    assert [fit.features for fit in found.fits][:2] == [32, 64]  # before the last round
+    best = [trial for trial in found.trials if trial.round == 3]
+    assert repr(found.model.kernel) == max(best, key=lambda one: one.score).kernel
+
+
+def test_a_first_fit_is_narrower_where_there_is_little_time(monkeypatch, small):
+    Simulated(monkeypatch, 1e-6, 1e-3)
+    monkeypatch.setattr(tuning, "LEAST_WIDTH", 4)
+    found = search(kernels=["gaussian(0.5)"], scale=None, rounds=1, features=64, seconds=10.0, n_jobs=1).run()
+    assert found.fits[0].features < 16
+    assert found.notes[-1].startswith("there was no time for more than")
+
+
+def test_what_is_left_of_a_search(monkeypatch, small):
+    time = Simulated(monkeypatch, 1e-5, 1e-6)
+    left, known = [], []
+
+    def told(line):
+        left.append((time.now, unlimited.seconds_left))
+        known.append(line)
+
+    unlimited = search(kernels=["gaussian('median')"], rounds=2, features=64, n_jobs=1, progress=told)
+    unlimited.run()
+    assert left[0] == (0.0, None)
+    assert all(seconds is not None and seconds >= 0.0 for _, seconds in left[1:])
+    assert known[0].startswith("round 1 of 2")
+    limited = search(seconds=100.0)
+    time.now += 30.0
+    assert limited.seconds_left == 100.0 - time.now
+
+
+def test_forecasts_of_fits():
+    def fit(features, seconds):
+        return Trial(None, "", None, "squared", 1.0, 1000, features, "fit", math.nan, seconds)
+
+    law = [fit(width, 2.0 * width**2 + 3.0 * width**3) for width in (16, 32)]
+    assert forecasts.seconds_at(64, law) == pytest.approx(2.0 * 64**2 + 3.0 * 64**3)
+    assert forecasts.seconds_at(32, law[:1]) > 4.0 * law[0].seconds
+    slower = [fit(16, 8.0), fit(32, 8.0)]  # as if it cost nothing to be wider
+    assert forecasts.seconds_at(64, slower) == pytest.approx(32.0)
+    wide = [fit(width, 1e-6 * width**2) for width in (512, 1024)]
+    assert forecasts.widest(wide, 8192, 100.0) == 2048
+    assert forecasts.widest(wide, 1500, 100.0) == 1500
+    assert forecasts.widest(wide, 8192, 1e-6 * 1600**2) == 1600
+    assert forecasts.widest(wide, 8192, 1.0) == 1024
 
 
 def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
@@ -277,3 +391,43 @@ def test_a_search_among_balanced_classes_weighs_its_sample():
         Search(table, "regression", class_weight="balanced")
     with pytest.raises(ValueError, match="class_weight must be one of"):
         Search(table, "classification", class_weight={"rare": 2.0})
+
+
+# -- one call ----------------------------------------------------------------------------------------------------------
+
+QUICK = {"kernels": ["gaussian(0.5)", "linear()"], "scale": None, "rounds": 1, "features": 32}
+
+
+@pytest.mark.parametrize("y", [NUMBERS, CLASSES], ids=["numbers", "classes"])
+def test_tune_takes_arrays_frames_and_tables_alike(y):
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    given = [(X, y), (pd.DataFrame(X, columns=list("abc")), y), (frame, "y"), (data.open(frame, target="y"),)]
+    found = [mercer.tune(*rows, **QUICK) for rows in given]
+    kind = mercer.KernelRegressor if y is NUMBERS else mercer.KernelClassifier
+    for one in found:
+        assert isinstance(one, mercer.choose.Tuned)
+        assert isinstance(one.model, kind)
+        assert [trial._replace(seconds=0.0) for trial in one.trials if trial.round] == [
+            trial._replace(seconds=0.0) for trial in found[0].trials if trial.round
+        ]
+        np.testing.assert_array_equal(one.model.coef_, found[0].model.coef_)
+
+
+def test_tune_has_the_defaults_of_the_command_line(monkeypatch):
+    made = []
+    monkeypatch.setattr(Search, "run", lambda self: made.append(self))
+    mercer.tune(X, NUMBERS)
+    mercer.tune(X, NUMBERS, rounds=2)
+    mercer.tune(X, NUMBERS, rounds=2, seconds=7.0, task="classification", sample_weight=np.ones(600))
+    assert [(one.setting.clock.seconds, one.rounds) for one in made] == [(120.0, 4), (None, 2), (7.0, 2)]
+    assert [one.task for one in made] == ["regression", "regression", "classification"]
+    assert next(made[2].table.blocks()).weight is not None
+
+
+def test_what_tune_refuses():
+    with pytest.raises(ValueError, match="tune needs a target"):
+        mercer.tune(X)
+    with pytest.raises(ValueError, match="a table brings its own target"):
+        mercer.tune(data.open(X, target=NUMBERS), NUMBERS)
+    with pytest.raises(ValueError, match="task"):
+        mercer.tune(X, NUMBERS, task="clustering")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import sys
 
+import numpy as np
 import pytest
 
+from mercer import data
 from mercer._figures import seconds
+from mercer.choose import Search
+from mercer.choose.clocks import Clock
 from mercer.cli import output
 from mercer.learn import Progress
 
@@ -37,6 +41,18 @@ def test_a_bar_is_that_of_the_whole_fit(terminal):
         tell(Progress(2, "sums", 50, 200, objective=0.25, share=0.75, seconds=65.0, total_seconds_left=20.0))
     assert "[##################      ]  75 %, 1:05, 0:20 left; pass 2, sums" in seen()
     assert tell.last.rows == 50
+
+
+def test_a_search_is_one_bar_with_the_time_it_has_left(terminal, monkeypatch):
+    seen = terminal()
+    table = data.open(np.arange(40.0).reshape(20, 2), target=np.arange(20) % 2)
+    monkeypatch.setattr(Clock, "spent", property(lambda clock: 30.0))
+    with output.search_progress() as tell:
+        tell("round 1 of 4: 62 kernels")
+        tell.watch(Search(table, "classification", seconds=120.0))
+        tell("round 2 of 4: 8 kernels")
+    assert "[######                  ]  25 %, 0:30, 1:30 left; round 2 of 4: 8 kernels" in seen()
+    assert seen().count("\n") == 1
 
 
 def test_steps_are_one_line(terminal):

@@ -4,6 +4,7 @@ from .halving import Round, Trial
 from .inventory import MAPS, MapNote, maps_for
 from .learners import Task, learner_for, task_of
 from .rules import RULES, Rule, feature_map
+from .searching import tune
 from .tuning import Search, Tuned
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "learner_for",
     "maps_for",
     "task_of",
+    "tune",
 ]

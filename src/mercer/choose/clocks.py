@@ -20,6 +20,8 @@ class Clock:
 
     def __init__(self, seconds: float | None):
         self.seconds = seconds
+        self.kept = 0.0
+        """How many of them are for what comes afterwards."""
         self._started = perf_counter()
 
     @property
@@ -27,9 +29,14 @@ class Clock:
         """Seconds since the start."""
         return perf_counter() - self._started
 
+    @property
+    def left(self) -> float:
+        """Seconds that there are still to work; infinity where there is no end to them."""
+        return float("inf") if self.seconds is None else max(self.seconds - self.kept - self.spent, 0.0)
+
     def allows(self, more: float, share: float = 1.0) -> bool:
         """Whether so many seconds more end within this share of the time."""
-        return self.seconds is None or self.spent + more <= share * self.seconds
+        return self.seconds is None or self.spent + more <= share * (self.seconds - self.kept)
 
     def tick(self, _: Any = None) -> None:
         """A callback of learners that ends a fit when the time is over."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._tiles import n_threads, run_tiles
 from .candidates import Candidate
 from .clocks import Clock
+from .forecasts import work_of
 from .learners import learner_for
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
@@ -26,7 +27,7 @@ ENDED = 0.65
 """The share after which a round that is under way is cut short."""
 LARGER = 0.7
 """How much of its time work keeps where it is larger, as products of larger matrices are faster."""
-LEAVE_ONE_OUT = "leave-one-out R2"
+LEAVE_ONE_OUT, LEFT_OUT_ACCURACY = "leave-one-out R2", "leave-one-out accuracy"
 
 
 class Round(NamedTuple):
@@ -41,11 +42,12 @@ class Round(NamedTuple):
 class Trial(NamedTuple):
     """What was tried, and what came of it.
 
-    ``regularisation`` is the alpha of least squares or the C of a classifier, whose ``loss`` tells which; ``score`` is
-    NaN where a map refused the kernel or the rows, and ``measure`` tells what it is.
+    ``round`` is None for what is compared after the rounds, and for the fits of the model. ``regularisation`` is the
+    alpha of least squares or the C of a classifier, whose ``loss`` tells which; ``score`` is NaN where a map refused
+    the kernel or the rows, and ``measure`` tells what it is.
     """
 
-    round: int
+    round: int | None
     kernel: str
     scale: str | None
     loss: str
@@ -60,12 +62,14 @@ class Trial(NamedTuple):
 class Sample(NamedTuple):
     """Rows in an order that a seed drew: the first n are a subsample for every n.
 
-    ``X`` has them prepared in the way of every scale, ``Y`` the targets as numbers, a column each.
+    ``X`` has them prepared in the way of every scale, ``Y`` the targets as numbers, a column each; those of classes are
+    1 and -1.
     """
 
     X: dict[str | None, Any]
     Y: NDArray[np.float64]
     weight: NDArray[np.float64] | None
+    is_classes: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -82,14 +86,6 @@ class Setting(NamedTuple):
     told: Callable[[str], None]
 
 
-class Halved(NamedTuple):
-    """The last round that was finished: its candidates, the best first, with their trials; all trials, and notes."""
-
-    ranked: list[tuple[Candidate, Trial]]
-    trials: list[Trial]
-    notes: list[str]
-
-
 def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[Round]:
     """The rounds of a search over so many rows, to at most so many features; one alone decides where there is one."""
     found: list[Round] = []
@@ -104,28 +100,62 @@ def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[
     return [found[0]._replace(candidates=candidates), *found[1:]]
 
 
-def halved(candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sample, setting: Setting) -> Halved:
-    """The best candidates, from round to round fewer of them; the best of a round is joined by its neighbours."""
-    trials: list[Trial] = []
-    notes: list[str] = []
-    ranked: list[tuple[Candidate, Trial]] = []
-    entered = list(candidates)
-    for one in rounds:
-        if ranked:
-            entered = promoted(ranked, one.candidates)
-            if not setting.clock.allows(expected(ranked, one, len(entered), setting.n_jobs), SEARCHED):
-                notes.append(f"round {one.number} of {len(rounds)} and what follows were left out for lack of time")
-                break
+class Halving:
+    """Rounds of trials, from one to the next with fewer candidates; the best of a round is joined by its neighbours.
+
+    Parameters
+    ----------
+    candidates : those of the first round
+    rounds : what the rounds are
+    sample, setting : what is tried on, and how
+    """
+
+    def __init__(self, candidates: Sequence[Candidate], rounds: Sequence[Round], sample: Sample, setting: Setting):
+        self.rounds, self.sample, self.setting = rounds, sample, setting
+        self.trials: list[Trial] = []
+        self.ranked: list[tuple[Candidate, Trial]] = []
+        """The candidates of the last round with their trials, the best first."""
+        self.notes: list[str] = []
+        self._entered, self._done = list(candidates), 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no other round."""
+        return self._done == len(self.rounds)
+
+    @property
+    def expected(self) -> float:
+        """About how many seconds the next round takes."""
+        if not self.ranked or self.is_over:
+            return 0.0
+        return expected(self.ranked, self.rounds[self._done], len(self._entered), self.setting.n_jobs)
+
+    def step(self, until: float = ENDED) -> None:
+        """The next round, which is cut short after this share of the time."""
+        one, entered, setting = self.rounds[self._done], self._entered, self.setting
+        self._done += 1
         shape = f"{one.rows:,} rows, {one.features:,} features"
-        setting.told(f"round {one.number} of {len(rounds)}: {len(entered)} kernels, {shape}")
-        found = tried(entered, one, sample, setting)
-        trials += [trial for _, trial in found]
-        served = [pair for pair in found if not math.isnan(pair[1].score)]
-        ranked = sorted(served, key=lambda pair: -pair[1].score) or ranked
+        setting.told(f"round {one.number} of {len(self.rounds)}: {len(entered)} kernels, {shape}")
+        found = tried(entered, one, self.sample, setting, until)
+        self.trials += [trial for _, trial, _ in found]
+        served = [one for one in found if not math.isnan(one[1].score)]
+        # Of kernels that tell as many rows right, the one that is closer to their codes.
+        ranked = sorted(served, key=lambda one: (-one[1].score, -one[2]))
+        self.ranked = [(candidate, trial) for candidate, trial, _ in ranked] or self.ranked
         if len(found) < len(entered):
-            notes.append(f"round {one.number} ended after {len(found)} of {len(entered)} kernels for lack of time")
-            break
-    return Halved(ranked, trials, notes)
+            note = f"round {one.number} ended after {len(found)} of {len(entered)} kernels for lack of time"
+            self.notes.append(note)
+            self._done = len(self.rounds)
+        elif self.ranked and not self.is_over:
+            self._entered = promoted(self.ranked, self.rounds[self._done].candidates)
+
+    def left_out(self) -> list[str]:
+        """What was left out for lack of time, in words."""
+        if self.is_over:
+            return self.notes
+        number, last = self.rounds[self._done].number, len(self.rounds)
+        which = f"round {number}" if number == last else f"rounds {number} to {last}"
+        return [*self.notes, f"{which} of {last} {'was' if number == last else 'were'} left out for lack of time"]
 
 
 def promoted(ranked: list[tuple[Candidate, Trial]], count: int) -> list[Candidate]:
@@ -142,27 +172,31 @@ def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jo
     return each * count / n_threads(n_jobs) * max(1.0, LARGER * grown)
 
 
-def work_of(rows: int, features: int) -> float:
-    """What a trial takes, up to a factor: sums, an eigendecomposition, and the turned features in twice the digits."""
-    return 3.0 * rows * features**2 + 10.0 * features**3
+def tried(
+    entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting, until: float
+) -> list[tuple[Candidate, Trial, float]]:
+    """The trials of a round, on a thread each, as far as there is time; the first candidate always has its turn.
 
-
-def tried(entered: Sequence[Candidate], one: Round, sample: Sample, setting: Setting) -> list[tuple[Candidate, Trial]]:
-    """The trials of a round, on a thread each, as far as there is time; the first candidate always has its turn."""
-    found: list[Trial | None] = [None] * len(entered)
+    The number beside each is R2, which decides where scores are equal.
+    """
+    found: list[tuple[Trial, float] | None] = [None] * len(entered)
 
     def work(place: slice) -> None:
-        if place.start == 0 or setting.clock.allows(0.0, ENDED):
+        if place.start == 0 or setting.clock.allows(0.0, until):
             found[place.start] = least_squares(entered[place.start], one, sample, setting)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
         run_tiles(work, len(entered), 1, setting.n_jobs)
-    return [(candidate, trial) for candidate, trial in zip(entered, found, strict=True) if trial is not None]
+    return [(candidate, *trial) for candidate, trial in zip(entered, found, strict=True) if trial is not None]
 
 
-def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Setting) -> Trial:
-    """Ridge regression on the first rows, whose alpha and score leave-one-out errors tell without another fit."""
+def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Setting) -> tuple[Trial, float]:
+    """Ridge regression on the first rows, whose alpha and score leave-one-out errors tell without another fit.
+
+    Of classes the score is the share of rows that are told right when they are left out; beside it R2 of the targets,
+    or of the codes of classes.
+    """
     began, rows, scale = setting.clock.spent, slice(one.rows), candidate.family.scale
     Y, weight = sample.Y[rows], None if sample.weight is None else sample.weight[rows]
     learner: Any = learner_for(
@@ -175,20 +209,33 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
         random_state=setting.seed,
         n_jobs=1,
     )
-    alpha = score = math.nan
+    learner._counts_hits = sample.is_classes
+    alpha = score = determination = math.nan
     try:
         learner.fit(sample.X[scale][rows], Y, weight)
     except (ValueError, np.linalg.LinAlgError):
         pass  # a score that is not there is the last one; where no kernel has one, the search says why
     else:
-        alpha, score = learner.alpha_, determined(learner, Y, weight)
+        alpha, determination = learner.alpha_, determined(learner, Y, weight)
+        score = accuracy(learner) if sample.is_classes else determination
     seconds = setting.clock.spent - began
     found = repr(candidate.kernel), scale, "squared", alpha, one.rows, one.features
-    return Trial(one.number, *found, LEAVE_ONE_OUT, score, seconds)
+    measure = LEFT_OUT_ACCURACY if sample.is_classes else LEAVE_ONE_OUT
+    return Trial(one.number, *found, measure, score, seconds), determination
 
 
 def determined(learner: Any, Y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
     """The share of the targets' variance that leave-one-out predictions explain, the mean over targets."""
-    errors = learner.scores_[int(np.flatnonzero(learner.alphas_ == learner.alpha_)[0])]
+    errors = learner.scores_[taken(learner)]
     spread = np.average((Y - np.average(Y, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
     return float(np.mean(1.0 - errors[spread > 0.0] / spread[spread > 0.0])) if spread.any() else math.nan
+
+
+def accuracy(learner: Any) -> float:
+    """The share of rows whose class the fit without them tells."""
+    return float(learner._hits[taken(learner)])
+
+
+def taken(learner: Any) -> int:
+    """The place of the alpha that a learner took among those that it tried."""
+    return int(np.flatnonzero(learner.alphas_ == learner.alpha_)[0])

@@ -12,10 +12,12 @@ import numpy as np
 
 from .._checks import check_choice, check_positive, check_whole
 from .._random import as_seed
+from .._tiles import n_threads
 from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
 from .clocks import Clock, OutOfTimeError
-from .halving import FIRST_ROWS, MORE_ROWS, Round, Sample, Setting, Trial, halved, rounds_of
+from .forecasts import seconds_at, widest, work_of
+from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
 from .learners import TASKS, check_class_weight, learner_for
 from .samples import sample_of
 
@@ -26,8 +28,14 @@ STEP, MOST_TRIED = 4.0, 5
 """What is between two values of C, and how many are tried at most."""
 BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
 """How many times as large C is for losses that are bent less."""
-SLOWER = {"classification": 3.5, "regression": 6.0}
-"""How many times as long a fit with twice the features takes, at best: it is ended where it takes longer."""
+FIRST_FIT = 0.4
+"""The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""
+LEAST_WIDTH = 64
+"""A first fit is not narrower than this for lack of time."""
+SURE = 1.15
+"""A fit is begun where so many times what it is expected to take ends in time."""
+WORTH = 1.2
+"""A map that is not wider by this factor is not worth another fit."""
 ITERATED = 2.5
 """How many times as long a fit takes that iterates, at best."""
 COMPARED = (6000, 1024)
@@ -49,8 +57,16 @@ class Loss(NamedTuple):
 class Tuned(NamedTuple):
     """What a search has found.
 
-    ``model`` is fitted to all rows; ``trials`` has what was tried, in order; ``fits`` those of the model, each with
-    more features than the one before; ``notes`` tell in words what was left out for lack of time.
+    Attributes
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted to all rows.
+    trials : list of Trial
+        What was tried, in order.
+    fits : list of Trial
+        The fits of the model, each with more features than the one before, or with another kernel or loss.
+    notes : list of str
+        What was left out for lack of time, in words.
     """
 
     model: Any
@@ -59,8 +75,12 @@ class Tuned(NamedTuple):
     notes: list[str]
 
     def in_order(self) -> list[Trial]:
-        """Trials by round, the best first, and then the fits."""
-        return sorted(self.trials, key=lambda one: (one.round, math.isnan(one.score), -one.score)) + self.fits
+        """Trials by round, the best first, then the losses that were compared, and then the fits."""
+
+        def place(one: Trial) -> tuple[float, bool, float]:
+            return (math.inf if one.round is None else one.round, math.isnan(one.score), -one.score)
+
+        return sorted(self.trials, key=place) + self.fits
 
 
 class Search:
@@ -68,11 +88,11 @@ class Search:
 
     Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
     features, and so on; the best of a round is joined by its neighbours. A trial is one ridge regression, of
-    classes as 1 and -1 too: its eigendecomposition gives the leave-one-out errors of 25 alphas at once, and so both
-    the regularisation and the score without another fit. For a loss other than "squared" the best kernel is then tried
-    with several values of C on rows that were kept apart. The model is fitted to all rows, with twice the features as
-    long as there is time; where a wider map starts with the features of the narrower one, as Fourier maps do, its fit
-    starts with the coefficients of the narrower one's.
+    classes as 1 and -1 too: its eigendecomposition gives the leave-one-out predictions of 25 alphas at once, and so
+    both the regularisation and the score (R2, or the accuracy of classes) without another fit. For a loss other than
+    "squared" the best kernel is then tried with several values of C on rows that were kept apart. The model is fitted
+    to all rows, with twice the features as long as there is time; where a wider map starts with the features of the
+    narrower one, as Fourier maps do, its fit starts with the coefficients of the narrower one's.
 
     Equal arguments and an equal seed make the same choice, unless time cuts the search short.
 
@@ -93,8 +113,13 @@ class Search:
         With "balanced" trials are scored, and the model is fitted, with as much weight on each class.
     features : the width of the last map, at most
     rounds : how many rounds there are, at most
-    seconds : how long all of it may take, about, or None
-        A round that would not end in half the time is left out, and the last map is as wide as time allows.
+    seconds : how long all of it may take, or None
+        A round that would leave no time for the widest model is left out where it would not end in half the time, and
+        made up for where there is time in the end; the last map is as wide as time allows. How long a fit takes is
+        forecast before it begins.
+    ending : function, or None
+        Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
+        caller does with such a model.
     missing, unknown, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
     progress : function that is called with a line about each round and each fit, or None
 
@@ -131,6 +156,7 @@ class Search:
         random_state: Any = 0,
         n_jobs: int | None = None,
         progress: Callable[[str], None] | None = None,
+        ending: Callable[[Trial], float] | None = None,
     ):
         check_choice("task", task, TASKS[1:])
         check_choice("loss", loss, ("auto", *BENT))
@@ -144,6 +170,9 @@ class Search:
         self.class_weight = class_weight
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
         self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown}
+        self.ending = ending or (lambda fit: 0.0)
+        self.foreseen: float | None = None
+        """When it will end, where no time is given: known after the first round."""
         clock = Clock(None if seconds is None else float(seconds))
         self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
 
@@ -190,16 +219,58 @@ class Search:
     def run(self) -> Tuned:
         """Search, and fit the model to all rows."""
         rounds = self.plan(max(1, self.sample.n_rows - self.apart))
-        found = halved(self.candidates(), rounds, self.sample, self.setting)
-        if not found.ranked:
+        halving = Halving(self.candidates(), rounds, self.sample, self.setting)
+        halving.step()
+        while not halving.is_over and self._has_time_for(halving):
+            halving.step()
+        if not halving.ranked:
             self._refuse()
-        best, trial = found.ranked[0]
-        growing, ending, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
-        number = trial.round + (2 if more else 1)
-        model, fits, notes = self._grown(best, trial._replace(round=number), growing)
-        if ending is not None:
-            model, fits, notes = self._ended(best, ending, model, fits, notes)
-        return Tuned(model, found.trials + more, fits, [*found.notes, *notes])
+        best, trial = halving.ranked[0]
+        growing, last, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
+        model, fits, notes = self._grown(best, trial, growing)
+        while not halving.is_over and self._allows(halving.expected + fits[-1].seconds):  # time was left over
+            halving.step(until=1.0 - fits[-1].seconds / (self.setting.clock.seconds or math.inf))
+            other, tried = halving.ranked[0]
+            if other.name != best.name:
+                ratio = trial.regularisation / tried.regularisation
+                growing = growing._replace(C=growing.C * ratio)
+                last = None if last is None else last._replace(C=last.C * ratio)
+                best, trial = other, tried
+                model, fits = self._renewed(best, growing, model, fits)
+        if last is not None:
+            model, fits, notes = self._ended(best, last, model, fits, notes)
+        return Tuned(model, halving.trials + more, fits, [*halving.left_out(), *notes])
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def _allows(self, seconds: float) -> bool:
+        """Whether work that is expected to take so long can begin."""
+        return self.setting.clock.allows(SURE * seconds)
+
+    def _fit_alike(self, trial: Trial, width: int) -> Trial:
+        """A fit of the model with this width, as trials lead to expect it."""
+        work = work_of(self.table.n_rows, width) / work_of(trial.rows, trial.features)
+        seconds = trial.seconds * work / n_threads(self.setting.n_jobs)
+        return trial._replace(round=None, rows=self.table.n_rows, features=width, measure=FIT, seconds=seconds)
+
+    def _has_time_for(self, halving: Halving) -> bool:
+        """Whether the next round ends in half the time, or leaves enough for the widest model."""
+        if not halving.ranked:
+            return True
+        trial, clock = halving.ranked[0][1], self.setting.clock
+        fits = [self._fit_alike(trial, self.features)]
+        while fits[-1].features > 2 * trial.features:
+            fits.append(self._fit_alike(trial, fits[-1].features // 2))
+        model = sum(fit.seconds for fit in fits) + self.ending(fits[0])
+        self.foreseen = clock.spent + halving.expected + model
+        return clock.allows(halving.expected, SEARCHED) or clock.allows(halving.expected + model)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will still take, as far as that is known."""
+        clock = self.setting.clock
+        end = self.foreseen if clock.seconds is None else clock.seconds
+        return None if end is None else max(end - clock.spent, 0.0)
 
     def _refuse(self) -> NoReturn:
         """Raise what a learner says of the rows, with their numbers, where no kernel could be tried."""
@@ -224,7 +295,10 @@ class Search:
         rows, features = (min(pair) for pair in zip(COMPARED, (trial.rows, trial.features), strict=True))
         trial = trial._replace(rows=rows, features=features)
         name = "squared_hinge" if self.loss == "auto" else self.loss
-        chosen, tried = self._climbed(best, trial, Loss(name, least.C * BENT[name]))
+        first = Loss(name, least.C * BENT[name])
+        if not self.setting.clock.allows(trial.seconds, DECIDED):
+            return (first, None, []) if self.loss != "auto" else (least, None, [])
+        chosen, tried = self._climbed(best, trial, first)
         if self.loss != "auto":
             return chosen, None, tried
         plain = self._compared(best, trial, least)
@@ -260,13 +334,13 @@ class Search:
             score = learner.fit(*rows).score(*apart)
         measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # by the weights of the sample
         found = {"loss": loss.name, "regularisation": loss.C, "measure": measure, "score": score}
-        return trial._replace(round=trial.round + 1, seconds=clock.spent - began, **found)
+        return trial._replace(round=None, seconds=clock.spent - began, **found)
 
     # -- the model -----------------------------------------------------------------------------------------------------
 
     def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
-        """The model with twice the features as long as there is time, and at least that of the last round."""
-        clock, width = self.setting.clock, trial.features
+        """The model with twice the features as long as there is time, from those of the last round on."""
+        clock, width = self.setting.clock, self._first_width(trial)
         model: Any = None
         fits: list[Trial] = []
         while True:
@@ -277,14 +351,47 @@ class Search:
                 why = "did not end in time" if isinstance(end, OutOfTimeError) else "needs more regularisation"
                 note = f"the fit with {width:,} features {why}: the model has {model.n_components:,}"
                 return model, fits, [note]
-            took = clock.spent - began
-            fits.append(self._fit_of(model, best, trial.round, took))
-            wider = min(2 * width, self.features)
-            if wider == width or width >= self.table.n_rows:  # as many features as rows are exact
+            fits.append(self._fit_of(model, best, clock.spent - began))
+            clock.kept = self.ending(fits[-1])
+            if width >= self.features or width >= self.table.n_rows:  # as many features as rows are exact
                 return model, fits, []
-            if not clock.allows(took * SLOWER[self.task] * (wider / width / 2) ** 2):
+            wider = self._wider(fits, width)
+            if wider < min(WORTH * width, self.features):
                 return model, fits, [f"there was no time for more than {width:,} of {self.features:,} features"]
             width = wider
+
+    def _first_width(self, trial: Trial) -> int:
+        """That of the last round, or less where there is little time."""
+        clock, width = self.setting.clock, min(trial.features, self.features)
+        while True:
+            fit = self._fit_alike(trial, width)
+            clock.kept = self.ending(fit)
+            if width <= LEAST_WIDTH or fit.seconds <= FIRST_FIT * clock.left:
+                return width
+            width = max(width // 2, LEAST_WIDTH)
+
+    def _wider(self, fits: list[Trial], width: int) -> int:
+        """Twice the width, or as much as there is time for, with what is to be done with such a model."""
+        clock = self.setting.clock
+        wider = min(2 * width, self.features)
+        while wider > width:
+            # What follows takes longer for a wider model, too.
+            end = self.ending(fits[-1]._replace(features=wider, seconds=seconds_at(wider, fits)))
+            time = math.inf if clock.seconds is None else clock.seconds - end - clock.spent
+            found = widest(fits, wider, time / SURE)
+            if found == wider:
+                break
+            wider = found
+        return wider
+
+    def _renewed(self, best: Candidate, loss: Loss, model: Any, fits: list[Trial]) -> tuple[Any, list[Trial]]:
+        """The model with another kernel, as wide as it was; as it is where that does not end in time."""
+        began = self.setting.clock.spent
+        try:
+            other = self._fitted(best, model.n_components, loss, model)
+        except (OutOfTimeError, UserWarning):
+            return model, fits
+        return other, [*fits, self._fit_of(other, best, self.setting.clock.spent - began)]
 
     def _ended(
         self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
@@ -298,7 +405,7 @@ class Search:
             other = self._fitted(best, model.n_components, loss, model)
         except OutOfTimeError:
             return model, fits, missed
-        return other, [*fits, self._fit_of(other, best, fits[-1].round, clock.spent - began)], notes
+        return other, [*fits, self._fit_of(other, best, clock.spent - began)], notes
 
     def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
         """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
@@ -316,10 +423,10 @@ class Search:
         del learner._narrower
         return learner.set_params(callback=None)
 
-    def _fit_of(self, model: Any, best: Candidate, number: int, seconds: float) -> Trial:
+    def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
         loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)
         width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
-        return Trial(number, *found, self.table.n_rows, width, FIT, math.nan, seconds)
+        return Trial(None, *found, self.table.n_rows, width, FIT, math.nan, seconds)
 
 
 def labels_of(Y: Any) -> Any:

@@ -161,6 +161,15 @@ def progress() -> Iterator[Any]:
 
 
 @contextmanager
+def search_progress() -> Iterator[Any]:
+    """A function of lines that a search tells, shown as one bar with its time; nothing where there is no terminal."""
+    from ..choose.bar import SearchBar
+
+    with SearchBar(shows=not quiet()) as bar:
+        yield bar
+
+
+@contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
     """A function that shows what is done now, in one line on the standard error; nothing where that is no terminal."""
     if quiet() or not sys.stderr.isatty():

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._figures import seconds as in_words
 from .command import Command
 from .destinations import check_destinations
 from .fit import check_parts, features_share, write_page
@@ -16,6 +17,7 @@ from .output import (
     check_writable,
     for_machines,
     say,
+    search_progress,
     shares_of,
     show_imbalance,
     show_json,
@@ -35,8 +37,6 @@ from .rows import (
 )
 
 MINUTES = 2.0
-SEARCHED = 0.95
-"""The share of the time that the search has; scores of the rows that are held out take the rest."""
 
 
 @click.command("tune", cls=Command, short_help="Search the best model for rows, score it, write it.")
@@ -100,21 +100,25 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         chosen = task_of(table, task)
         rows, test = table.split(test=holdout, seed=seed) if holdout else (table, None)
         check_parts(rows, test, holdout)
-        left = None if minutes is None else max(1.0, SEARCHED * 60.0 * minutes - (perf_counter() - began))
-        search = Search(
-            rows,
-            chosen.name,
-            memory=features_share(memory),
-            random_state=seed,
-            seconds=left,
-            progress=say,
-            **arguments(options),
-        )
-        if dry_run:
-            return show_plan(search, chosen, rows, minutes)
+        left = None if minutes is None else max(1.0, 60.0 * minutes - (perf_counter() - began))
         say(f"{chosen.name}: {chosen.why}; {rows.n_rows:,} rows, {rows.width:,} columns")
-        found = search.run()
+        with search_progress() as told:
+            search = Search(
+                rows,
+                chosen.name,
+                memory=features_share(memory),
+                random_state=seed,
+                seconds=left,
+                progress=told,
+                ending=ending_of(0 if test is None else test.n_rows, report is not None),
+                **arguments(options),
+            )
+            if dry_run:
+                return show_plan(search, chosen, rows, minutes)
+            told.watch(search)
+            found = search.run()
         searched = perf_counter()
+        say(f"searched for {in_words(searched - began)}: {len(found.trials)} trials and {len(found.fits)} fits")
         save(found.model, output)
         scores = [] if test is None else evaluate(found.model, test, random_state=seed)
         if report is not None:
@@ -122,6 +126,18 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
             write_page(report, output, found.model, rows, test, scores, times, tried)
         uneven = imbalance(rows) if chosen.name == "classification" else None
         show(found, chosen, scores, output, 0 if test is None else test.n_rows, uneven, perf_counter() - began)
+
+
+def ending_of(test_rows: int, page: bool) -> Any:
+    """How long scores and the page will take, as a function of a fit."""
+    from ..report.times import page_seconds, scoring_seconds
+
+    def seconds(fit: Any) -> float:
+        if not test_rows:
+            return 5.0 if page else 0.0
+        return scoring_seconds(fit, test_rows) + (page_seconds(fit, test_rows) if page else 0.0)
+
+    return seconds
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -187,14 +203,22 @@ def show_trials(found: Any) -> None:
     from itertools import groupby
 
     for (number, loss, measure), trials in groupby(
-        found.in_order(), key=lambda one: (one.round, one.loss, one.measure)
+        found.in_order(), key=lambda one: (one.round, one.loss if one.round else None, one.measure)
     ):
-        rows, strength = list(trials), "alpha" if loss == "squared" and measure != "fit" else "alpha or C"
+        rows, strength = list(trials), "alpha" if number is not None else "alpha or C"
         shape = (
             f"{rows[0].rows:,} rows" if measure == "fit" else f"{rows[0].rows:,} rows, {rows[0].features:,} features"
         )
-        headers = ("kernel", "scale", strength, "features", measure, "s")
+        if number is not None:
+            title = f"round {number}: {loss}, {shape}"
+        else:
+            title = f"fits of the model: {shape}" if measure == "fit" else f"losses, scored on rows kept apart: {shape}"
+        headers = ["kernel", "scale", "loss", strength, "features", measure, "s"]
         cells = [
-            (one.kernel, one.scale or "none", one.regularisation, one.features, one.score, one.seconds) for one in rows
+            [one.kernel, one.scale or "none", one.loss, one.regularisation, one.features, one.score, one.seconds]
+            for one in rows
         ]
-        show_table(headers, cells, f"round {number}: {loss}, {shape}")
+        for place in (5,) if measure == "fit" else (2,) if number is not None else ():  # what is the same, or not there
+            for line in (headers, *cells):
+                del line[place]
+        show_table(headers, cells, title)

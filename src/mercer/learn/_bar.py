@@ -18,44 +18,27 @@ TICK = 0.5
 """Seconds after which its clock goes on by itself, as while coefficients are solved for."""
 
 
-class Bar:
-    """One bar for a whole fit, where the stream is a terminal; nothing where it is not.
-
-    It shows the share that is done, the time since the start and the time that is left, which go on between two
-    messages too.
+class Line:
+    """A line that is written over, where the stream is a terminal, and goes on by itself; nothing where it is not.
 
     Parameters
     ----------
     stream : where the line goes; None is standard error
-
-    Examples
-    --------
-    >>> from mercer.learn import Progress
-    >>> Bar.line(Progress(3, "sums", 40960, 81920, 20480.0, 2.0, 0.25, share=0.5, seconds=61.0, total_seconds_left=59))
-    '[############            ]  50 %, 1:01, 0:59 left; pass 3, sums: 40,960 of 81,920 rows, objective 0.25'
+    shows : whether it is shown, where that is a terminal
     """
 
-    def __init__(self, stream: TextIO | None = None):
+    def __init__(self, stream: TextIO | None = None, shows: bool = True):
         self._stream = sys.stderr if stream is None else stream
-        self._shows = self._stream.isatty()
-        self.last: Progress | None = None
-        """The last message, None where there was none or nobody looks."""
+        self._shows = shows and self._stream.isatty()
         self._shown = -PAUSE
-        self._told = 0.0
         self._length = 0
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._ticking: threading.Thread | None = None
 
-    def __call__(self, progress: Progress) -> None:
-        """Show this state, unless the one before has only just been shown."""
-        if not self._shows:
-            return
-        with self._lock:
-            now = monotonic()
-            self.last, self._told = progress, now
-            if now - self._shown >= PAUSE or progress.share >= 1.0:
-                self._show(progress, now)
+    def text(self) -> str:
+        """What is to be seen now; nothing is shown where that is empty."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         if self._shows:
@@ -74,39 +57,83 @@ class Bar:
             self._length = 0
 
     def say(self, line: str) -> None:
-        """A line of its own, after the bar."""
+        """Another line, after this one has ended."""
         if self._shows:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+    def show(self) -> None:
+        """Write what is to be seen now."""
+        # A line that is wider than the terminal would go on in the next one, and could not be written over.
+        line = self.text()[: shutil.get_terminal_size().columns - 1]
+        if self._shows and line:
+            self._shown = monotonic()
+            self._stream.write("\r" + line.ljust(self._length))
+            self._stream.flush()
+            self._length = len(line)
 
     def _tick(self) -> None:
         """Let the clock of the line go on while nothing is told."""
         while not self._ended.wait(TICK):
             with self._lock:
-                now, last = monotonic(), self.last
-                if last is not None and last.share < 1.0 and now - self._shown >= TICK:
-                    waited = now - self._told
-                    left = max(last.total_seconds_left - waited, 0.0)
-                    self._show(last._replace(seconds=last.seconds + waited, total_seconds_left=left), now)
+                if monotonic() - self._shown >= TICK:
+                    self.show()
 
-    def _show(self, progress: Progress, now: float) -> None:
-        self._shown = now
-        # A line that is wider than the terminal would go on in the next one, and could not be written over.
-        line = self.line(progress)[: shutil.get_terminal_size().columns - 1]
-        self._stream.write("\r" + line.ljust(self._length))
-        self._stream.flush()
-        self._length = len(line)
+
+class Bar(Line):
+    """One bar for a whole fit, where the stream is a terminal; nothing where it is not.
+
+    It shows the share that is done, the time since the start and the time that is left, which go on between two
+    messages too.
+
+    Parameters
+    ----------
+    stream : where the line goes; None is standard error
+
+    Examples
+    --------
+    >>> from mercer.learn import Progress
+    >>> Bar.line(Progress(3, "sums", 40960, 81920, 20480.0, 2.0, 0.25, share=0.5, seconds=61.0, total_seconds_left=59))
+    '[############            ]  50 %, 1:01, 0:59 left; pass 3, sums: 40,960 of 81,920 rows, objective 0.25'
+    """
+
+    def __init__(self, stream: TextIO | None = None):
+        super().__init__(stream)
+        self.last: Progress | None = None
+        """The last message, None where there was none or nobody looks."""
+        self._told = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Show this state, unless the one before has only just been shown."""
+        if not self._shows:
+            return
+        with self._lock:
+            self.last, self._told = progress, monotonic()
+            if self._told - self._shown >= PAUSE or progress.share >= 1.0:
+                self.show()
+
+    def text(self) -> str:
+        last = self.last
+        if last is None:
+            return ""
+        waited = 0.0 if last.share >= 1.0 else monotonic() - self._told
+        left = max(last.total_seconds_left - waited, 0.0)
+        return self.line(last._replace(seconds=last.seconds + waited, total_seconds_left=left))
 
     @staticmethod
     def line(progress: Progress) -> str:
         """The state as text."""
-        done = int(WIDTH * progress.share)
         text = (
-            f"[{'#' * done}{' ' * (WIDTH - done)}] {100 * progress.share:3.0f} %, {clock(progress.seconds)}, "
-            f"{clock(progress.total_seconds_left)} left; pass {progress.number}, {progress.what}: "
-            f"{progress.rows:,} of {progress.n_rows:,} rows"
+            f"{bar_of(progress.share)}, {clock(progress.seconds)}, {clock(progress.total_seconds_left)} left; "
+            f"pass {progress.number}, {progress.what}: {progress.rows:,} of {progress.n_rows:,} rows"
         )
         return text if progress.objective is None else f"{text}, objective {progress.objective:.6g}"
+
+
+def bar_of(share: float) -> str:
+    """A share as a bar, and in percent."""
+    done = int(WIDTH * share)
+    return f"[{'#' * done}{' ' * (WIDTH - done)}] {100 * share:3.0f} %"
 
 
 def clock(seconds: float) -> str:

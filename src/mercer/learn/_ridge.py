@@ -129,8 +129,11 @@ class LeaveOneOut(NamedTuple):
     feature_mean: Matrix
     target_mean: Matrix
 
-    def squared_errors(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> tuple[Matrix]:
-        """The weighted sums, over rows, of the squared errors e / (1 - h), an alpha a row and a target a column."""
+    def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
+        """The weighted sums, over rows, of the squared errors e / (1 - h), one row per alpha and one column per target.
+
+        Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
+        """
         # In the precision of the features: errors are summed in more.
         turned = (Z - self.feature_mean.astype(Z.dtype)) @ self.path.vectors.astype(Z.dtype)
         w = np.ones(len(Z)) if weight is None else weight
@@ -142,7 +145,17 @@ class LeaveOneOut(NamedTuple):
         with np.errstate(divide="ignore"):
             errors = ((Y - self.target_mean)[:, None] - fitted) / np.maximum(1.0 - leverage, 0.0)[:, :, None]
         sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)
-        return (sums,)
+        if not counted:
+            return (sums,)
+        with np.errstate(invalid="ignore"):
+            return sums, w @ hit(Y, Y[:, None] - errors)
+
+
+def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:
+    """Whether the class that predicted codes tell is that of the row, for every row and alpha; NaN tells none."""
+    if codes.shape[1] == 1:
+        return codes * predicted[:, :, 0] > 0.0
+    return np.where(np.isnan(predicted), -np.inf, predicted).argmax(axis=2) == codes.argmax(axis=1)[:, None]
 
 
 class Posterior(NamedTuple):

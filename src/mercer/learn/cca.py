@@ -49,19 +49,67 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     Parameters
     ----------
-    kernel, n_components, map : what the features of X are; see :class:`KernelMachine`
-    kernel_y, n_components_y, map_y : the same for Y
-    n_directions : how many pairs of directions to give out
-    alpha : rho over the largest eigenvalue of a view's moments
-        Without it any two views of few rows correlate perfectly.
-    scale, missing, unknown, random_state, n_jobs, callback : for both views; see :class:`KernelMachine`
+    kernel : Kernel, str, callable or None, default=None
+        The kernel of X: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+    n_components : int or None, default=None
+        The number of features of X, the width D of its map; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features of X: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+    kernel_y : Kernel, str, callable or None, default=None
+        The kernel of Y, as ``kernel`` is that of X.
+    n_components_y : int or None, default=None
+        The number of features of Y; None is 1024.
+    map_y : str or FeatureMap, default="auto"
+        The map that makes the features of Y.
+    n_directions : int, default=2
+        How many pairs of directions to compute.
+    alpha : float, default=0.01
+        The regularisation rho, as a share of the largest eigenvalue of the moments of a view. Without it any two views
+        of few rows correlate perfectly.
+    scale : {"standard", "unit", "minmax"} or None, default=None
+        How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, rows of norm 1,
+        columns from 0 to 1, or as they are. Zeros of sparse rows stay zeros.
+    missing : {"error", "mean"}, default="error"
+        Whether missing values are refused or filled with the mean of their column.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the maps. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
-    correlations_ : the regularised correlations, largest first
-    x_directions_, y_directions_ : ndarrays of shape (n_directions, D)
-    map_, preparation_ : of X; see :class:`KernelMachine`
-    view_y_ : the same for Y
+    correlations_ : ndarray of shape (n_directions,)
+        The regularised correlations, largest first.
+    x_directions_ : ndarray of shape (n_directions, D)
+        The directions among the features of X.
+    y_directions_ : ndarray of shape (n_directions, D)
+        The directions among the features of Y.
+    x_mean_ : ndarray of shape (D,)
+        The mean of the features of X.
+    y_mean_ : ndarray of shape (D,)
+        The mean of the features of Y.
+    view_y_ : View
+        The map and the preparation of Y.
+    map_ : FeatureMap
+        The fitted map of X.
+    preparation_ : Preparation
+        What was learned about the columns of X: their levels, means and scales.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
 
     Examples
     --------

@@ -62,35 +62,83 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     Parameters
     ----------
-    kernel, n_components, map : what the features are; see :class:`KernelMachine`
-    loss : "squared_hinge", "logistic" or "squared"
-    C : how much a row counts beside ||w||^2 / 2
-    class_weight : dict, "balanced", None, or a list of them where there are several tasks
-        What a row of a class counts. "balanced" needs all rows at once: not for ``partial_fit``, ``merge``, ``forget``.
-    fit_intercept : bool
-    solver : "newton" or "liblinear"
-        The second holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
-        rest and the intercept is held back like a coefficient. It is refused where that takes more than ``memory``, or
-        than the machine has.
-    tol : the relative distance to the least objective
-    max_iter : Newton steps at most, or five times as many of conjugate gradients
-    memory : int, text like "2GB", or None
-        Features are kept between passes where they take no more than this, and made again where they take more. None is
-        a quarter of the machine's memory.
-    keep_statistics : bool
+    kernel : Kernel, str, callable or None, default=None
+        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+    n_components : int or None, default=None
+        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+    loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
+        The loss: that of a support vector machine, that of logistic regression, which gives probabilities, or least
+        squares on targets 1 and -1, which needs no iterations.
+    C : float, default=1.0
+        How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation.
+    class_weight : dict, "balanced", list of these, or None, default=None
+        How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
+        all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
+        and ``forget``.
+    fit_intercept : bool, default=True
+        Whether decision values have a constant, which is not regularised.
+    solver : {"newton", "liblinear"}, default="newton"
+        "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
+        rest and the intercept is regularised like a coefficient. It is refused where that takes more than ``memory``,
+        or than the machine has.
+    tol : float, default=1e-4
+        The solver stops when the objective is within this distance of the least one, relative to it.
+    max_iter : int, default=100
+        The largest number of Newton steps; of steps of conjugate gradients there may be five times as many.
+    memory : int, str or None, default=None
+        How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
+        where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
+    keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    scale : {"standard", "unit", "minmax"} or None, default=None
+        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
+        as they are. Zeros of sparse rows stay zeros.
+    missing : {"error", "mean"}, default="error"
+        Whether missing values are refused or filled with the mean of their column.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the map. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
+        ``partial_fit``, ``merge`` and ``forget`` leave everything as it was.
 
     Attributes
     ----------
-    classes_ : the labels; a list of those of every task where there are several
-    coef_ : ndarray of shape (1 or n_classes, D); intercept_ : ndarray of shape (1 or n_classes,)
-        Those of several tasks one below the other.
+    classes_ : ndarray, or list of ndarrays
+        The labels, in order; where there are several tasks, a list of those of each.
+    coef_ : ndarray of shape (1 or n_classes, D)
+        The coefficients: one row per class, or a single row for two classes. Several tasks are stacked.
+    intercept_ : ndarray of shape (1 or n_classes,)
+        The constants that belong to the rows of ``coef_``.
     convergence_ : Report or None
-        Objectives after every step, passes over the rows, and the distance to the least objective; None where nothing
-        iterates.
-    map_, preparation_ : see :class:`KernelMachine`
+        How the solver came to its end: the objective after every step, the passes over the rows, and the distance to
+        the least objective; None where nothing iterates.
+    n_iter_ : int
+        The number of steps of the solver, at least 1.
+    statistics_ : Moments or None
+        The sums over the rows, where they are kept.
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns: their levels, means and scales.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
 
     Examples
     --------

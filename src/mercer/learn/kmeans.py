@@ -47,23 +47,65 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     Parameters
     ----------
-    kernel, n_components, map : what the features are; see :class:`KernelMachine`
-    n_clusters : int
-    n_init : int
-        How often to begin anew; the clusters of least inertia are kept.
-    max_iter : passes at most, each time
-    tol : stop once the inertia falls by less than this share of itself
-    batch_rows : int or None
-    memory : int, text like "2GB", or None
-        Features are kept between passes where they take no more than this; None is a quarter of the machine's memory.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    kernel : Kernel, str, callable or None, default=None
+        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+    n_components : int or None, default=None
+        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+    n_clusters : int, default=8
+        The number of clusters.
+    n_init : int, default=3
+        How often to begin anew, from other centres; the clusters of least inertia are kept.
+    max_iter : int, default=100
+        The largest number of passes over the rows, each time.
+    tol : float, default=1e-4
+        The iterations stop when the inertia falls by less than this share of itself.
+    batch_rows : int or None, default=None
+        How many rows are looked at before the centres move; None is all of them.
+    memory : int, str or None, default=None
+        How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
+        where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
+    scale : {"standard", "unit", "minmax"} or None, default=None
+        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
+        as they are. Zeros of sparse rows stay zeros.
+    missing : {"error", "mean"}, default="error"
+        Whether missing values are refused or filled with the mean of their column.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the map. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
-    labels_ : the cluster of every row of ``fit``
+    labels_ : ndarray of shape (n_rows,)
+        The cluster of every row of ``fit``.
     centres_ : ndarray of shape (n_clusters, D)
-    inertia_ : the sum of squared distances to the nearest centres; n_iter_ : passes that led to them
-    map_, preparation_ : see :class:`KernelMachine`
+        The centres, among the features.
+    inertia_ : float
+        The sum of squared distances to the nearest centres.
+    n_iter_ : int
+        The number of passes that led to them.
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns: their levels, means and scales.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
 
     Examples
     --------

@@ -36,17 +36,54 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     Parameters
     ----------
-    kernel, n_components, map : what the features are; see :class:`KernelMachine`
-    n_directions : how many principal components to give out
-        Fewer where the features do not span so many.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    kernel : Kernel, str, callable or None, default=None
+        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+    n_components : int or None, default=None
+        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+    n_directions : int, default=2
+        How many principal components to compute; fewer are given where the features span fewer.
+    scale : {"standard", "unit", "minmax"} or None, default=None
+        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
+        as they are. Zeros of sparse rows stay zeros.
+    missing : {"error", "mean"}, default="error"
+        Whether missing values are refused or filled with the mean of their column.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the map. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
 
     Attributes
     ----------
-    directions_ : ndarray of shape (n_directions, D), each turned towards mean_, the mean of the features
-    eigenvalues_ : the sums of squares of the components over the rows of ``fit``
-    explained_ratio_ : their shares of the variance of all features
-    map_, preparation_ : see :class:`KernelMachine`
+    directions_ : ndarray of shape (n_directions, D)
+        The directions among the features, each with the sign that turns it towards ``mean_``.
+    mean_ : ndarray of shape (D,)
+        The mean of the features.
+    eigenvalues_ : ndarray of shape (n_directions,)
+        The sums of squares of the components over the rows of ``fit``, largest first.
+    explained_ratio_ : ndarray of shape (n_directions,)
+        Their shares of the variance of all features.
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns: their levels, means and scales.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
 
     Examples
     --------

@@ -38,23 +38,66 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     Parameters
     ----------
-    kernel, n_components, map : what the features are; see :class:`KernelMachine`
-    alpha : number, sequence of numbers, "gcv" or "loo"
-        How strongly large coefficients are held back. Of several the best by generalised cross-validation is taken;
-        "gcv" tries 25 of them, and "loo" takes the best of those by the exact error of leaving out one row, which needs
-        a second pass.
-    fit_intercept : bool
-    keep_statistics : bool
-        Whether ``fit`` keeps the sums, which take 8 D^2 bytes: ``merge``, ``forget`` and standard deviations need them.
-        ``partial_fit`` always does.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    kernel : Kernel, str, callable or None, default=None
+        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
+        "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
+    n_components : int or None, default=None
+        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+    alpha : float, sequence of floats, "gcv" or "loo", default=1.0
+        How strongly large coefficients are held back. Of several values the best by generalised cross-validation is
+        taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error of leaving out one row, which
+        needs a second pass.
+    fit_intercept : bool, default=True
+        Whether predictions have a constant, which is not regularised.
+    keep_statistics : bool, default=False
+        Whether ``fit`` keeps the sums, which take 8 D^2 bytes: ``merge``, ``forget`` and standard deviations need
+        them. ``partial_fit`` always does.
+    scale : {"standard", "unit", "minmax"} or None, default=None
+        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
+        as they are. Zeros of sparse rows stay zeros.
+    missing : {"error", "mean"}, default="error"
+        Whether missing values are refused or filled with the mean of their column.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the map. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
+        ``partial_fit``, ``merge`` and ``forget`` leave everything as it was.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (D,) or (n_targets, D); intercept_ : float or ndarray of shape (n_targets,)
-    alpha_ : the alpha that was taken
-    alphas_, scores_ : those that were tried, and the mean squared error that each would have, as estimated
-    map_, preparation_ : see :class:`KernelMachine`
+    coef_ : ndarray of shape (D,) or (n_targets, D)
+        The coefficients of the features.
+    intercept_ : float or ndarray of shape (n_targets,)
+        The constants of the predictions.
+    alpha_ : float
+        The alpha that was taken.
+    alphas_ : ndarray of shape (n_alphas,)
+        The alphas that were tried, where there were several.
+    scores_ : ndarray of shape (n_alphas, n_targets)
+        The mean squared error that each of them would have on new rows, as estimated.
+    statistics_ : Moments or None
+        The sums over the rows, where they are kept.
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns: their levels, means and scales.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
 
     Examples
     --------
@@ -97,6 +140,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.keep_statistics = keep_statistics
+
+    _counts_hits = False
+    """Whether targets are codes of classes, 1 and -1, and leave-one-out predictions of them are counted as hits."""
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -195,10 +241,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             assert rows is not None  # sums that change are not offered for this rule
             left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
 
-            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix]:
-                return left_out.squared_errors(Z, *self._targets(chunk))
+            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
+                return left_out.errors_and_hits(Z, *self._targets(chunk), self._counts_hits)
 
-            (sums,) = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+            sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+            if self._counts_hits:
+                self._hits = hits[0] / path.weight
             return sums / path.weight
         return np.stack([path.gcv(alpha) for alpha in alphas.tolist()])
 

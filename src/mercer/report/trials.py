@@ -28,7 +28,7 @@ def trials_section(found: Tuned) -> str:
     >>> mercer.report.trials_section(mercer.choose.Tuned(None, [], [], ["no time for more"]))
     '<section><h2>What was tried</h2><p>no time for more</p></section>'
     """
-    rounds = groupby(found.in_order(), key=lambda one: (one.round, one.loss, one.measure))
+    rounds = groupby(found.in_order(), key=lambda one: (one.round, one.loss if one.round else None, one.measure))
     shown = [_round(list(trials)) for _, trials in rounds]
     return section("What was tried", *map(paragraph, found.notes), *shown)
 
@@ -37,12 +37,16 @@ def _round(trials: Sequence[Any]) -> str:
     """One table: what all its trials share stands above it, so that no column repeats it."""
     first = trials[0]
     if first.measure == FIT:
-        rows = [(one.kernel, one.scale or "none", one.regularisation, one.features, one.seconds) for one in trials]
-        fits = table(("kernel", "scale", "alpha or C", "features", "seconds"), rows)
-        return f"<h3>{escape(f'Fits of the model: {first.loss} loss, {first.rows:,} rows')}</h3>{fits}"
-    title = f"Round {first.round}: {first.loss} loss, {first.rows:,} rows, {first.features:,} features"
-    strength = "alpha" if first.loss == "squared" else "alpha or C"
+        headers = ("kernel", "scale", "loss", "alpha or C", "features", "seconds")
+        rows = [
+            (one.kernel, one.scale or "none", one.loss, one.regularisation, one.features, one.seconds) for one in trials
+        ]
+        return f"<h3>{escape(f'Fits of the model to {first.rows:,} rows')}</h3>{table(headers, rows)}"
+    shape = f"{first.rows:,} rows, {first.features:,} features"
+    if first.round is None:
+        cells = [(one.loss, one.kernel, one.regularisation, one.score, one.seconds) for one in trials]
+        listed = folded(("loss", "kernel", "alpha or C", first.measure, "seconds"), cells, "trials")
+        return f"<h3>{escape(f'Losses, scored on rows kept apart: {shape}')}</h3>{listed}"
     cells = [(one.kernel, one.scale or "none", one.regularisation, one.score, one.seconds) for one in trials]
-    return f"<h3>{escape(title)}</h3>" + folded(
-        ("kernel", "scale", strength, first.measure, "seconds"), cells, "trials"
-    )
+    listed = folded(("kernel", "scale", "alpha", first.measure, "seconds"), cells, "trials")
+    return f"<h3>{escape(f'Round {first.round}: {first.loss} loss, {shape}')}</h3>{listed}"
