@@ -6,7 +6,7 @@ import click
 
 from .command import Command
 from .models import loaded, model_argument
-from .output import as_dicts, for_machines, say, show_json, show_scores
+from .output import as_dicts, for_machines, say, show_concerns, show_json, show_scores
 from .rows import check_target, data_argument, reading_options, table_of
 
 
@@ -29,15 +29,18 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
     Example:
       mercer evaluate houses.mercer houses.csv --target price
     """
-    from ..report import evaluate
+    from ..report import concerns, evaluate
 
     fitted = loaded(model)
     with table_of(data, memory, target=target, weight=weight, **reading) as table:
         check_target(table, target)
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
-        rows = table.n_rows
+        rows, worries = table.n_rows, concerns(fitted, table, scores=scores)
     if for_machines():
-        show_json({"model": model, "rows": rows, "level": level, "scores": as_dicts(scores)})
+        show_json(
+            {"model": model, "rows": rows, "level": level, "scores": as_dicts(scores), "warnings": [*map(str, worries)]}
+        )
     else:
         show_scores(scores, f"{model} on {rows:,} rows", level)
+    show_concerns(worries)

@@ -10,11 +10,13 @@ from .._figures import seconds
 from .command import Command
 from .output import (
     as_dicts,
+    as_judged,
     check_pictures,
     check_writable,
     for_machines,
     progress,
     say,
+    show_concerns,
     show_json,
     show_scores,
     show_table,
@@ -89,9 +91,12 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if test is not None:
             say(f"fitted in {seconds(fitted - begun)}; scoring {test.n_rows:,} rows held out")
         scores = [] if test is None else evaluate(model, test, random_state=seed)
+        times = fitted - begun, perf_counter() - fitted
+        others, worries = judged(model, rows, test, scores, seed, report is not None)
         if report is not None:
-            write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
-        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows)
+            write_page(report, output, model, rows, test, scores, times, others, worries)
+        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows, others, worries)
+        show_concerns(worries)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -124,6 +129,17 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
 
 
+def judged(model: Any, train: Any, test: Any, scores: Any, seed: int, trained: bool) -> tuple[list[Any], list[Any]]:
+    """Other models on the rows held out, of which all but the simplest are trained for a page; what is to be feared."""
+    from ..report import baselines, concerns
+
+    if test is None:
+        return [], []
+    with steps() as tell:
+        others = baselines(model, train, test, trained=trained, random_state=seed, progress=tell)
+    return others, concerns(model, test, scores=scores, baselines=others)
+
+
 def write_page(
     path: str,
     title: str,
@@ -132,6 +148,8 @@ def write_page(
     test: Any,
     scores: Any,
     times: tuple[float, float],
+    others: Any = (),
+    worries: Any = (),
     sections: tuple[str, ...] = (),
 ) -> None:
     """The page about the model."""
@@ -152,6 +170,7 @@ def write_page(
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
     told = {"scores": scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
+    told |= {"baselines": others, "concerns": worries}
     page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())
@@ -177,7 +196,10 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int) -> None:
+def show(
+    model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int, others: Any,
+    worries: Any,
+) -> None:  # fmt: skip
     """What was done."""
     from pathlib import Path
 
@@ -196,10 +218,11 @@ def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: 
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
                 "scores": as_dicts(scores),
+                **as_judged(others, worries),
             }
         )
     if scores:
-        show_scores(scores, f"{held_out:,} rows held out")
+        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
     if report is not None:
         click.echo(f"{report}: the page about it")

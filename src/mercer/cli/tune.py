@@ -8,13 +8,15 @@ from typing import Any
 import click
 
 from .command import Command
-from .fit import check_parts, features_share, write_page
+from .fit import check_parts, features_share, judged, write_page
 from .output import (
     as_dicts,
+    as_judged,
     check_pictures,
     check_writable,
     for_machines,
     say,
+    show_concerns,
     show_json,
     show_scores,
     show_table,
@@ -103,10 +105,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         searched = perf_counter()
         save(found.model, output)
         scores = [] if test is None else evaluate(found.model, test, random_state=seed)
+        times = searched - began, perf_counter() - searched
+        others, worries = judged(found.model, rows, test, scores, seed, report is not None)
         if report is not None:
-            times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
-            write_page(report, output, found.model, rows, test, scores, times, tried)
-        show(found, chosen, scores, output, 0 if test is None else test.n_rows, perf_counter() - began)
+            tried = (trials_section(found),)
+            write_page(report, output, found.model, rows, test, scores, times, others, worries, tried)
+        held_out = 0 if test is None else test.n_rows
+        show(found, chosen, scores, output, held_out, perf_counter() - began, others, worries)
+        show_concerns(worries)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +136,9 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float) -> None:
+def show(
+    found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float, others: Any, worries: Any
+) -> None:
     """What was tried, and what came of it."""
     from pathlib import Path
 
@@ -154,13 +162,14 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, secon
                 "trials": [trial._asdict() for trial in found.trials],
                 "fits": [fit._asdict() for fit in found.fits],
                 "scores": as_dicts(scores),
+                **as_judged(others, worries),
             }
         )
     show_trials(found)
     for note in found.notes:
         click.echo(note)
     if scores:
-        show_scores(scores, f"{held_out:,} rows held out")
+        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
 

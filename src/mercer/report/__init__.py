@@ -1,9 +1,11 @@
 """What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
 
+from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
 from .evaluation import evaluate, features, predictions
+from .expectations import Concern, concerns, expected_error
 from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
@@ -13,8 +15,10 @@ from .training import Origin, Usage, training_page
 from .trials import trials_section
 
 __all__ = [
+    "Baseline",
     "Column",
     "Comparison",
+    "Concern",
     "Contents",
     "Entry",
     "Origin",
@@ -23,13 +27,16 @@ __all__ = [
     "Score",
     "Study",
     "Usage",
+    "baselines",
     "bootstrap",
     "classification_metrics",
     "compare",
     "comparison_figure",
     "comparison_page",
+    "concerns",
     "contents",
     "evaluate",
+    "expected_error",
     "features",
     "page",
     "plan",
