@@ -1,4 +1,15 @@
-"""What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
+"""What models are worth: scores with intervals, comparisons of maps, tables and pictures.
+
+The package can be called: ``mercer.report(model, X, y, test=(X_test, y_test))`` writes a page, as
+:func:`mercer.report.write` does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import Any
 
 from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
@@ -13,6 +24,7 @@ from .studies import Study, study
 from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
 from .trials import trials_section
+from .writing import Report, write
 
 __all__ = [
     "Baseline",
@@ -23,6 +35,7 @@ __all__ = [
     "Entry",
     "Origin",
     "Plan",
+    "Report",
     "RowSummary",
     "Score",
     "Study",
@@ -48,4 +61,28 @@ __all__ = [
     "table",
     "training_page",
     "trials_section",
+    "write",
 ]
+
+
+class CallableModule(ModuleType):
+    """A module that writes a page where it is called."""
+
+    def __call__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        test: Any = None,
+        sample_weight: Any = None,
+        path: str | os.PathLike[str] = "report.html",
+        title: str | None = None,
+        random_state: int = 0,
+    ) -> Report:
+        """Write a page about a fitted model; see :func:`mercer.report.write`."""
+        given: dict[str, Any] = {"sample_weight": sample_weight, "path": path, "title": title}
+        return write(model, X, y, test=test, random_state=random_state, **given)
+
+
+sys.modules[__name__].__class__ = CallableModule

@@ -18,6 +18,7 @@ from .scores import Metric, Score, bootstrap, classification_metrics, regression
 
 MOST_ROWS = 20_000
 """Rows that a linear model and boosted trees learn from, at most."""
+SIMPLEST = ("majority class", "mean")
 NOTHING = Score("", float("nan"), float("nan"), float("nan"))
 
 
@@ -36,6 +37,11 @@ class Baseline(NamedTuple):
     scores: list[Score]
     gain: Score
     why: str = ""
+
+    @property
+    def is_simplest(self) -> bool:
+        """Whether it looks at no column: the majority class, or the mean."""
+        return self.name in SIMPLEST
 
     @property
     def ahead(self) -> bool:
@@ -88,13 +94,10 @@ def baselines(
     >>> import numpy as np
     >>> import mercer
     >>> X = np.random.default_rng(0).normal(size=(600, 2))
-    >>> train, test = mercer.data.open(X, target=np.sin(3 * X[:, 0])).split(test=0.5)
-    >>> model = mercer.KernelRegressor(n_components=64, alpha="loo", random_state=0).fit(train)
-    >>> for one in mercer.report.baselines(model, train, test):
-    ...     print(one.name, one.gain.low > 0)
-    mean True
-    linear model True
-    boosted trees True
+    >>> train, test = mercer.data.open(X, target=np.sin(2 * X[:, 0] + 2 * X[:, 1])).split(test=0.5)
+    >>> model = mercer.KernelRegressor("gaussian(1)", n_components=256, alpha="loo", random_state=0).fit(train)
+    >>> [(one.name, one.ahead) for one in mercer.report.baselines(model, train, test)]
+    [('mean', False), ('linear model', False), ('boosted trees', False)]
     """
     check_predicts(model)
     check_whole("rows", rows)
@@ -129,7 +132,7 @@ class Contest:
         counted = Counted.of(self.model, train)
         n = len(self.y)
         if not isinstance(self.model, KernelClassifier):
-            return self.entry("mean", f"always {counted.mean:.4g}", counted.rows, Told(np.full(n, counted.mean)))
+            return self.entry(SIMPLEST[1], f"always {counted.mean:.4g}", counted.rows, Told(np.full(n, counted.mean)))
         labels, most = np.asarray(self.model.classes_).tolist(), int(np.argmax(counted.shares))
         values = np.zeros(len(labels))
         values[most] = 1.0
@@ -137,7 +140,7 @@ class Contest:
         shown = Told(np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.tile(values, (n, 1)), chances)
         # The area of what is equal for all rows is 1/2, and takes long to find out for many classes.
         metrics = {**self._metrics(shown), "AUC": lambda w: 0.5}
-        return self._beside("majority class", f"always {labels[most]}", counted.rows, metrics)
+        return self._beside(SIMPLEST[0], f"always {labels[most]}", counted.rows, metrics)
 
     def _metrics(self, told: Told) -> dict[str, Metric]:
         if not isinstance(self.model, KernelClassifier):

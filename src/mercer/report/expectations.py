@@ -68,7 +68,7 @@ def concerns(
     >>> train, test = mercer.data.open(rng.normal(size=(200, 3)), target=rng.normal(size=200)).split(test=0.5)
     >>> model = mercer.KernelRegressor("gaussian(1)", alpha=1e-6, random_state=0).fit(train)
     >>> [one.message for one in mercer.report.concerns(model, test)]
-    ['R2 is -0.07... on the rows held out: worse than always predicting their mean']
+    ['R2 is -14.7 on the rows held out: worse than always predicting their mean']
     """
     check_predicts(model)
     named = {one.name: one for one in (evaluate(model, test) if scores is None else scores)}
@@ -79,7 +79,7 @@ def concerns(
     outlying = Outlying.of_model(model, test) if worse else None
     if outlying is not None:
         worse[-1] = worse[-1]._replace(message=f"{worse[-1].message}. {outlying.told(test)}")
-    return worse + _beaten(model, baselines if below is None else baselines[1:])
+    return worse + _beaten(model, [one for one in baselines if below is None or not one.is_simplest])
 
 
 def _below_mean(r2: Score) -> Concern | None:
@@ -114,15 +114,15 @@ def expected_error(model: Any) -> float:
 def _beaten(model: Any, baselines: Sequence[Baseline]) -> list[Concern]:
     """Those that are ahead; of the majority class, which asks for nothing, it is enough not to be below it."""
     found, name = [], first_score(model)
-    for place, one in enumerate(baselines):
-        simplest = place == 0 and isinstance(model, KernelClassifier) and one.gain.value < 0.0
-        if one.scores and (one.ahead or simplest):
+    for one in baselines:
+        below = one.is_simplest and isinstance(model, KernelClassifier) and one.gain.value < 0.0
+        if one.scores and (one.ahead or below):
             theirs = next(score.value for score in one.scores if score.name == name)
             said = (
                 f"The {one.name} baseline ({one.what}) has {name} {theirs:.4g} on the same rows held out, this model "
                 f"{theirs + one.gain.value:.4g} ({difference(one.gain)})"
             )
-            other = "" if simplest or place == 0 else ", or take the other model"
+            other = "" if one.is_simplest else ", or take the other model"
             found.append(Concern(said, TRY + other))
     return found
 
