@@ -19,8 +19,9 @@ from ..report.pages import checked
 def fitted(run, *arguments, text=None):
     result = run("fit", *arguments, "--json", text=text)
     assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return json.loads(result.stdout)
+    found = json.loads(result.stdout)
+    assert result.stderr == "".join(f"WARNING: {one}\n" for one in found["warnings"])
+    return found
 
 
 def test_the_model_is_the_librarys(folder, run, tmp_path):
@@ -193,6 +194,43 @@ def test_a_page_about_the_model(folder, run, tmp_path):
         assert f"mercer {words}" in page.words
         assert "memory at most" in page.words
         assert "gaussian(gamma='median')" in page.words.lower()
+
+
+def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):
+    command = f"fit flowers.csv --target kind --features 64 -o {tmp_path}/m"
+    found = json.loads(run(f"{command} --json").stdout)
+    _, test = data.open("flowers.csv", target="kind").split(test=0.2, seed=0)
+    y = np.concatenate([block.y for block in test.blocks()])
+    share = np.mean(y == "in")
+    assert list(found["baselines"]) == ["majority class"]
+    assert found["baselines"]["majority class"]["accuracy"]["value"] == pytest.approx(share)
+    assert found["warnings"] == []
+    result = run(command)
+    assert "majority class" in result.stdout
+    assert f"{share:.4g}" in result.stdout
+    result = run(f"{command} --report {tmp_path}/r.html --json")
+    assert list(json.loads(result.stdout)["baselines"]) == ["majority class", "linear model", "boosted trees"]
+    page = checked((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "Beside other models" in page.words
+    assert "logistic regression" in page.words
+
+
+def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.standard_t(1.2, size=(2000, 2))
+    rows = np.column_stack([X, np.sign(X[:, 1]) * np.abs(X[:, 1]) ** 1.5 + X[:, 0]])
+    np.save(tmp_path / "heavy.npy", rows)
+    command = f"fit {tmp_path}/heavy.npy --target 2 --alpha gcv --features 128 -o {tmp_path}/m.mercer"
+    result = run(f"{command} --json --report {tmp_path}/r.html")
+    told = json.loads(result.stdout)["warnings"]
+    assert any("that generalised cross-validation expected" in one and "% of the squared error" in one for one in told)
+    assert result.stderr == "".join(f"WARNING: {one}\n" for one in told)
+    page = checked((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert all(one in page.words for one in told)
+    assert run(f"{command} --json -q").stderr == ""
+    again = run(f"evaluate {tmp_path}/m.mercer {tmp_path}/heavy.npy --target 2 --json")
+    assert "WARNING: RMSE is" in again.stderr
+    assert json.loads(again.stdout)["warnings"] != []
 
 
 def test_a_page_needs_matplotlib_before_the_fit(folder, fails, tmp_path, monkeypatch):

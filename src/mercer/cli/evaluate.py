@@ -10,7 +10,7 @@ import click
 
 from .command import Command
 from .models import loaded, model_argument
-from .output import as_dicts, for_machines, say, shares_of, show_imbalance, show_json, show_scores
+from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_imbalance, show_json, show_scores
 from .rows import brings_labels, check_target, data_argument, reading_options, table_of
 
 
@@ -35,7 +35,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
       mercer evaluate houses.mercer new-houses.csv
       mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
-    from ..report import evaluate, imbalance
+    from ..report import concerns, evaluate, imbalance
 
     fitted = loaded(model)
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
@@ -44,13 +44,15 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
         rows, uneven = table.n_rows, imbalance(table) if hasattr(fitted, "classes_") else None
+        worries = concerns(fitted, table, scores=scores)
     if for_machines():
         held = {"model": model, "rows": rows, "level": level, **roles, "imbalance": shares_of(uneven)}
-        show_json({**held, "scores": as_dicts(scores)})
+        show_json({**held, "scores": as_dicts(scores), "warnings": [*map(str, worries)]})
     else:
         by = "" if roles["weight"] is None else f", weighted by {roles['weight']}"
         show_scores(scores, f"{model} on {rows:,} rows{by}", level)
         show_imbalance(uneven, getattr(fitted, "class_weight", None) is not None)
+    show_concerns(worries)
 
 
 def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from .command import Command, telling_what_is_left
 from .destinations import check_destinations, files_of_run
 from .output import (
     as_dicts,
+    as_judged,
     check_pictures,
     check_writable,
     for_machines,
     progress,
     say,
     shares_of,
+    show_concerns,
     show_imbalance,
     show_json,
     show_scores,
@@ -110,10 +112,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         if test is not None:
             say(f"scoring {test.n_rows:,} rows held out")
         scores = [] if test is None else evaluate(model, test, random_state=seed)
+        times = fitted - begun, perf_counter() - fitted
+        others, worries = judged(model, rows, test, scores, seed, report is not None)
         if report is not None:
-            write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
+            write_page(report, output, model, rows, test, scores, times, others, worries)
         uneven = imbalance(rows) if chosen.name == "classification" else None
-        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows, uneven)
+        held_out = 0 if test is None else test.n_rows
+        show(model, chosen, found, scores, output, report, held_out, others, worries, uneven)
+        show_concerns(worries)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -146,6 +152,17 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
 
 
+def judged(model: Any, train: Any, test: Any, scores: Any, seed: int, trained: bool) -> tuple[list[Any], list[Any]]:
+    """Other models on the rows held out, of which all but the simplest are trained for a page; what is to be feared."""
+    from ..report import baselines, concerns
+
+    if test is None:
+        return [], []
+    with steps() as tell:
+        others = baselines(model, train, test, trained=trained, random_state=seed, progress=tell)
+    return others, concerns(model, test, scores=scores, baselines=others)
+
+
 def write_page(
     path: str,
     title: str,
@@ -154,6 +171,8 @@ def write_page(
     test: Any,
     scores: Any,
     times: tuple[float, float],
+    others: Any = (),
+    worries: Any = (),
     sections: tuple[str, ...] = (),
 ) -> None:
     """The page about the model."""
@@ -174,6 +193,7 @@ def write_page(
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
     told = {"scores": scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
+    told |= {"baselines": others, "concerns": worries}
     page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())
@@ -200,15 +220,9 @@ def show_plan(found: Any, chosen: Any) -> None:
 
 
 def show(
-    model: Any,
-    chosen: Any,
-    found: Any,
-    scores: Any,
-    output: str,
-    report: str | None,
-    held_out: int,
-    uneven: Any,
-) -> None:
+    model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int, others: Any,
+    worries: Any, uneven: Any,
+) -> None:  # fmt: skip
     """What was done."""
     from pathlib import Path
 
@@ -228,10 +242,11 @@ def show(
                 "alpha": getattr(model, "alpha_", None),
                 "imbalance": shares_of(uneven),
                 "scores": as_dicts(scores),
+                **as_judged(others, worries),
             }
         )
     if scores:
-        show_scores(scores, f"{held_out:,} rows held out")
+        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
     show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
     if report is not None:

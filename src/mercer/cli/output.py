@@ -85,10 +85,19 @@ def cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def show_scores(scores: Sequence[Any], title: str, level: float = 0.95) -> None:
-    """Scores with their intervals."""
-    rows = [(score.name, score.value, interval(score)) for score in scores]
-    show_table(("score", "value", f"{100 * level:g} % interval"), rows, title)
+def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baselines: Sequence[Any] = ()) -> None:
+    """Scores with their intervals, beside those of other models on the same rows."""
+    there = [one for one in baselines if one.scores]
+    others = [{score.name: score.value for score in one.scores} for one in there]
+    rows = [(one.name, one.value, interval(one), *(other[one.name] for other in others)) for one in scores]
+    show_table(("score", "value", f"{100 * level:g} % interval", *(one.name for one in there)), rows, title)
+
+
+def show_concerns(concerns: Sequence[Any]) -> None:
+    """What is wrong with a model, on the standard error."""
+    if not quiet():
+        for one in concerns:
+            click.secho(f"WARNING: {one}", err=True, fg="red", bold=True)
 
 
 def show_imbalance(found: Any, weighed: bool = False) -> None:
@@ -111,6 +120,12 @@ def as_dicts(scores: Sequence[Any]) -> dict[str, dict[str, float]]:
 def shares_of(found: Any) -> dict[str, Any] | None:
     """An imbalance as JSON has it."""
     return None if found is None else found._asdict()
+
+
+def as_judged(baselines: Sequence[Any], concerns: Sequence[Any]) -> dict[str, Any]:
+    """Other models, and what is wrong with this one, as JSON has them."""
+    there = {one.name: as_dicts(one.scores) for one in baselines if one.scores}
+    return {"baselines": there, "warnings": [str(one) for one in concerns]}
 
 
 def say(text: str) -> None:

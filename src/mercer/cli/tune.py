@@ -10,15 +10,17 @@ import click
 from .._figures import seconds as in_words
 from .command import Command
 from .destinations import check_destinations
-from .fit import check_parts, features_share, write_page
+from .fit import check_parts, features_share, judged, write_page
 from .output import (
     as_dicts,
+    as_judged,
     check_pictures,
     check_writable,
     for_machines,
     say,
     search_progress,
     shares_of,
+    show_concerns,
     show_imbalance,
     show_json,
     show_scores,
@@ -121,11 +123,15 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         say(f"searched for {in_words(searched - began)}: {len(found.trials)} trials and {len(found.fits)} fits")
         save(found.model, output)
         scores = [] if test is None else evaluate(found.model, test, random_state=seed)
+        times = searched - began, perf_counter() - searched
+        others, worries = judged(found.model, rows, test, scores, seed, report is not None)
         if report is not None:
-            times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
-            write_page(report, output, found.model, rows, test, scores, times, tried)
+            tried = (trials_section(found),)
+            write_page(report, output, found.model, rows, test, scores, times, others, worries, tried)
         uneven = imbalance(rows) if chosen.name == "classification" else None
-        show(found, chosen, scores, output, 0 if test is None else test.n_rows, uneven, perf_counter() - began)
+        held_out = 0 if test is None else test.n_rows
+        show(found, chosen, scores, output, held_out, perf_counter() - began, others, worries, uneven)
+        show_concerns(worries)
 
 
 def ending_of(test_rows: int, page: bool) -> Any:
@@ -161,7 +167,10 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, uneven: Any, seconds: float) -> None:
+def show(
+    found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float, others: Any, worries: Any,
+    uneven: Any,
+) -> None:  # fmt: skip
     """What was tried, and what came of it."""
     from pathlib import Path
 
@@ -186,13 +195,14 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, uneve
                 "fits": [fit._asdict() for fit in found.fits],
                 "imbalance": shares_of(uneven),
                 "scores": as_dicts(scores),
+                **as_judged(others, worries),
             }
         )
     show_trials(found)
     for note in found.notes:
         click.echo(note)
     if scores:
-        show_scores(scores, f"{held_out:,} rows held out")
+        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
     show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")

@@ -1,9 +1,22 @@
-"""What models are worth: scores with intervals, comparisons of maps, tables and pictures."""
+"""What models are worth: scores with intervals, comparisons of maps, tables and pictures.
 
+The package can be called: ``mercer.report(model, X, y, test=(X_test, y_test))`` writes a page, as
+:func:`mercer.report.write` does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
 from .evaluation import evaluate, features, predictions
+from .expectations import Concern, concerns, expected_error
 from .imbalance import Imbalance, imbalance
 from .page import page, section, table
 from .plan import Plan, plan
@@ -12,26 +25,33 @@ from .studies import Study, study
 from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
 from .trials import trials_section
+from .writing import Report, write
 
 __all__ = [
+    "Baseline",
     "Column",
     "Comparison",
+    "Concern",
     "Contents",
     "Entry",
     "Imbalance",
     "Origin",
     "Plan",
+    "Report",
     "RowSummary",
     "Score",
     "Study",
     "Usage",
+    "baselines",
     "bootstrap",
     "classification_metrics",
     "compare",
     "comparison_figure",
     "comparison_page",
+    "concerns",
     "contents",
     "evaluate",
+    "expected_error",
     "features",
     "imbalance",
     "page",
@@ -44,4 +64,28 @@ __all__ = [
     "table",
     "training_page",
     "trials_section",
+    "write",
 ]
+
+
+class CallableModule(ModuleType):
+    """A module that writes a page where it is called."""
+
+    def __call__(
+        self,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        test: Any = None,
+        sample_weight: Any = None,
+        path: str | os.PathLike[str] = "report.html",
+        title: str | None = None,
+        random_state: int = 0,
+    ) -> Report:
+        """Write a page about a fitted model; see :func:`mercer.report.write`."""
+        given: dict[str, Any] = {"sample_weight": sample_weight, "path": path, "title": title}
+        return write(model, X, y, test=test, random_state=random_state, **given)
+
+
+sys.modules[__name__].__class__ = CallableModule

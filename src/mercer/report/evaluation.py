@@ -17,7 +17,7 @@ from ..learn import KernelClassifier, KernelRegressor
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
 from ..maps import FeatureMap
-from .scores import Score, bootstrap, classification_metrics, regression_metrics
+from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 
@@ -46,17 +46,21 @@ def evaluate(
     >>> [score.name for score in mercer.report.evaluate(model, test)]
     ['accuracy', 'balanced accuracy', 'AUC']
     """
-    check_predicts(model)
-    if isinstance(model, KernelClassifier):
-        y, values, weight = model._observed(table, model.decision_function)
-        codes = known_codes(y, model)
-        given = probabilities(values) if model.loss == "logistic" else None
-        metrics = classification_metrics(codes, values, given)
-    else:
-        y, predicted, weight = model._observed(table, model.predict)
-        metrics = regression_metrics(y, predicted)
+    metrics, y, weight = measures(model, table)
     rows = np.ones(len(y)) if weight is None else weight
     return bootstrap(metrics, rows, resamples, level, random_state)
+
+
+def measures(model: Any, table: Table) -> tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None]:
+    """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights."""
+    check_predicts(model)
+    if not isinstance(model, KernelClassifier):
+        y, predicted, weight = model._observed(table, model.predict)
+        return regression_metrics(y, predicted), y, weight
+    y, values, weight = model._observed(table, model.decision_function)
+    codes = known_codes(y, model)
+    given = probabilities(values) if model.loss == "logistic" else None
+    return classification_metrics(codes, values, given), codes, weight
 
 
 def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
@@ -70,7 +74,7 @@ def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
     warnings.warn(
         f"{count} rows have labels that the model has not learned, such as {first!r}: they count as wrong",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     codes = np.full(len(y), len(known))
     codes[~strange] = tasks.codes(y[~strange])[:, 0]

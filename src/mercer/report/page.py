@@ -57,6 +57,12 @@ def paragraph(text: str, kind: str = "") -> str:
     return f"<p{_class(kind)}>{escape(text)}</p>"
 
 
+def alarm(texts: Sequence[str]) -> str:
+    """A box for what must not be overlooked; nothing where there is nothing to say."""
+    each = "".join(f"<p>{escape(text)}</p>" for text in texts)
+    return f'<div class="alarm" role="alert"><strong>Warning</strong>{each}</div>' if each else ""
+
+
 def cards(entries: Iterable[tuple[str, str, str]]) -> str:
     """Figures that come first: what each is called, its value, and a note."""
     each = (

@@ -16,8 +16,14 @@ def _series(colours: tuple[str, ...]) -> str:
     return ";".join(f"--c{number}:{colour}" for number, colour in enumerate(colours))
 
 
-LIGHT = f"--ink:{INK};--soft:#59636e;--faint:{FAINT};--ground:#fff;--raised:#f6f8fa;{_series(SERIES)}"
-DARK = f"--ink:#e6edf3;--soft:#9da7b3;--faint:#3b434d;--ground:#0f1318;--raised:#181d24;{_series(DARK_SERIES)}"
+LIGHT = (
+    f"--ink:{INK};--soft:#59636e;--faint:{FAINT};--ground:#fff;--raised:#f6f8fa;"
+    f"--alarm:#b3261e;--alarmed:#fdeceb;{_series(SERIES)}"
+)
+DARK = (
+    "--ink:#e6edf3;--soft:#9da7b3;--faint:#3b434d;--ground:#0f1318;--raised:#181d24;"
+    f"--alarm:#ff8a80;--alarmed:#33191a;{_series(DARK_SERIES)}"
+)
 
 STYLE = f"""
 :root{{color-scheme:light dark;{LIGHT}}}
@@ -37,6 +43,8 @@ p,dd,figcaption,li{{max-width:44rem;overflow-wrap:anywhere}}p{{margin:.5rem 0}}
 background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;padding:.75rem 1rem}}
 .card .name{{font-size:.875rem;color:var(--soft)}}
 .card .value{{font-size:1.6rem;font-weight:600;line-height:1.25;font-variant-numeric:tabular-nums}}
+.alarm{{border:2px solid var(--alarm);border-left-width:.6rem;border-radius:.5rem;padding:.75rem 1rem;margin:1.25rem 0;
+background:var(--alarmed)}}.alarm strong{{color:var(--alarm);font-size:1.1rem}}.alarm p{{max-width:none}}
 .wide{{overflow:auto;max-height:min(85vh,60rem);margin:.75rem 0}}
 .wide thead th{{position:sticky;top:0;z-index:1;background:var(--ground);box-shadow:inset 0 -2px var(--faint)}}
 .wide::-webkit-scrollbar{{width:.75rem;height:.75rem}}
@@ -49,6 +57,7 @@ td,th{{overflow-wrap:break-word;max-width:22rem}}td .note{{display:block}}
 thead th{{border-bottom:2px solid var(--faint);vertical-align:bottom;font-weight:600}}
 .number{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 tr.best td{{font-weight:600;background:var(--raised)}}tr.exact td{{color:var(--soft)}}
+tr.ahead td:last-child{{color:var(--alarm);font-weight:600}}
 .bars{{width:100%;max-width:44rem;table-layout:fixed}}.bars th{{font-weight:400;width:30%;max-width:none}}
 .bars td,.bars th{{border:0;padding:.15rem .5rem}}
 .bars .number{{width:8.5rem}}

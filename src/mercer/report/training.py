@@ -10,11 +10,14 @@ from .._figures import seconds, size
 from ..data import Table
 from ..learn import KernelClassifier
 from . import words
+from .baseline_parts import baselines_part
+from .baselines import Baseline
 from .charts import alphas_picture, errors_picture, path_picture, widths_picture
 from .data_parts import data_section
 from .errors import errors_section
 from .evaluation import check_predicts
-from .page import cards, details, facts, figure, page, paragraph, section, table, wide
+from .expectations import Concern
+from .page import alarm, cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
 from .scores import Score
 from .studies import Study
@@ -50,6 +53,8 @@ def training_page(
     usage: Usage | None = None,
     origin: Origin | None = None,
     sections: Sequence[str] = (),
+    baselines: Sequence[Baseline] = (),
+    concerns: Sequence[Concern] = (),
 ) -> str:
     """A page of HTML about a fitted model, which needs nothing beside itself.
 
@@ -63,6 +68,8 @@ def training_page(
     usage : time and memory, or None
     origin : how to make it again, or None
     sections : what else is to be shown, as HTML
+    baselines : those of :func:`mercer.report.baselines` on the rows held out, or none
+    concerns : those of :func:`mercer.report.concerns`, which are shown first, or none
 
     Examples
     --------
@@ -78,8 +85,9 @@ def training_page(
     held_out = 0 if test is None else test.n_rows
     return page(
         title,
+        alarm([str(one) for one in concerns]),
         _first(model, scores, studied, usage),
-        section("Scores on rows held out", _scores(scores, held_out)),
+        section("Scores on rows held out", _scores(scores, held_out), baselines_part(scores, baselines)),
         "" if test is None else errors_section(model, test),
         data_section(found, held_out),
         _machine(model, studied),

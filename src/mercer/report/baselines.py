@@ -1,0 +1,187 @@
+"""What other models reach on the same rows: the majority class or the mean, a linear model, and boosted trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_whole
+from .._random import as_seed
+from ..data import Table
+from ..learn import KernelClassifier
+from .evaluation import check_predicts, measures
+from .other_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
+from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
+
+MOST_ROWS = 20_000
+"""Rows that a linear model and boosted trees learn from, at most."""
+SIMPLEST = ("majority class", "mean")
+NOTHING = Score("", float("nan"), float("nan"), float("nan"))
+
+
+class Baseline(NamedTuple):
+    """Another model beside a kernel machine, on the same rows held out.
+
+    ``what`` describes it; ``rows`` is how many it has learned from. ``gain`` is how much better the kernel machine is
+    by the first of the scores (the second, balanced accuracy, where its classes have weights), with an interval from
+    rows that are drawn for both at once; above 0 the kernel machine is ahead. Of a model that was left out, ``why``
+    says so and ``scores`` is empty.
+    """
+
+    name: str
+    what: str
+    rows: int
+    scores: list[Score]
+    gain: Score
+    why: str = ""
+
+    @property
+    def is_simplest(self) -> bool:
+        """Whether it looks at no column: the majority class, or the mean."""
+        return self.name in SIMPLEST
+
+    @property
+    def ahead(self) -> bool:
+        """Whether it is better than the kernel machine by more than chance explains."""
+        return bool(self.gain.high < 0.0)
+
+
+def baselines(
+    model: Any,
+    train: Table,
+    test: Table,
+    *,
+    trained: bool = True,
+    rows: int = MOST_ROWS,
+    resamples: int = 200,
+    level: float = 0.95,
+    random_state: Any = 0,
+    progress: Callable[[str], None] | None = None,
+) -> list[Baseline]:
+    """Score other models on the rows that were held out, beside a fitted learner.
+
+    The majority class or the mean of the training rows; a linear model (logistic or ridge regression of scikit-learn,
+    on the rows as the learner prepares them, with columns of variance 1); and boosted trees (LightGBM where it is
+    installed, else those of scikit-learn, on the columns before they are scaled or filled). All count rows and classes
+    as the learner does. Time and memory have bounds that do not depend on the number of rows: the linear model and
+    the trees learn from ``rows`` of the training rows at most, and fewer where there are many columns or classes.
+
+    Parameters
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted, with one target.
+    train, test : Table
+        The rows it has learned from and those that were held out, with targets.
+    trained : bool, default=True
+        Whether to train the linear model and the trees; else there is the majority class or the mean alone.
+    rows : int, default=20_000
+        Training rows of the linear model and of the trees, at most; they are drawn with the seed.
+    resamples, level, random_state
+        See :func:`mercer.report.bootstrap`.
+    progress : callable or None, default=None
+        Called with what is done next.
+
+    Returns
+    -------
+    list of Baseline
+        The majority class or the mean first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(600, 2))
+    >>> train, test = mercer.data.open(X, target=np.sin(2 * X[:, 0] + 2 * X[:, 1])).split(test=0.5)
+    >>> model = mercer.KernelRegressor("gaussian(1)", n_components=256, alpha="loo", random_state=0).fit(train)
+    >>> [(one.name, one.ahead) for one in mercer.report.baselines(model, train, test)]
+    [('mean', False), ('linear model', False), ('boosted trees', False)]
+    """
+    check_predicts(model)
+    check_whole("rows", rows)
+    told, seed = progress or (lambda what: None), as_seed(random_state)
+    mine, y, weight = measures(model, test)
+    contest = Contest(model, mine, y, (np.ones(len(y)) if weight is None else weight, resamples, level, seed))
+    found = [contest.simplest(train)]
+    for kind in (LinearModel, BoostedTrees) if trained else ():
+        told(f"report: {kind.name}")
+        try:
+            other = kind(Sampled(model, train, rows, seed))
+        except LeftOutError as reason:
+            found.append(Baseline(kind.name, "", 0, [], NOTHING, str(reason)))
+        else:
+            found.append(contest.entry(kind.name, other.what, other.rows, of_table(other, model, test)))
+    return found
+
+
+class Contest:
+    """The scores of a kernel machine, which others are held against on the same rows."""
+
+    def __init__(self, model: Any, mine: dict[str, Metric], y: NDArray[Any], drawing: tuple[Any, int, float, int]):
+        self.model, self.mine, self.y, self.drawing = model, mine, y, drawing
+        self.first = first_score(model)
+
+    def entry(self, name: str, what: str, rows: int, told: Told) -> Baseline:
+        """Another model, with its scores and what the kernel machine gains on it."""
+        return self._beside(name, what, rows, self._metrics(told))
+
+    def simplest(self, train: Table) -> Baseline:
+        """The class that comes up most often, or the mean, of all training rows."""
+        counted = Counted.of(self.model, train)
+        n = len(self.y)
+        if not isinstance(self.model, KernelClassifier):
+            return self.entry(SIMPLEST[1], f"always {counted.mean:.4g}", counted.rows, Told(np.full(n, counted.mean)))
+        labels, most = np.asarray(self.model.classes_).tolist(), int(np.argmax(counted.shares))
+        values = np.zeros(len(labels))
+        values[most] = 1.0
+        chances = np.tile(counted.shares, (n, 1))
+        shown = Told(np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.tile(values, (n, 1)), chances)
+        # The area of what is equal for all rows is 1/2, and takes long to find out for many classes.
+        metrics = {**self._metrics(shown), "AUC": lambda w: 0.5}
+        return self._beside(SIMPLEST[0], f"always {labels[most]}", counted.rows, metrics)
+
+    def _metrics(self, told: Told) -> dict[str, Metric]:
+        if not isinstance(self.model, KernelClassifier):
+            return regression_metrics(self.y, told.values)
+        return classification_metrics(self.y, told.values, told.chances if "log loss" in self.mine else None)
+
+    def _beside(self, name: str, what: str, rows: int, metrics: dict[str, Metric]) -> Baseline:
+        ours, theirs = self.mine[self.first], metrics[self.first]
+        (gain,) = bootstrap({self.first: lambda w: ours(w) - theirs(w)}, *self.drawing)
+        return Baseline(name, what, rows, bootstrap(metrics, *self.drawing), gain)
+
+
+class Counted(NamedTuple):
+    """The rows of a table, the shares of classes in them, and the mean of numbers."""
+
+    rows: int
+    shares: NDArray[np.float64]
+    mean: float
+
+    @classmethod
+    def of(cls, model: Any, train: Table) -> Counted:
+        """In one pass over the targets."""
+        labels = np.asarray(model.classes_).tolist() if isinstance(model, KernelClassifier) else []
+        counts = dict.fromkeys(labels, 0.0)
+        rows, total, summed = 0, 0.0, 0.0
+        for block in train.targets():
+            y = np.asarray(block.y)
+            weight = np.ones(len(y)) if block.weight is None else np.asarray(block.weight)
+            rows, total = rows + len(y), total + float(weight.sum())
+            if not labels:
+                summed += float(weight @ y.astype(np.float64))
+                continue
+            found, place = np.unique(y, return_inverse=True)
+            for label, count in zip(found.tolist(), np.bincount(place, weight).tolist(), strict=True):
+                counts[label] = counts.get(label, 0.0) + count
+        shares = np.array([counts[label] for label in labels]) / total
+        return cls(rows, shares, summed / total)
+
+
+def first_score(model: Any) -> str:
+    """The score by which models are compared: balanced accuracy where classes were given weights."""
+    if not isinstance(model, KernelClassifier):
+        return "R2"
+    return "accuracy" if model.class_weight is None else "balanced accuracy"
