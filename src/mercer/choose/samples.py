@@ -44,7 +44,7 @@ def most_rows(table: Table, memory: Any) -> int:
 def sample_of(
     table: Table, count: int, task: str, scales: Iterable[str | None], seed: int, memory: Any, **preparing: Any
 ) -> Sample:
-    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing`` and ``unknown``."""
+    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing``, ``unknown`` and ``dates``."""
     block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
     X = {}
     for scale in scales:  # what is learned of columns comes from all rows, levels above all

@@ -93,7 +93,7 @@ class Search:
     rounds : how many rounds there are, at most
     seconds : how long all of it may take, about, or None
         A round that would not end in half the time is left out, and the last map is as wide as time allows.
-    missing, unknown, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
     progress : function that is called with a line about each round and each fit, or None
 
     Examples
@@ -124,6 +124,7 @@ class Search:
         seconds: float | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         memory: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -137,7 +138,7 @@ class Search:
             check_positive("seconds", seconds)
         self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
-        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown}
+        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
         clock = Clock(None if seconds is None else float(seconds))
         self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
 

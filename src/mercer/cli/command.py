@@ -59,15 +59,12 @@ def sentence(error: Exception) -> str:
     """An error in one line that says what to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
-    # The library says in a sentence of its own where a row is.
-    text = " ".join(str(error).replace("\nIt is ", "; it is ").split()).rstrip(".") or type(error).__name__
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     if type(error).__name__ == "ModelFileError":  # by name: its module is heavy
         return f"this is no model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
     if isinstance(error, known) or type(error).__name__ == "OutputInUseError":
-        for found, options in OPTIONS.items():
-            text = text.replace(found, options)
-        return text
+        return as_options(text)
     return f"{type(error).__name__}: {text}; this should not happen, --debug shows where it did"
 
 
@@ -83,8 +80,21 @@ OPTIONS = {
     "give format": "give --format",
     "loss='logistic'": "--loss logistic",
     "keep_statistics=True": "--deviations",
+    "drop=True of mercer.data.open": "--drop",
+    "columns= of mercer.data.open": "--exclude",
+    "give encoding=": "give --encoding ",
+    "such as encoding=": "such as --encoding ",
+    "or encoding=": "or --encoding ",
+    "give delimiter=": "give --delimiter ",
 }
 """What messages of the library call arguments, as options."""
+
+
+def as_options(text: str) -> str:
+    """A message of the library in the words of the command line."""
+    for found, options in OPTIONS.items():
+        text = text.replace(found, options)
+    return text
 
 
 @contextmanager
@@ -93,7 +103,7 @@ def noted() -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = as_options(" ".join(str(message).split()))
         if text not in seen and not quiet():
             click.echo(f"note: {text}", err=True)
         seen.add(text)

@@ -8,7 +8,7 @@ import click
 
 from .command import Command
 from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
-from .rows import KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
+from .rows import READING, KernelType, MapType, between_commas, check_target, data_argument, reading_options, table_of
 
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 
@@ -48,7 +48,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
         check_pictures(path, endings)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in READING}
     drawn = {name: options.pop(name) for name in ("rows", "test_rows", "exact_rows")}
     options["scale"] = None if scale == "none" else scale
     with table_of(data, memory, target=target, **reading) as table:

@@ -7,7 +7,7 @@ import click
 from .command import Command
 from .models import loaded, model_argument
 from .output import as_dicts, for_machines, say, show_json, show_scores
-from .rows import check_target, data_argument, reading_options, table_of
+from .rows import check_target, data_argument, note_unknown, reading_options, table_of
 
 
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
@@ -29,15 +29,19 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
     Example:
       mercer evaluate houses.mercer houses.csv --target price
     """
-    from ..report import evaluate
+    from ..report import evaluate, unknown_levels
 
     fitted = loaded(model)
     with table_of(data, memory, target=target, weight=weight, **reading) as table:
         check_target(table, target)
         say(f"scoring {table.n_rows:,} rows")
-        scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
+        scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed, unknown="ignore")
+        strange = unknown_levels(fitted, table)
+        note_unknown(strange)
         rows = table.n_rows
     if for_machines():
-        show_json({"model": model, "rows": rows, "level": level, "scores": as_dicts(scores)})
+        show_json(
+            {"model": model, "rows": rows, "unknown_rows": strange.rows, "level": level, "scores": as_dicts(scores)}
+        )
     else:
         show_scores(scores, f"{model} on {rows:,} rows", level)

@@ -21,7 +21,17 @@ from .output import (
     size,
     steps,
 )
-from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
+from .rows import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 
 
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
@@ -63,14 +73,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     from ..choose import learner_for, task_of
     from ..persist import train
-    from ..report import evaluate, plan
+    from ..report import evaluate, plan, unknown_levels
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in READING}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
@@ -88,10 +98,12 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         fitted = perf_counter()
         if test is not None:
             say(f"fitted in {seconds(fitted - begun)}; scoring {test.n_rows:,} rows held out")
-        scores = [] if test is None else evaluate(model, test, random_state=seed)
+        strange = None if test is None else unknown_levels(model, test)
+        note_unknown(strange)
+        scores = [] if test is None else evaluate(model, test, random_state=seed, unknown="ignore")
         if report is not None:
             write_page(report, output, model, rows, test, scores, (fitted - begun, perf_counter() - fitted))
-        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows)
+        show(model, chosen, found, scores, output, report, 0 if test is None else test.n_rows, strange)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +189,9 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int) -> None:
+def show(
+    model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int, strange: Any
+) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -190,6 +204,7 @@ def show(model: Any, chosen: Any, found: Any, scores: Any, output: str, report: 
                 "task": chosen.name,
                 "rows": found.rows,
                 "held_out": held_out,
+                "unknown_rows": 0 if strange is None else strange.rows,
                 "columns": found.columns,
                 "map": type(model.map_).__name__,
                 "kernel": repr(model.map_.kernel_),

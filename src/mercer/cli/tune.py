@@ -20,7 +20,17 @@ from .output import (
     show_table,
     size,
 )
-from .rows import KernelType, MapType, check_target, data_argument, reading_options, table_of, target_options
+from .rows import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 
 MINUTES = 2.0
 SEARCHED = 0.95
@@ -72,14 +82,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     began = perf_counter()
     from ..choose import Search, task_of
     from ..persist import save
-    from ..report import evaluate, trials_section
+    from ..report import evaluate, trials_section, unknown_levels
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop")}
+    reading = {name: options.pop(name) for name in READING}
     minutes = options.pop("minutes") or (None if options["rounds"] else MINUTES)
     with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
         check_target(table, target)
@@ -102,11 +112,13 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         found = search.run()
         searched = perf_counter()
         save(found.model, output)
-        scores = [] if test is None else evaluate(found.model, test, random_state=seed)
+        strange = None if test is None else unknown_levels(found.model, test)
+        note_unknown(strange)
+        scores = [] if test is None else evaluate(found.model, test, random_state=seed, unknown="ignore")
         if report is not None:
             times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
             write_page(report, output, found.model, rows, test, scores, times, tried)
-        show(found, chosen, scores, output, 0 if test is None else test.n_rows, perf_counter() - began)
+        show(found, chosen, scores, output, 0 if test is None else test.n_rows, strange, perf_counter() - began)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +142,7 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float) -> None:
+def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, strange: Any, seconds: float) -> None:
     """What was tried, and what came of it."""
     from pathlib import Path
 
@@ -143,6 +155,7 @@ def show(found: Any, chosen: Any, scores: Any, output: str, held_out: int, secon
                 "task": chosen.name,
                 "rows": last.rows,
                 "held_out": held_out,
+                "unknown_rows": 0 if strange is None else strange.rows,
                 "map": type(model.map_).__name__,
                 "kernel": last.kernel,
                 "scale": last.scale,

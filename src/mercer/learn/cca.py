@@ -53,7 +53,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     n_directions : how many pairs of directions to give out
     alpha : rho over the largest eigenvalue of a view's moments
         Without it any two views of few rows correlate perfectly.
-    scale, missing, unknown, random_state, n_jobs, callback : for both views; see :class:`KernelMachine`
+    scale, missing, unknown, dates, random_state, n_jobs, callback : for both views; see :class:`KernelMachine`
 
     Attributes
     ----------
@@ -91,6 +91,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -102,6 +103,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,
@@ -153,6 +155,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             scale=self.scale,
             missing=self.missing,
             unknown=self.unknown,
+            dates=self.dates,
             random_state=self.map_.seed_ if isinstance(self.map_y, str) else None,
             n_jobs=1,
         )

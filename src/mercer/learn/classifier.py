@@ -77,7 +77,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     keep_statistics : bool
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    scale, missing, unknown, dates, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
     ----------
@@ -129,6 +129,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -140,6 +141,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,

@@ -53,7 +53,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     batch_rows : int or None
     memory : int, text like "2GB", or None
         Features are kept between passes where they take no more than this; None is a quarter of the machine's memory.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    scale, missing, unknown, dates, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
     ----------
@@ -90,6 +90,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -101,6 +102,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,

@@ -38,7 +38,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     kernel, n_components, map : what the features are; see :class:`KernelMachine`
     n_directions : how many principal components to give out
         Fewer where the features do not span so many.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    scale, missing, unknown, dates, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
     ----------
@@ -68,6 +68,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -79,6 +80,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,

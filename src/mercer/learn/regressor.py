@@ -45,7 +45,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     keep_statistics : bool
         Whether ``fit`` keeps the sums, which take 8 D^2 bytes: ``merge``, ``forget`` and standard deviations need them.
         ``partial_fit`` always does.
-    scale, missing, unknown, random_state, n_jobs, callback : see :class:`KernelMachine`
+    scale, missing, unknown, dates, random_state, n_jobs, callback : see :class:`KernelMachine`
 
     Attributes
     ----------
@@ -77,6 +77,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -88,6 +89,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,

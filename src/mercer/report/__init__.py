@@ -11,6 +11,7 @@ from .studies import Study, study
 from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
 from .trials import trials_section
+from .unknown_levels import UnknownLevels, unknown_levels
 
 __all__ = [
     "Column",
@@ -22,6 +23,7 @@ __all__ = [
     "RowSummary",
     "Score",
     "Study",
+    "UnknownLevels",
     "Usage",
     "bootstrap",
     "classification_metrics",
@@ -41,4 +43,5 @@ __all__ = [
     "table",
     "training_page",
     "trials_section",
+    "unknown_levels",
 ]

@@ -15,14 +15,22 @@ from ..data import Table
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
+from ..learn._preparation import UNKNOWN
 from ..maps import FeatureMap
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
+from .unknown_levels import treating_unknown
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 
 
 def evaluate(
-    model: Any, table: Table, *, resamples: int = 200, level: float = 0.95, random_state: Any = 0
+    model: Any,
+    table: Table,
+    *,
+    resamples: int = 200,
+    level: float = 0.95,
+    random_state: Any = 0,
+    unknown: str | None = None,
 ) -> list[Score]:
     """The scores of a fitted learner on rows with targets, each with an interval by resampling rows.
 
@@ -34,6 +42,9 @@ def evaluate(
     model : a fitted KernelClassifier or KernelRegressor with one target
     table : Table with targets
     resamples, level, random_state : see :func:`mercer.report.bootstrap`
+    unknown : "error", "ignore" or None
+        What is done about levels that the model has not learned: the first is an error, or they count as none, and
+        :func:`mercer.report.unknown_levels` tells how many there are. None is what the model does when it predicts.
 
     Examples
     --------
@@ -46,6 +57,9 @@ def evaluate(
     ['accuracy', 'balanced accuracy', 'AUC']
     """
     check_predicts(model)
+    check_choice("unknown", unknown, (*UNKNOWN, None))
+    if unknown is not None:
+        model = treating_unknown(model, unknown)
     if isinstance(model, KernelClassifier):
         y, values, weight = model._observed(table, model.decision_function)
         codes = known_codes(y, model)
