@@ -96,3 +96,18 @@ def test_notes_name_options(run, tmp_path):
     assert result.exit_code == 0
     assert "column 'id' has" in result.stderr
     assert "leave it out with --exclude" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["fit --features 16", "tune --rounds 1 --features 16"])
+def test_a_gap_in_a_row_held_out_is_told_before_the_fit(fails, tmp_path, command, monkeypatch):
+    frame = pd.DataFrame({"x": RNG.normal(size=200), "town": ["a", "b"] * 100})
+    frame["y"] = frame["x"]
+    _, test = mercer.data.open(frame, target="y").split(test=0.2, seed=0)
+    row = next(row for row in range(200) if frame["x"][row] == next(test.blocks()).X.parts["x"][7])
+    frame.loc[row, "town"] = None
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    monkeypatch.setattr("mercer.KernelRegressor.fit", None)
+    message = fails(*command.split(), tmp_path / "a.csv", "--target", "y", "-o", tmp_path / "m.mercer")
+    assert f"line {row + 2} of " in message
+    assert "column 'town' is missing; --missing mean fills it" in message
+    assert not (tmp_path / "m.mercer").exists()

@@ -138,6 +138,7 @@ class Search:
             check_positive("seconds", seconds)
         self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
+        self.missing = missing
         self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
         clock = Clock(None if seconds is None else float(seconds))
         self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))

@@ -73,7 +73,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
     from ..choose import learner_for, task_of
     from ..persist import train
-    from ..report import evaluate, plan, unknown_levels
+    from ..report import check_scorable, evaluate, plan, unknown_levels
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -91,6 +91,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         found = plan(learner, rows)
         if dry_run:
             return show_plan(found, chosen)
+        if test is not None:
+            check_scorable(learner, test)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         begun = perf_counter()
         with progress() as told:

@@ -82,7 +82,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     began = perf_counter()
     from ..choose import Search, task_of
     from ..persist import save
-    from ..report import evaluate, trials_section, unknown_levels
+    from ..report import check_scorable, evaluate, trials_section, unknown_levels
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -108,6 +108,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         )
         if dry_run:
             return show_plan(search, chosen, rows, minutes)
+        if test is not None:
+            check_scorable(search, test)
         say(f"{chosen.name}: {chosen.why}; {rows.n_rows:,} rows, {rows.width:,} columns")
         found = search.run()
         searched = perf_counter()

@@ -49,14 +49,16 @@ class Layout(ABC):
     """The features that are text or truth values."""
     times: dict[str, str]
     """The features that are dates or durations, with which of these they are."""
-    empty: tuple[str, ...] = ()
-    """The features of which no entry is there."""
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
     def widened(self, width: int) -> Layout | None:
         """The layout with so many features, where those that are not there are zeros; None where they are not."""
         return None
+
+    def framed(self) -> Layout:
+        """The layout in which rows are frames, where columns have names, also where all of them are numbers."""
+        return self
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -83,8 +85,10 @@ class Layout(ABC):
 class NamedLayout(Layout):
     """Columns with names, of numbers or of levels."""
 
-    def __init__(self, sources: list[Source], names: Sequence[str] | None, roles: Roles, dtype: Any):
-        self.sources, self._dtype = sources, dtype
+    def __init__(
+        self, sources: list[Source], names: Sequence[str] | None, roles: Roles, dtype: Any, framed: bool = False
+    ):
+        self.sources, self._dtype, self._framed = sources, dtype, framed
         schemas = [source.schema for source in sources]
         first = schemas[0]
         assert isinstance(first, dict)
@@ -106,7 +110,6 @@ class NamedLayout(Layout):
         single = all(self.kinds[name] == "float32" for name in self.names if self.kinds[name] in PLAIN)
         self.dtype = np.dtype(dtype if dtype is not None else np.float32 if single else np.float64)
         self.levels = tuple(name for name in self.names if self.kinds[name] in LEVELS)
-        self.empty = tuple(name for name in self.names if self.kinds[name] == "empty")
         self.times = {name: self.kinds[name] for name in self.names if self.kinds[name] in TIMES}
 
     def _merge(self, source: Source) -> None:
@@ -127,7 +130,10 @@ class NamedLayout(Layout):
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
-        return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype)
+        return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype, self._framed)
+
+    def framed(self) -> NamedLayout:
+        return NamedLayout(self.sources, self.names, self.roles, self._dtype, framed=True)
 
     def apart(self, column: Any) -> NamedLayout:
         return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
@@ -135,7 +141,7 @@ class NamedLayout(Layout):
     def block(self, batch: Any) -> Block:
         given = columns(batch)
         assert self.names is not None
-        if self.levels or self.times:
+        if self._framed or self.levels or self.times:
             X: Any = Frame({name: self._feature(given[name], name) for name in self.names})
         else:
             X = np.empty((batch.shape[0], self.width), dtype=self.dtype)

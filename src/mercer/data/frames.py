@@ -160,6 +160,11 @@ def is_numeric(column: Any) -> bool:
     return kind_of(column) in NUMBERS
 
 
+def holds(kind: str) -> str:
+    """What a column of a kind has, in a word: levels, numbers, dates or durations."""
+    return f"{kind}s" if kind in TIMES else "numbers" if kind in NUMBERS else "levels"
+
+
 def plain(column: Any) -> NDArray[Any]:
     """A column as NumPy has it: numbers as floats, dates and durations as such, and all else as levels."""
     kind = kind_of(column)
@@ -206,8 +211,9 @@ def _content(values: NDArray[Any]) -> NDArray[Any] | None:
         return np.array([np.nan if value is None else value for value in values.tolist()], dtype=np.float64)
     if str in found:  # as most are, which need no second look
         return None
-    gaps = [isinstance(value, float) and value != value for value in values.tolist()]
-    return of_content(np.where(gaps, None, values)) if found else None
+    there = values.copy()
+    there[[isinstance(value, float) and value != value for value in values.tolist()]] = None
+    return of_content(there) if found else None
 
 
 def numbers(column: Any) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from .._random import as_seed
 from .columns import Layout, Roles
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, hashed
+from .frames import columns, is_missing
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
@@ -127,10 +128,9 @@ class SourceTable(Table):
         """The features that are dates or durations: "date" or "duration" for each name."""
         return self._layout.times
 
-    @property
-    def empty(self) -> tuple[str, ...]:
-        """The features of which no entry is there, which may be anything."""
-        return self._layout.empty
+    def is_missing(self, name: str) -> bool:
+        """Whether a feature may be anything, as the first block has no entry of it."""
+        return is_missing(columns(self.framed().head().X)[name])
 
     @property
     def _by_number(self) -> bool:
@@ -200,6 +200,10 @@ class SourceTable(Table):
         if extra:
             self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
         return self._with(self._layout.only(names, self._layout.roles))
+
+    def framed(self) -> Self:
+        """The table with frames as blocks, where columns have names, also where all of them are numbers."""
+        return self._with(self._layout.framed())
 
     def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
         """Two tables: rows to learn from, and rows that are held out.

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from .fingerprints import digest, hashed
-from .frames import frame_rows, is_frame, names_of, row_label, settled, stacked_frames
+from .frames import (
+    columns,
+    frame_rows,
+    holds,
+    is_frame,
+    is_missing,
+    kind_of,
+    names_of,
+    row_label,
+    settled,
+    stacked_frames,
+)
 from .rows import BLOCK_ROWS
 from .times import days_of
 
@@ -206,7 +217,24 @@ class Blocks(Table):
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         source = self._source() if callable(self._source) else self._source
-        return islice(recut(without_weightless(as_block(item)) for item in source), start, None)
+        return islice(recut(map(without_weightless, alike(map(as_block, source)))), start, None)
+
+
+def alike(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks as they are; an error where a column of frames is not what it was in the first of them."""
+    first: dict[str, str] | None = None
+    for block in blocks:
+        if is_frame(block.X):
+            here = {name: holds(kind_of(column)) for name, column in columns(block.X).items()}
+            first = here if first is None else first
+            for name in [name for name in first if here.get(name) != first[name]]:
+                if name not in here:
+                    raise ValueError(f"a block has no column {name!r}; it has {', '.join(map(repr, here))}")
+                if not is_missing(columns(block.X)[name]):
+                    raise ValueError(
+                        f"column {name!r} has {first[name]} in the first block and {here[name]} in a later one"
+                    )
+        yield block
 
 
 def as_block(item: Any) -> Block:

@@ -26,7 +26,7 @@ from ..maps._tables import adopt_columns, matched_columns
 from ._gaps import told_where
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map
-from ._preparation import DATES, MISSING, SCALES, UNKNOWN, WORDS, Preparation
+from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._room import Extent, check_before
 from ._rows import Chunk, PreparedRows
@@ -188,11 +188,17 @@ class KernelMachine(KernelParameters):
             return table
         matched = matched_columns(self, table)
         wanted = {column.name: column.holds for column in self.preparation_.columns or ()}
-        found = {**dict.fromkeys(matched.levels, "levels"), **matched.times}
+        found = {
+            **dict.fromkeys(matched.levels, "levels"),
+            **{name: f"{kind}s" for name, kind in matched.times.items()},
+        }
         for name in sorted(matched.names or ()):
             kinds = wanted.get(name, "numbers"), found.get(name, "numbers")
-            if kinds[0] != kinds[1] and name not in matched.empty:
-                raise ValueError(f"column {name!r} had {WORDS[kinds[0]]} in fit and has {WORDS[kinds[1]]} now")
+            if kinds[0] == kinds[1]:
+                continue
+            if not matched.is_missing(name):
+                raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
+            matched = matched.framed()  # in a matrix nobody would know which column is the one that is missing
         return matched
 
     # -- from rows to features -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import squares
 from ..data.disguises import remarks
-from ..data.frames import NUMBERS, columns, is_frame, is_missing, kind_of, levels, numbers
+from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
 from ..data.table_rows import RowError
 from ..data.times import PARTS, TIMES, parts, times
 
@@ -28,7 +28,6 @@ GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such ro
 """What to do about a gap."""
 ABSENT, UNSEEN = -1, -2
 """In the place of the number of a level: there is none, or none of this name."""
-WORDS = {"date": "dates", "duration": "durations", "levels": "levels", "numbers": "numbers"}
 
 Vector = NDArray[np.float64]
 
@@ -45,8 +44,8 @@ class Column(NamedTuple):
 
     @property
     def holds(self) -> str:
-        """What the column has: "levels", "numbers", "date" or "duration"."""
-        return self.time or ("numbers" if self.levels is None else "levels")
+        """What the column has: "levels", "numbers", "dates" or "durations"."""
+        return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
 
 
 class Summary(NamedTuple):
@@ -203,7 +202,7 @@ class Preparation:
             if self.levelled is not None or self.dated:
                 held = next(column for column in self.columns or () if column.holds != "numbers")
                 raise ValueError(
-                    f"expected a frame with the columns of fit, as column {held.name!r} has {WORDS[held.holds]}; "
+                    f"expected a frame with the columns of fit, as column {held.name!r} has {held.holds}; "
                     "found a matrix without names"
                 )
             return X
@@ -219,9 +218,9 @@ class Preparation:
 
     def _encoded(self, column: Column, values: Any) -> NDArray[Any]:
         kind = kind_of(values)
-        now = kind if kind in TIMES else "numbers" if kind in NUMBERS else "levels"
+        now = holds(kind)
         if now != column.holds and kind != "empty" and not is_missing(values):
-            raise ValueError(f"column {column.name!r} had {WORDS[column.holds]} in fit and has {WORDS[now]} now")
+            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
         if column.levels is not None:
             return self._hot(column, values)
         if now != column.holds:

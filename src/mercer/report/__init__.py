@@ -3,7 +3,7 @@
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
-from .evaluation import evaluate, features, predictions
+from .evaluation import check_scorable, evaluate, features, predictions
 from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
@@ -26,6 +26,7 @@ __all__ = [
     "UnknownLevels",
     "Usage",
     "bootstrap",
+    "check_scorable",
     "classification_metrics",
     "compare",
     "comparison_figure",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_choice
 from ..data import Table
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn._gaps import check_complete
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
 from ..learn._preparation import UNKNOWN
@@ -70,6 +71,27 @@ def evaluate(
         metrics = regression_metrics(y, predicted)
     rows = np.ones(len(y)) if weight is None else weight
     return bootstrap(metrics, rows, resamples, level, random_state)
+
+
+def check_scorable(learner: Any, table: Table) -> None:
+    """Raise where rows that are to be held out have gaps that a learner would refuse, before it has learned.
+
+    Parameters
+    ----------
+    learner : KernelClassifier, KernelRegressor or :class:`mercer.choose.Search`, by its ``missing``
+    table : Table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> check_scorable(mercer.KernelRegressor(), mercer.data.open(np.array([[1.0], [np.nan]])))
+    Traceback (most recent call last):
+    ...
+    ValueError: Input X contains NaN: row 1 of ndarray, column 0 is missing; ...
+    """
+    if learner.missing == "error":
+        check_complete(table)
 
 
 def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
