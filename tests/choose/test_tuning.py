@@ -203,7 +203,7 @@ def test_frames_with_levels_gaps_and_weights():
     table = data.open(frame, target="y", weight="w")
     found = Search(table, "regression", kernels=["laplacian('median')"], features=64, rounds=1, missing="mean").run()
     assert found.model.score(table) > 0.9
-    with pytest.raises(ValueError, match=r"row \d+, column 'x' is missing"):
+    with pytest.raises(ValueError, match=r"row 5 of DataFrame, column 'x' is missing"):
         Search(table, "regression", features=64, rounds=1).run()
 
 

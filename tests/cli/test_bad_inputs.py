@@ -60,16 +60,22 @@ LEARNED = {
     "not Parquet": ("binary.parquet --target y", "binary.parquet"),
     "one class": ("one_class.csv --target y", "2 classes, found 1 class: 'a'"),
     "constant columns": ("constant.csv --target y", "all sampled rows are (nearly) equal"),
-    "missing value": ("gaps.csv --target y", "--missing mean fills it; it is row 7 of gaps.csv"),
-    "missing target": ("no_target.csv --target y", "no_target.csv, row 7: the target is missing"),
-    "infinity": ("infinite.csv --target y", "infinite.csv, row 7"),
+    "missing value": (
+        "gaps.csv --target y",
+        "line 9 of gaps.csv, column 'x' is missing; --missing mean fills it, and --drop",
+    ),
+    "missing target": ("no_target.csv --target y", "no_target.csv, line 9: the target is missing"),
+    "infinity": ("infinite.csv --target y", "infinite.csv, line 9"),
     "text to be told": ("text.csv --target name --task regression", "regression needs a target of numbers, found text"),
     "negative for chi2": ("good.csv --target y --kernel additive_chi2() --columns x", "Negative values in data"),
     "no folder": ("good.csv --target y -o no/m.mercer", "m.mercer cannot be written: there is no folder"),
 }
 USED = {
     "wrong type": ("predict good.mercer wrong_type.csv", "column 'x' had numbers in fit and has levels now"),
-    "new level": ("predict good.mercer new_level.csv", "column 'town' has the level 'paris' in row 0"),
+    "new level": (
+        "predict good.mercer new_level.csv",
+        "column 'town' has the level 'paris' in line 2 of new_level.csv",
+    ),
     "a column less": ("predict good.mercer one_class.csv -q", "one_class.csv has no column 'town'"),
     "no model": ("predict good.csv good.csv", "this is no model file of mercer, or a damaged one"),
     "cut short": ("predict short.mercer good.csv", "this is no model file of mercer, or a damaged one"),

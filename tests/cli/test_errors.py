@@ -66,10 +66,14 @@ def test_gaps_name_the_option(fails, run, tmp_path):
     write(tmp_path / "gaps.csv", x=[1.0, np.nan, *range(38)], y=np.arange(40) / 7.0)
     arguments = ("fit", tmp_path / "gaps.csv", "--target", "y", "--features", 8, "-o", tmp_path / "m.mercer")
     message = fails(*arguments)
-    assert "row 1" in message
+    assert "line 3 of " in message
+    assert "column 'x' is missing" in message
+    assert "row" not in message.replace("leaves such rows out", "")
     assert "--missing mean" in message
     assert run(*arguments, "--missing", "mean").exit_code == 0
-    assert run(*arguments, "--drop").exit_code == 0
+    dropped = run(*arguments, "--drop")
+    assert dropped.exit_code == 0
+    assert "note: 1 of 40 rows have gaps or infinities and are left out; 39 are kept" in dropped.stderr
 
 
 def test_negative_values_for_chi2(folder, fails, tmp_path):

@@ -135,9 +135,9 @@ def test_what_is_in_a_model(folder, run, tmp_path):
     whole = (folder / "houses.mercer").read_bytes()
     assert (found["bytes"], found["sha256"]) == (len(whole), hashlib.sha256(whole).hexdigest())
     assert found["named"] == [
-        {"name": "size", "levels": None},
-        {"name": "rooms", "levels": None},
-        {"name": "town", "levels": ["oslo", "rome"]},
+        {"name": "size", "levels": None, "time": None},
+        {"name": "rooms", "levels": None, "time": None},
+        {"name": "town", "levels": ["oslo", "rome"], "time": None},
     ]
     printed = run("inspect flowers.mercer").stdout
     for text in ("KernelClassifier", "OrthogonalFourier, 64 features, seed 0", "in, left, right", "Gaussian(gamma=0."):

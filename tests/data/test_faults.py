@@ -151,10 +151,11 @@ def test_types_that_differ(tmp_path):
     with pytest.raises(data.SourceError, match=r"column 'a' is text in .*2\.parquet and int in .*1\.parquet"):
         data.open(tmp_path, target="y")
     assert data.open(tmp_path, target="y", columns=["b"]).n_rows == 4
-    save({"a": pd.to_datetime(["2020-01-01"])}, tmp_path / "3.parquet")
-    with pytest.raises(
-        data.SourceError, match=r"column 'a' of .*3\.parquet is of type timestamp\[.*neither numbers nor"
-    ):
+    save({"a": pd.to_datetime(["2020-01-01"] * 2), "b": [1, 2], "y": [0, 1]}, tmp_path / "2.parquet")
+    with pytest.raises(data.SourceError, match=r"column 'a' is date in .*2\.parquet and int in .*1\.parquet"):
+        data.open(tmp_path, target="y")
+    save({"a": [b"1", b"2"]}, tmp_path / "3.parquet")
+    with pytest.raises(data.SourceError, match=r"column 'a' of .*3\.parquet is of type binary: neither numbers nor"):
         data.open(tmp_path / "3.parquet")
 
 
@@ -201,7 +202,7 @@ def test_a_model_finds_its_columns_by_name(tmp_path):
     with pytest.raises(ValueError, match="column 'age' had numbers in fit and has levels now"):
         model.predict(data.open(tmp_path / "a.parquet"))
     save(dict(X.assign(town="Lima")), tmp_path / "a.parquet")
-    with pytest.raises(ValueError, match=r"the level 'Lima' in row 0; known are[\s\S]*It is row 0 of .*a\.parquet"):
+    with pytest.raises(ValueError, match=r"the level 'Lima' in row 0 of .*a\.parquet; known are 'Kyiv'"):
         model.predict(data.open(tmp_path / "a.parquet"))
 
 
@@ -237,9 +238,9 @@ def test_gaps_and_infinities_have_a_file_and_a_row(tmp_path):
     save(dict(as_frame(X[4200:5000], y=y[4200:5000])), tmp_path / "2.parquet")
     table = data.open(tmp_path, target="y")
     for model in (KernelRegressor(n_components=8), KernelRegressor("gaussian('median')", n_components=8)):
-        with pytest.raises(ValueError, match=r"NaN: row 4500, column 1 is missing[\s\S]*row 300 of .*2\.parquet"):
+        with pytest.raises(ValueError, match=r"NaN: row 300 of .*2\.parquet, column 'x1' is missing"):
             model.fit(table)
-    with pytest.raises(ValueError, match=r"NaN or infinity in row 4500\nIt is row 300 of .*2\.parquet"):
+    with pytest.raises(ValueError, match=r"NaN or infinity in row 300 of .*2\.parquet$"):
         RandomFourier(n_components=8).fit(table)
     filled = KernelRegressor(n_components=8, missing="mean", random_state=0).fit(table)
     np.testing.assert_array_equal(
@@ -282,7 +283,7 @@ def test_rows_outside_a_domain(tmp_path):
     X[4100, 1] = -1.0
     save(dict(as_frame(X)), tmp_path / "a.parquet")
     table = data.open(tmp_path / "a.parquet")
-    message = r"row 4, column 1 has -1, counted from row 4096, which is row 4096 of .*a\.parquet"
+    message = r"row 4100 of .*a\.parquet, column 1 has -1$"
     with pytest.raises(ValueError, match=message):
         AdditiveMap(AdditiveChi2()).fit(table)
     with pytest.raises(ValueError, match=message):

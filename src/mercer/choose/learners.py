@@ -86,6 +86,7 @@ def learner_for(
     scale: str | None = "auto",
     missing: str = "error",
     unknown: str = "error",
+    dates: str = "number",
     loss: Any = "squared_hinge",
     C: float = 1.0,
     class_weight: Any = None,
@@ -110,7 +111,7 @@ def learner_for(
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
-    n_components, missing, unknown, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    n_components, missing, unknown, dates, random_state, n_jobs : see :class:`mercer.KernelClassifier`
 
     Examples
     --------
@@ -135,6 +136,7 @@ def learner_for(
         "scale": scale,
         "missing": missing,
         "unknown": unknown,
+        "dates": dates,
         "random_state": random_state,
         "n_jobs": n_jobs,
     }

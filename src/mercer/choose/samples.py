@@ -52,7 +52,7 @@ def sample_of(
     balanced: bool = False,
     **preparing: Any,
 ) -> Sample:
-    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing`` and ``unknown``.
+    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing``, ``unknown`` and ``dates``.
 
     Where they are ``balanced``, every class has the same weight in all.
     """

@@ -120,7 +120,7 @@ class Search:
     ending : function, or None
         Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
         caller does with such a model.
-    missing, unknown, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
     progress : function that is called with a line about each round and each fit, or None
 
     Examples
@@ -152,6 +152,7 @@ class Search:
         seconds: float | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         memory: Any = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
@@ -169,7 +170,8 @@ class Search:
         check_class_weight(task, class_weight)
         self.class_weight = class_weight
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
-        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown}
+        self.missing = missing
+        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
         self.ending = ending or (lambda fit: 0.0)
         self.foreseen: float | None = None
         """When it will end, where no time is given: known after the first round."""

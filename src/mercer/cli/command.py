@@ -59,8 +59,7 @@ def sentence(error: Exception) -> str:
     """An error in one line that says what to do."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}{HINTS.get(error.errno or 0, '')}"
-    # The library says in a sentence of its own where a row is.
-    text = " ".join(str(error).replace("\nIt is ", "; it is ").split()).rstrip(".") or type(error).__name__
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     if type(error).__name__ == "ModelFileError":  # by name: its module is heavy
         return f"this is no model file of mercer, or a damaged one: {text}"
     known = ValueError | TypeError | OSError | MemoryError | ImportError | NotImplementedError
@@ -87,6 +86,12 @@ OPTIONS = {
     "the same call begins": "the same command begins",
     "class_weight is for": "--class-weight is for",
     "class_weight='balanced'": "--class-weight balanced",
+    "drop=True of mercer.data.open": "--drop",
+    "columns= of mercer.data.open": "--exclude",
+    "give encoding=": "give --encoding ",
+    "such as encoding=": "such as --encoding ",
+    "or encoding=": "or --encoding ",
+    "give delimiter=": "give --delimiter ",
 }
 """What messages of the library call arguments, as options."""
 
@@ -104,7 +109,7 @@ def noted() -> Iterator[None]:
     seen: set[str] = set()
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
+        text = with_options(" ".join(str(message).split()))
         if text not in seen and not quiet():
             click.echo(f"note: {text}", err=True)
         seen.add(text)

@@ -10,6 +10,7 @@ from .command import Command
 from .destinations import check_destinations
 from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 from .rows import (
+    READING,
     KernelType,
     MapType,
     between_commas,
@@ -60,7 +61,7 @@ def command(data, target, kernel, maps, features, task, scale, memory, seed, plo
         check_pictures(path, endings)
     widths = [as_width(text) for text in features]
     names = None if maps is None else [MapType().convert(name, None, None) for name in maps]
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
+    reading = {name: options.pop(name) for name in (*READING, "exclude")}
     drawn = {name: options.pop(name) for name in ("rows", "test_rows", "exact_rows")}
     options["scale"] = None if scale == "none" else scale
     with table_of(data, memory, target=target, **reading) as table:

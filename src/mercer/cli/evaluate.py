@@ -11,7 +11,7 @@ import click
 from .command import Command
 from .models import loaded, model_argument
 from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_imbalance, show_json, show_scores
-from .rows import brings_labels, check_target, data_argument, reading_options, table_of
+from .rows import brings_labels, check_target, data_argument, note_unknown, reading_options, table_of
 
 
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
@@ -35,19 +35,22 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
       mercer evaluate houses.mercer new-houses.csv
       mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
-    from ..report import concerns, evaluate, imbalance
+    from ..report import concerns, evaluate, imbalance, unknown_levels
 
     fitted = loaded(model)
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
     with remembered(roles, target, weight), table_of(data, memory, **roles, **reading) as table:
         check_target(table, roles["target"])
         say(f"scoring {table.n_rows:,} rows")
-        scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
+        scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed, unknown="ignore")
+        strange = unknown_levels(fitted, table)
+        note_unknown(strange)
         rows, uneven = table.n_rows, imbalance(table) if hasattr(fitted, "classes_") else None
         worries = concerns(fitted, table, scores=scores)
     if for_machines():
-        held = {"model": model, "rows": rows, "level": level, **roles, "imbalance": shares_of(uneven)}
-        show_json({**held, "scores": as_dicts(scores), "warnings": [*map(str, worries)]})
+        held = {"model": model, "rows": rows, "unknown_rows": strange.rows, "level": level, **roles}
+        told = {"imbalance": shares_of(uneven), "scores": as_dicts(scores), "warnings": [*map(str, worries)]}
+        show_json({**held, **told})
     else:
         by = "" if roles["weight"] is None else f", weighted by {roles['weight']}"
         show_scores(scores, f"{model} on {rows:,} rows{by}", level)

@@ -9,28 +9,27 @@ import click
 from .command import Command, telling_what_is_left
 from .destinations import check_destinations, files_of_run
 from .output import (
-    as_dicts,
-    as_judged,
+    as_assessed,
     check_pictures,
     check_writable,
     for_machines,
     progress,
     say,
-    shares_of,
+    show_assessed,
     show_concerns,
-    show_imbalance,
     show_json,
-    show_scores,
     show_table,
     size,
     steps,
 )
 from .rows import (
+    READING,
     KernelType,
     MapType,
     check_target,
     class_weight_option,
     data_argument,
+    note_unknown,
     reading_options,
     table_of,
     target_options,
@@ -81,7 +80,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     from ..choose import learner_for, task_of
     from ..learn._bar import fit_line
     from ..persist import train
-    from ..report import evaluate, imbalance, plan
+    from ..report import assess, check_scorable, plan
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -91,7 +90,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
+    reading = {name: options.pop(name) for name in (*READING, "exclude")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
         check_target(table, target)
@@ -102,6 +101,8 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         found = plan(learner, rows)
         if dry_run:
             return show_plan(found, chosen)
+        if test is not None:
+            check_scorable(learner, test)
         say(f"{chosen.name}: {chosen.why}; {found.rows:,} rows, {found.columns:,} columns, {found.map}")
         begun = perf_counter()
         with telling_what_is_left(), progress() as told:
@@ -111,15 +112,13 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
             say(fit_line(model, told.last))
         if test is not None:
             say(f"scoring {test.n_rows:,} rows held out")
-        scores = [] if test is None else evaluate(model, test, random_state=seed)
-        times = fitted - begun, perf_counter() - fitted
-        others, worries = judged(model, rows, test, scores, seed, report is not None)
+        with steps() as tell:
+            assessed = assess(model, rows, test, trained=report is not None, random_state=seed, progress=tell)
+        note_unknown(assessed.unknown)
         if report is not None:
-            write_page(report, output, model, rows, test, scores, times, others, worries)
-        uneven = imbalance(rows) if chosen.name == "classification" else None
-        held_out = 0 if test is None else test.n_rows
-        show(model, chosen, found, scores, output, report, held_out, others, worries, uneven)
-        show_concerns(worries)
+            write_page(report, output, model, rows, test, assessed, (fitted - begun, perf_counter() - fitted))
+        show(model, chosen, found, assessed, output, report)
+        show_concerns(assessed.concerns)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -152,27 +151,14 @@ def check_parts(train: Any, test: Any, holdout: float) -> None:
         raise ValueError(f"--holdout {holdout:g} leaves no rows on one side: give another share, or 0")
 
 
-def judged(model: Any, train: Any, test: Any, scores: Any, seed: int, trained: bool) -> tuple[list[Any], list[Any]]:
-    """Other models on the rows held out, of which all but the simplest are trained for a page; what is to be feared."""
-    from ..report import baselines, concerns
-
-    if test is None:
-        return [], []
-    with steps() as tell:
-        others = baselines(model, train, test, trained=trained, random_state=seed, progress=tell)
-    return others, concerns(model, test, scores=scores, baselines=others)
-
-
 def write_page(
     path: str,
     title: str,
     model: Any,
     train: Any,
     test: Any,
-    scores: Any,
+    assessed: Any,
     times: tuple[float, float],
-    others: Any = (),
-    worries: Any = (),
     sections: tuple[str, ...] = (),
 ) -> None:
     """The page about the model."""
@@ -192,8 +178,8 @@ def write_page(
     usage = Usage(*times, perf_counter() - started, peak, Path(title).stat().st_size)
     options = {param.opts[-1]: ctx.params[str(param.name)] for param in ctx.command.params if param.name in ctx.params}
     origin = Origin(ctx.meta["typed"], options, {"Python": platform.python_version(), **versions()})
-    told = {"scores": scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
-    told |= {"baselines": others, "concerns": worries}
+    told = {"scores": assessed.scores, "studied": studied, "usage": usage, "origin": origin, "sections": sections}
+    told |= {"baselines": assessed.baselines, "concerns": assessed.concerns}
     page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())
@@ -219,10 +205,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(
-    model: Any, chosen: Any, found: Any, scores: Any, output: str, report: str | None, held_out: int, others: Any,
-    worries: Any, uneven: Any,
-) -> None:  # fmt: skip
+def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str, report: str | None) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -234,20 +217,15 @@ def show(
                 "bytes": written,
                 "task": chosen.name,
                 "rows": found.rows,
-                "held_out": held_out,
                 "columns": found.columns,
                 "map": type(model.map_).__name__,
                 "kernel": repr(model.map_.kernel_),
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
-                "imbalance": shares_of(uneven),
-                "scores": as_dicts(scores),
-                **as_judged(others, worries),
+                **as_assessed(assessed),
             }
         )
-    if scores:
-        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
-    show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
+    show_assessed(assessed, model)
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
     if report is not None:
         click.echo(f"{report}: the page about it")

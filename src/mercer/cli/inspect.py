@@ -48,9 +48,7 @@ def command(model):
     if found.named is None:
         click.echo(f"needs {found.columns:,} columns of numbers without names")
     else:
-        needed = [
-            (one.name, "numbers" if one.levels is None else f"levels: {listed(one.levels)}") for one in found.named
-        ]
+        needed = [(one.name, held_by(one)) for one in found.named]
         show_table(("column needed", "holds"), needed[:MOST_COLUMNS])
         if len(needed) > MOST_COLUMNS:
             click.echo(f"and {len(needed) - MOST_COLUMNS:,} more columns, which --json lists")
@@ -61,6 +59,13 @@ def column(named: Any) -> str | None:
     if named is None or isinstance(named, str):
         return named
     return f"column number {named}" if isinstance(named, int) else ", ".join(named)
+
+
+def held_by(column: Any) -> str:
+    """What a column holds, for people."""
+    if column.time is not None:
+        return f"{column.time}s, as days" + (" since 1970-01-01" if column.time == "date" else "")
+    return "numbers" if column.levels is None else f"levels: {listed(column.levels)}"
 
 
 def listed(values: list[Any]) -> str:

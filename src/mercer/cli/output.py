@@ -122,10 +122,24 @@ def shares_of(found: Any) -> dict[str, Any] | None:
     return None if found is None else found._asdict()
 
 
-def as_judged(baselines: Sequence[Any], concerns: Sequence[Any]) -> dict[str, Any]:
-    """Other models, and what is wrong with this one, as JSON has them."""
-    there = {one.name: as_dicts(one.scores) for one in baselines if one.scores}
-    return {"baselines": there, "warnings": [str(one) for one in concerns]}
+def as_assessed(assessed: Any) -> dict[str, Any]:
+    """An assessment as JSON has it."""
+    others = {one.name: as_dicts(one.scores) for one in assessed.baselines if one.scores}
+    return {
+        "held_out": assessed.held_out,
+        "unknown_rows": assessed.unknown.rows,
+        "imbalance": shares_of(assessed.imbalance),
+        "scores": as_dicts(assessed.scores),
+        "baselines": others,
+        "warnings": [str(one) for one in assessed.concerns],
+    }
+
+
+def show_assessed(assessed: Any, model: Any) -> None:
+    """An assessment for people, but for its concerns, which come last."""
+    if assessed.scores:
+        show_scores(assessed.scores, f"{assessed.held_out:,} rows held out", baselines=assessed.baselines)
+    show_imbalance(assessed.imbalance, getattr(model, "class_weight", None) is not None)
 
 
 def say(text: str) -> None:

@@ -6,6 +6,7 @@ import difflib
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,8 @@ import click
 
 FORMATS = ("csv", "parquet", "arrow", "libsvm", "numpy")
 STANDARD_INPUT = "-"
+READING = ("format", "delimiter", "encoding", "drop")
+"""What of ``reading_options`` :func:`table_of` takes as it is."""
 
 
 def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,6 +66,10 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
             help="Levels that come up in predictions only.",
         ),
+        click.option(
+            "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
+            help="Dates as days since 1970-01-01; parts adds year, month, day, weekday and hour.",
+        ),
     )  # fmt: skip
 
 
@@ -71,7 +78,8 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with(
         function,
         click.option("--format", type=click.Choice(FORMATS), help="Format of DATA; by the ends of names if not given."),
-        click.option("--delimiter", help="What stands between the fields of CSV."),
+        click.option("--delimiter", help="What stands between the fields of CSV; by its first lines if not given."),
+        click.option("--encoding", help="Of CSV, such as latin-1; UTF-8 if not given."),
         click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
         click.option("--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's else."),
     )
@@ -93,7 +101,9 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
     # Rows take a quarter of it, those that are held out another, and features the rest.
     options["memory"] = max(1, as_bytes(memory) // 4)
     if STANDARD_INPUT not in data:
-        yield rows.open(data[0] if len(data) == 1 else list(data), format=format, **options)
+        table = rows.open(data[0] if len(data) == 1 else list(data), format=format, **options)
+        yield table
+        note_dropped(table)
         return
     if len(data) > 1:
         raise click.UsageError("the standard input (-) cannot be read beside files")
@@ -101,7 +111,24 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         path = Path(folder, "standard-input")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield rows.open(path, format=format or "csv", **options)
+        table = rows.open(path, format=format or "csv", **options)
+        yield table
+        note_dropped(table)
+
+
+def note_dropped(table: Any) -> None:
+    """Say how many rows were left out for a gap or an infinity, and how many were kept."""
+    if table.dropped:
+        kept = f"{table.read - table.dropped:,} are kept"
+        warnings.warn(
+            f"{table.dropped:,} of {table.read:,} rows have gaps or infinities and are left out; {kept}", stacklevel=2
+        )
+
+
+def note_unknown(strange: Any) -> None:
+    """Say how many rows have levels that were not learned, if some have."""
+    if strange is not None and strange.rows:
+        warnings.warn(strange.sentence, stacklevel=2)
 
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:

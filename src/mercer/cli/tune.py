@@ -10,29 +10,29 @@ import click
 from .._figures import seconds as in_words
 from .command import Command
 from .destinations import check_destinations
-from .fit import check_parts, features_share, judged, write_page
+from .fit import check_parts, features_share, write_page
 from .output import (
-    as_dicts,
-    as_judged,
+    as_assessed,
     check_pictures,
     check_writable,
     for_machines,
     say,
     search_progress,
-    shares_of,
+    show_assessed,
     show_concerns,
-    show_imbalance,
     show_json,
-    show_scores,
     show_table,
     size,
+    steps,
 )
 from .rows import (
+    READING,
     KernelType,
     MapType,
     check_target,
     class_weight_option,
     data_argument,
+    note_unknown,
     reading_options,
     table_of,
     target_options,
@@ -87,7 +87,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     began = perf_counter()
     from ..choose import Search, task_of
     from ..persist import save
-    from ..report import evaluate, imbalance, trials_section
+    from ..report import assess, check_scorable, trials_section
 
     if output is None and not dry_run:
         raise click.UsageError("give the name of the model file with -o, or --dry-run")
@@ -95,7 +95,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
-    reading = {name: options.pop(name) for name in ("format", "delimiter", "drop", "exclude")}
+    reading = {name: options.pop(name) for name in (*READING, "exclude")}
     minutes = options.pop("minutes") or (None if options["rounds"] else MINUTES)
     with table_of(data, memory, target=target, weight=weight, columns=columns, dtype=precision, **reading) as table:
         check_target(table, target)
@@ -117,21 +117,21 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
             )
             if dry_run:
                 return show_plan(search, chosen, rows, minutes)
+            if test is not None:
+                check_scorable(search, test)
             told.watch(search)
             found = search.run()
         searched = perf_counter()
         say(f"searched for {in_words(searched - began)}: {len(found.trials)} trials and {len(found.fits)} fits")
         save(found.model, output)
-        scores = [] if test is None else evaluate(found.model, test, random_state=seed)
-        times = searched - began, perf_counter() - searched
-        others, worries = judged(found.model, rows, test, scores, seed, report is not None)
+        with steps() as tell:
+            assessed = assess(found.model, rows, test, trained=report is not None, random_state=seed, progress=tell)
+        note_unknown(assessed.unknown)
         if report is not None:
-            tried = (trials_section(found),)
-            write_page(report, output, found.model, rows, test, scores, times, others, worries, tried)
-        uneven = imbalance(rows) if chosen.name == "classification" else None
-        held_out = 0 if test is None else test.n_rows
-        show(found, chosen, scores, output, held_out, perf_counter() - began, others, worries, uneven)
-        show_concerns(worries)
+            times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
+            write_page(report, output, found.model, rows, test, assessed, times, tried)
+        show(found, chosen, assessed, output, perf_counter() - began)
+        show_concerns(assessed.concerns)
 
 
 def ending_of(test_rows: int, page: bool) -> Any:
@@ -167,10 +167,7 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
 
-def show(
-    found: Any, chosen: Any, scores: Any, output: str, held_out: int, seconds: float, others: Any, worries: Any,
-    uneven: Any,
-) -> None:  # fmt: skip
+def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) -> None:
     """What was tried, and what came of it."""
     from pathlib import Path
 
@@ -182,7 +179,6 @@ def show(
                 "bytes": written,
                 "task": chosen.name,
                 "rows": last.rows,
-                "held_out": held_out,
                 "map": type(model.map_).__name__,
                 "kernel": last.kernel,
                 "scale": last.scale,
@@ -193,17 +189,13 @@ def show(
                 "notes": found.notes,
                 "trials": [trial._asdict() for trial in found.trials],
                 "fits": [fit._asdict() for fit in found.fits],
-                "imbalance": shares_of(uneven),
-                "scores": as_dicts(scores),
-                **as_judged(others, worries),
+                **as_assessed(assessed),
             }
         )
     show_trials(found)
     for note in found.notes:
         click.echo(note)
-    if scores:
-        show_scores(scores, f"{held_out:,} rows held out", baselines=others)
-    show_imbalance(uneven, getattr(model, "class_weight", None) is not None)
+    show_assessed(assessed, model)
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")
 

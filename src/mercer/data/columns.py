@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .frames import Frame, absent, columns, levels, numbers
+from .frames import NUMBERS, Frame, absent, columns, levels, numbers
 from .sources import MissingColumnError, Source, SourceError
 from .tables import Block
+from .times import TIMES, days_of, times
 
-NUMBERS = ("int", "float32", "float64", "empty")
+PLAIN = (*NUMBERS, "empty")
+"""Kinds that are numbers as they are, or may become any."""
 LEVELS = ("text", "bool", "int levels", "float levels")
 MOST_LISTED = 20
 """Columns that a message lists."""
@@ -45,6 +47,8 @@ class Layout(ABC):
     dtype: Any
     levels: tuple[str, ...] = ()
     """The features that are text or truth values."""
+    times: dict[str, str]
+    """The features that are dates or durations, with which of these they are."""
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
@@ -55,6 +59,10 @@ class Layout(ABC):
     def without(self, places: Sequence[Any], width: int) -> Layout | None:
         """The layout with so many features, once columns of these numbers are no features, or by zeros; else None."""
         return self.widened(width)
+
+    def framed(self) -> Layout:
+        """The layout in which rows are frames, where columns have names, also where all of them are numbers."""
+        return self
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -88,8 +96,9 @@ class NamedLayout(Layout):
         roles: Roles,
         dtype: Any,
         excluded: Sequence[str] = (),
+        framed: bool = False,
     ):
-        self.sources, self._dtype = sources, dtype
+        self.sources, self._dtype, self._framed = sources, dtype, framed
         schemas = [source.schema for source in sources]
         first = schemas[0]
         assert isinstance(first, dict)
@@ -114,9 +123,10 @@ class NamedLayout(Layout):
             self.notes = tuple(
                 f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
             )
-        single = all(self.kinds[name] == "float32" for name in self.names if self.kinds[name] in NUMBERS)
+        single = all(self.kinds[name] == "float32" for name in self.names if self.kinds[name] in PLAIN)
         self.dtype = np.dtype(dtype if dtype is not None else np.float32 if single else np.float64)
         self.levels = tuple(name for name in self.names if self.kinds[name] in LEVELS)
+        self.times = {name: self.kinds[name] for name in self.names if self.kinds[name] in TIMES}
 
     def _merge(self, source: Source) -> None:
         """Widen the kinds of columns by those of one more source."""
@@ -126,15 +136,22 @@ class NamedLayout(Layout):
             if name not in schema:
                 raise missing(source, name)
             here = schema[name]
-            if here not in (*NUMBERS, *LEVELS):
-                raise SourceError(f"column {name!r} of {source.name} is of type {here}: neither numbers nor text")
+            if here not in (*PLAIN, *LEVELS, *TIMES):
+                raise SourceError(
+                    f"column {name!r} of {source.name} is of type {here}: neither numbers nor text nor dates"
+                )
             self.kinds[name] = wider(kind, here)
             if not self.kinds[name]:
                 before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
-        return NamedLayout(self.sources, self.names if names is None else names, roles, self._dtype)
+        return NamedLayout(
+            self.sources, self.names if names is None else names, roles, self._dtype, framed=self._framed
+        )
+
+    def framed(self) -> NamedLayout:
+        return NamedLayout(self.sources, self.names, self.roles, self._dtype, framed=True)
 
     def apart(self, column: Any) -> NamedLayout:
         return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
@@ -142,7 +159,7 @@ class NamedLayout(Layout):
     def block(self, batch: Any) -> Block:
         given = columns(batch)
         assert self.names is not None
-        if self.levels:
+        if self._framed or self.levels or self.times:
             X: Any = Frame({name: self._feature(given[name], name) for name in self.names})
         else:
             X = np.empty((batch.shape[0], self.width), dtype=self.dtype)
@@ -156,7 +173,10 @@ class NamedLayout(Layout):
         return Block(X, y, None if weight is None else numbers(given[weight]).astype(np.float64))
 
     def _feature(self, column: Any, name: str) -> NDArray[Any]:
-        return levels(column) if self.kinds[name] in LEVELS else numbers(column).astype(self.dtype, copy=False)
+        kind = self.kinds[name]
+        if kind in TIMES:
+            return times(column, kind)
+        return levels(column) if kind in LEVELS else numbers(column).astype(self.dtype, copy=False)
 
     def _target(self, column: Any, name: str) -> NDArray[Any]:
         """Targets as whole numbers, floats, truth values or text; as floats or objects where some are missing."""
@@ -179,6 +199,7 @@ class MatrixLayout(Layout):
     """Columns without names, known by their number."""
 
     names = None
+    times: dict[str, str] = {}  # noqa: RUF012  those of matrices are numbers already
 
     def __init__(
         self,
@@ -234,6 +255,7 @@ class MatrixLayout(Layout):
 
     def block(self, batch: Block) -> Block:
         X = batch.X if self._columns is None else batch.X[:, self._columns]
+        X = days_of(X)
         kept = self.dtype or (np.float32 if X.dtype == np.float32 else np.float64)
         X = X.astype(kept, copy=False) if sp.issparse(X) else np.array(X, dtype=kept, order="C", copy=None)
         y = batch.y if self.roles.target is None else self._column(batch.X, self.roles.target)
@@ -242,7 +264,7 @@ class MatrixLayout(Layout):
 
     @staticmethod
     def _column(X: Any, place: int) -> NDArray[Any]:
-        return X[:, [place]].toarray()[:, 0] if sp.issparse(X) else np.asarray(X[:, place])
+        return X[:, [place]].toarray()[:, 0] if sp.issparse(X) else np.asarray(days_of(X[:, place]))
 
     def groups(self, batch: Block) -> NDArray[Any]:
         return self._column(batch.X, self.roles.group)
@@ -280,4 +302,4 @@ def wider(one: str, other: str) -> str:
     """The kind that holds both; "" where there is none."""
     if one == other or "empty" in (one, other):
         return other if one == "empty" else one
-    return "float64" if one in NUMBERS and other in NUMBERS else ""
+    return "float64" if one in NUMBERS and other in NUMBERS else ""  # a date is no number, nor is a duration a date

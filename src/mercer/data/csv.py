@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
 from .frames import arrow_kind, numbers
 from .sources import FileSource, SourceError, arrow, portions
 
@@ -29,10 +30,37 @@ class CsvFile(FileSource):
 
     format = "CSV"
 
-    def __init__(self, path: Path, delimiter: str | None = None):
+    def __init__(self, path: Path, delimiter: str | None = None, encoding: str | None = None):
         super().__init__(path)
-        tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-        self._delimiter = delimiter or ("\t" if tabs else ",")
+        self._asked = delimiter
+        self._encoding = check_encoding(encoding)
+
+    @cached_property
+    def _delimiter(self) -> str:
+        """What stands between fields, as asked for or as the first lines have it."""
+        if self._asked is not None:
+            return self._asked
+        with self.reading():
+            check_marks(self.path, self._encoding)
+            return found_delimiter(self.path, self._encoding, self._usual)
+
+    @property
+    def _usual(self) -> str:
+        return "\t" if self.path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self._stamp.size == 0 or self._asked is not None or self._delimiter == self._usual:
+            return ()
+        return (
+            f"{self.name} has {self._delimiter!r} between its fields, and is read so; give delimiter={self._usual!r} "
+            "to read it otherwise",
+        )
+
+    def place(self, row: int) -> str:
+        with self.reading():
+            line = line_of(self.path, self._encoding, self._delimiter, row)
+        return super().place(row) if line is None else f"line {line}"
 
     @property
     def schema(self) -> dict[str, str]:
@@ -46,7 +74,8 @@ class CsvFile(FileSource):
         csv = arrow(".csv")
         return csv.open_csv(
             str(self.path),
-            read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES),  # threads lose the number of a row
+            # threads lose the number of a row
+            read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES, encoding=self._encoding),
             parse_options=csv.ParseOptions(delimiter=self._delimiter),
             convert_options=csv.ConvertOptions(
                 column_types=types, include_columns=list(names), strings_can_be_null=gaps
@@ -58,8 +87,8 @@ class CsvFile(FileSource):
         with self.reading():
             if self._stamp.size == 0:
                 return Survey({}, {}, 0)
-            with self._open({}) as reader:
-                fields = list(reader.schema)
+            check_marks(self.path, self._encoding)
+            fields = self._fields()
             names = [field.name for field in fields]
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
@@ -70,9 +99,23 @@ class CsvFile(FileSource):
             kinds = {field.name: arrow_kind(field.type) for field in fields}
             try:
                 return self._counted(types, dict(kinds))
-            except arrow().ArrowInvalid:  # perhaps fractions follow whole numbers
-                wide = {name: arrow().float64() if kinds[name] == "int" else held for name, held in types.items()}
+            except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
+                if "UTF8" in str(error):
+                    raise not_utf8(self.path) from error
+                wide = {name: widened(held) for name, held in types.items()}
                 return self._counted(wide, kinds)
+
+    def _fields(self) -> list[Any]:
+        """The columns and their types, as the first rows have them."""
+        try:
+            with self._open({}) as reader:
+                fields = list(reader.schema)
+            for field in fields:
+                if arrow().types.is_binary(field.type):
+                    raise not_utf8(self.path, f", by its column {field.name!r}")
+        except UnicodeError as error:
+            raise not_utf8(self.path) from error
+        return fields
 
     def _counted(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
         """Count rows, and see what columns hold that were guessed to be whole numbers or empty."""
@@ -101,6 +144,16 @@ class CsvFile(FileSource):
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, names, gaps=False) as reader:
             yield from portions(iter(reader), 0, len(names))
+
+
+def widened(given: Any) -> Any:
+    """The type that takes what a column may hold beside what its first rows do."""
+    pa = arrow()
+    if arrow_kind(given) == "int":
+        return pa.float64()
+    if arrow_kind(given) == "date":
+        return pa.timestamp("ns", tz=given.tz if pa.types.is_timestamp(given) else None)
+    return given
 
 
 def is_whole(values: Any) -> bool:

@@ -30,7 +30,7 @@ def first_fault(block: Block, names: tuple[str, ...] | None) -> Fault | None:
 
 def _feature(X: Any, names: tuple[str, ...] | None) -> Fault | None:
     if isinstance(X, Frame):
-        found = [(name, infinite(part)) for name, part in X.parts.items() if part.dtype != object]
+        found = [(name, infinite(part)) for name, part in X.parts.items() if part.dtype.kind == "f"]
         return min(
             (Fault(int(rows[0]), f"column {name!r} is infinite") for name, rows in found if len(rows)), default=None
         )
@@ -92,9 +92,9 @@ def sound_rows(block: Block) -> NDArray[np.bool_]:
 
 def _finite(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which entries, or rows of several, are there and finite."""
-    if values.dtype.kind not in "fO":
+    if values.dtype.kind not in "fmMO":
         return np.ones(len(values), dtype=bool)
-    found: NDArray[Any] = np.isfinite(values) if values.dtype.kind == "f" else ~absent(values)
+    found: NDArray[Any] = ~absent(values) if values.dtype.kind == "O" else np.isfinite(values)
     return np.asarray(found.reshape(len(values), -1).all(axis=1))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .frames import columns, is_frame, is_numeric, levels, numbers
+from .frames import columns, is_frame, plain
 
 
 def digest(*parts: Any) -> str:
@@ -21,7 +21,7 @@ def hashed(X: Any) -> str:
     if X is None:
         return "none"
     if is_frame(X):
-        here = {name: numbers(part) if is_numeric(part) else levels(part) for name, part in columns(X).items()}
+        here = {name: plain(part) for name, part in columns(X).items()}
         return digest(X.shape, *(digest(name, hashed(part)) for name, part in here.items()))
     if sp.issparse(X):
         return digest(X.shape, *map(hashed, (X.data, X.indices, X.indptr)))

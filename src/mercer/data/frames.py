@@ -1,18 +1,28 @@
-"""The only file that knows pandas, polars and Arrow: the columns of a frame as NumPy arrays."""
+"""The columns of a frame as NumPy arrays: with ``times``, the only file that knows pandas, polars and Arrow."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .times import TIMES, days, of_content, times
+
+NUMBERS = ("int", "float32", "float64")
+"""The kinds of columns that are numbers as they are."""
+
 
 @dataclass(frozen=True)
 class Frame:
-    """Named columns as NumPy arrays of equal length: floats, or levels as objects, None where they are missing."""
+    """Named columns as NumPy arrays of equal length: floats, dates or durations, or levels as objects.
+
+    What is missing is NaN among floats, NaT among times, and None among levels.
+    """
 
     parts: dict[str, NDArray[Any]]
 
@@ -78,6 +88,14 @@ def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
+def row_label(X: Any, row: int) -> str:
+    """What messages call a row: its number, or its index where a frame has one that is no plain range."""
+    index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+    if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
+        return f"row {row}"
+    return f"the row with the index {index[row : row + 1].tolist()[0]!r}"
+
+
 def stacked_frames(frames: list[Any]) -> Any:
     """Frames with the same columns one below the other."""
     if isinstance(frames[0], Frame):
@@ -97,10 +115,11 @@ def stacked_frames(frames: list[Any]) -> Any:
 
 
 def kind_of(column: Any) -> str:
-    """What the entries of a column are: "int", "float32", "float64", "bool", "text", "empty", or the name of a type.
+    """What the entries of a column are: a number, truth value, text or time, or the name of a type.
 
+    "int", "float32" and "float64"; "bool"; "date" with or without a time of day, "duration" for a time of day too.
     Categories are levels, also where they are numbers: "int levels", "float levels". "text" are all others that are not
-    truth values; those of which only "empty" ones are seen may be anything.
+    truth values; those of which only "empty" ones are seen may be anything. Objects are told apart by :func:`settled`.
     """
     if hasattr(column, "type"):
         return arrow_kind(column.type)
@@ -111,6 +130,8 @@ def kind_of(column: Any) -> str:
             return "int"
         if dtype.is_numeric():
             return name if name == "float32" else "float64"
+        if dtype.is_temporal():
+            return "date" if name.startswith("date") else "duration"
         known = {"boolean": "bool", "null": "empty"}
         return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
     if hasattr(dtype, "categories"):  # of pandas, whose kind is that of an object
@@ -118,6 +139,10 @@ def kind_of(column: Any) -> str:
             getattr(dtype.categories.dtype, "kind", "O"), "text"
         )
     kind = getattr(dtype, "kind", "O")
+    if hasattr(dtype, "pyarrow_dtype") and kind not in "iufb":
+        return arrow_kind(dtype.pyarrow_dtype)
+    if kind in "mM" or name.startswith("period"):
+        return "duration" if kind == "m" else "date"
     if kind in "iuf":
         return "int" if kind in "iu" else name if name == "float32" else "float64"
     return "bool" if kind == "b" else "text" if kind in "OUTS" else name
@@ -134,19 +159,82 @@ def arrow_kind(given: Any) -> str:
         return "int"
     if types.is_floating(given) or types.is_decimal(given):
         return "float32" if types.is_float32(given) else "float64"
+    if types.is_date(given) or types.is_timestamp(given):
+        return "date"
+    if types.is_time(given) or types.is_duration(given):
+        return "duration"
     if types.is_boolean(given) or types.is_null(given):
         return "bool" if types.is_boolean(given) else "empty"
     return "text" if str(given) in ("string", "large_string", "string_view") else str(given)
 
 
 def is_numeric(column: Any) -> bool:
-    """Whether the entries of a column are numbers: text, categories and truth values are levels."""
-    return kind_of(column) in ("int", "float32", "float64")
+    """Whether the entries of a column are numbers; text, categories and truth values are levels, times are times."""
+    return kind_of(column) in NUMBERS
+
+
+def holds(kind: str) -> str:
+    """What a column of a kind has, in a word: levels, numbers, dates or durations."""
+    return f"{kind}s" if kind in TIMES else "numbers" if kind in NUMBERS else "levels"
+
+
+def plain(column: Any) -> NDArray[Any]:
+    """A column as NumPy has it: numbers as floats, dates and durations as such, and all else as levels."""
+    kind = kind_of(column)
+    if kind in TIMES:
+        return times(column, kind)
+    return numbers(column) if kind in NUMBERS else levels(column)
+
+
+def is_missing(column: Any) -> bool:
+    """Whether no entry of a column is there."""
+    found = plain(column)
+    return bool(absent(found).all() if found.dtype == object else np.isnan(found).all())
+
+
+def settled(X: Any) -> Any:
+    """A frame whose columns of objects have the types that they hold, where that is one for all rows.
+
+    Python's numbers and decimals become floats, dates and durations NumPy's; text and what is mixed stays as it is.
+    """
+    if isinstance(X, Frame) or is_arrow(X):
+        return X
+    held: dict[int, NDArray[Any]] = {}
+    for place, column in enumerate(columns(X).values()):
+        if str(column.dtype).lower() == "object":
+            found = _content(levels(column))
+            if found is not None:
+                held[place] = found
+    if not held:
+        return X
+    if hasattr(X, "iloc"):
+        X = X.copy(deep=False)
+        for place, found in held.items():
+            X.isetitem(place, found)
+        return X
+    import polars
+
+    return X.with_columns([polars.Series(X.columns[place], found) for place, found in held.items()])
+
+
+def _content(values: NDArray[Any]) -> NDArray[Any] | None:
+    """Objects as numbers or times, where all that are there are such."""
+    found = {type(value) for value in values.tolist()} - {type(None)}
+    if found and all(issubclass(one, Real | Decimal) and not issubclass(one, bool | np.bool_) for one in found):
+        return np.array([np.nan if value is None else value for value in values.tolist()], dtype=np.float64)
+    if str in found:  # as most are, which need no second look
+        return None
+    there = values.copy()
+    there[[isinstance(value, float) and value != value for value in values.tolist()]] = None
+    return of_content(there) if found else None
 
 
 def numbers(column: Any) -> NDArray[Any]:
-    """A numeric column as floats, missing entries as NaN; float32 stays float32."""
-    kept = np.float32 if kind_of(column) == "float32" else np.float64
+    """A numeric column as floats, missing entries as NaN; float32 stays float32, and times are days."""
+    kind = kind_of(column)
+    kept = np.float32 if kind == "float32" else np.float64
+    if kind in TIMES:
+        return days(times(column, kind))
     if isinstance(column, np.ndarray):
         return column.astype(kept, copy=False)
     if hasattr(column, "type"):
@@ -174,7 +262,10 @@ def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
 def levels(column: Any) -> NDArray[Any]:
     """A column of text, categories or truth values as objects, missing entries as None."""
     if isinstance(column, np.ndarray):
-        return column.astype(object)
+        found = column.astype(object)
+        if column.dtype.kind in "fmM":
+            found[np.isnan(column)] = None
+        return found
     if hasattr(column, "type"):
         return _arrow_levels(column)
     if hasattr(column.dtype, "categories") and hasattr(column.cat, "codes"):  # of pandas; a gap has the code -1

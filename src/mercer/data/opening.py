@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,13 @@ ENDINGS = {
 """How the names of files end, by format; those of text may be followed by .gz."""
 
 
+class CsvForm(NamedTuple):
+    """How CSV is written, as far as that was told."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
 def open(
     source: Any,
     target: Any = None,
@@ -47,6 +54,7 @@ def open(
     dtype: Any = None,
     drop: bool = False,
     delimiter: str | None = None,
+    encoding: str | None = None,
     zero_based: Any = "auto",
     n_features: int | None = None,
 ) -> SourceTable:
@@ -56,6 +64,7 @@ def open(
     read once. Files are those of their opening: one that changes before the work is done is an error. Columns of
     several files, and those of a model and a file, match by name: another order is fine, a missing column is an error,
     and one too many is ignored with a warning. Whole numbers in one file and fractions in the next widen.
+    Dates, times of day and durations become numbers of days, those of dates since 1970-01-01.
 
     Parameters
     ----------
@@ -80,7 +89,10 @@ def open(
     drop : bool
         Whether to leave out rows with a gap or an infinity, a target among them; ``dropped`` tells how many. Else
         infinities and missing targets are errors, and gaps are left to learners.
-    delimiter : what stands between the fields of CSV; None is a tab for ``.tsv`` and a comma for others
+    delimiter : what stands between the fields of CSV, or None
+        None is a tab for ``.tsv`` and a comma for others, unless the first lines show that it is another of comma,
+        semicolon, tab and bar: that one is then used, and ``notes`` says so.
+    encoding : that of CSV, such as "latin-1" or "utf-16"; None is UTF-8
     zero_based : "auto", True or False
         Whether the columns of LIBSVM files are counted from 0; "auto" does where any file has an index 0.
     n_features : how many columns LIBSVM files have; None goes by the largest index
@@ -102,7 +114,7 @@ def open(
     >>> model.predict(table).shape
     (1000,)
     """
-    sources = sources_of(source, format, delimiter)
+    sources = sources_of(source, format, CsvForm(delimiter, encoding))
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
     sources, skipped = with_rows(sources)
     asked = target, weight
@@ -111,7 +123,7 @@ def open(
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
     kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
     layout = kind(sources, columns, roles, dtype, listed(exclude))
-    notes += (*skipped, *warned(layout.notes))
+    notes += (*skipped, *warned((*(note for file in sources for note in file.notes), *layout.notes)))
     named = Roles(*(as_role(part) if isinstance(part, str) else None for part in asked))
     return SourceTable(layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes, named)
 
@@ -155,10 +167,10 @@ def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:
     return full, (f"{empty} of {len(sources)} files have no rows and were skipped",) if empty else ()
 
 
-def sources_of(source: Any, format: str | None, delimiter: str | None) -> list[Source]:
+def sources_of(source: Any, format: str | None, form: CsvForm) -> list[Source]:
     """One source for each file or object."""
     if isinstance(source, str | os.PathLike):
-        return from_files(paths_of(Path(source), format), format, delimiter)
+        return from_files(paths_of(Path(source), format), format, form)
     if isinstance(source, Table):
         raise TypeError(f"a {type(source).__name__} is a table already: give it to a learner as it is")
     if is_frame(source):
@@ -172,7 +184,7 @@ def sources_of(source: Any, format: str | None, delimiter: str | None) -> list[S
     if isinstance(source, Iterable):
         paths = list(source)
         if paths and all(isinstance(path, str | os.PathLike) for path in paths):
-            return from_files([Path(path) for path in paths], format, delimiter)
+            return from_files([Path(path) for path in paths], format, form)
     raise TypeError(f"rows come from paths, matrices and frames, found {type(source).__name__}")
 
 
@@ -194,7 +206,7 @@ def format_of(path: Path) -> str | None:
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
 
-def from_files(paths: list[Path], format: str | None, delimiter: str | None) -> list[Source]:
+def from_files(paths: list[Path], format: str | None, form: CsvForm) -> list[Source]:
     """Files of one format."""
     if format is not None:
         check_choice("format", format, tuple(ENDINGS))
@@ -204,13 +216,13 @@ def from_files(paths: list[Path], format: str | None, delimiter: str | None) -> 
             raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(ENDINGS)}")
         if found != formats[paths[0]]:
             raise ValueError(f"files of one table have one format, found {paths[0]} and {path}")
-    return [source_of(path, str(formats[path]), delimiter) for path in paths]
+    return [source_of(path, str(formats[path]), form) for path in paths]
 
 
-def source_of(path: Path, format: str, delimiter: str | None) -> Source:
+def source_of(path: Path, format: str, form: CsvForm) -> Source:
     """One file."""
     if format == "csv":
-        return CsvFile(path, delimiter)
+        return CsvFile(path, form.delimiter, form.encoding)
     if format == "libsvm":
         return LibsvmFile(path)
     if format == "numpy":

@@ -52,7 +52,7 @@ class Rows(ABC):
         return None
 
     def where(self, row: int) -> str | None:
-        """In which file a row is, in words; None where there are no files."""
+        """What a person calls the row of this number, such as a line of a file; None where that is its number."""
         return None
 
     def blocks(self) -> Iterator[Any]:

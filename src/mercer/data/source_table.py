@@ -17,6 +17,7 @@ from .._random import as_seed
 from .columns import Layout, Roles
 from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, hashed
+from .frames import columns, is_missing
 from .parts import Group, Share
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
@@ -76,7 +77,7 @@ class SourceTable(Table):
         self._shares: tuple[Share, ...] = ()
         self._order: int | None = None
         self.notes = notes
-        self.dropped = 0
+        self._dropped = [0]  # shared with the tables that are made of this one: all of them read the same rows
         self._forget()
         for name, part in (("target", given.y), ("weight", given.weight)):
             if part is not None and len(part) != self._first_rows[-1]:
@@ -94,6 +95,16 @@ class SourceTable(Table):
         other._layout, other._given = layout, self._given if given is None else given
         other._forget()
         return other
+
+    @property
+    def dropped(self) -> int:
+        """Rows that the last pass left out for a gap or an infinity, by this table or another of the same rows."""
+        return self._dropped[0]
+
+    @property
+    def read(self) -> int:
+        """How many rows there are in the files or objects, those that are left out included."""
+        return int(self._first_rows[-1])
 
     @property
     def _sources(self) -> list[Source]:
@@ -134,6 +145,15 @@ class SourceTable(Table):
     def levels(self) -> tuple[str, ...]:
         """The features that are text or truth values."""
         return self._layout.levels
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The features that are dates or durations: "date" or "duration" for each name."""
+        return self._layout.times
+
+    def is_missing(self, name: str) -> bool:
+        """Whether a feature may be anything, as the first block has no entry of it."""
+        return is_missing(columns(self.framed().head().X)[name])
 
     @property
     def _by_number(self) -> bool:
@@ -183,7 +203,8 @@ class SourceTable(Table):
         number, rest = divmod(row, BLOCK_ROWS)
         for piece in self._pieces(number):
             if rest < len(piece.rows):
-                return f"row {piece.rows[rest]} of {self._sources[piece.source].name}"
+                source = self._sources[piece.source]
+                return f"{source.place(int(piece.rows[rest]))} of {source.name}"
             rest -= len(piece.rows)
         return None
 
@@ -205,6 +226,10 @@ class SourceTable(Table):
         if extra:
             self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
         return self._with(self._layout.only(names, self._layout.roles))
+
+    def framed(self) -> Self:
+        """The table with frames as blocks, where columns have names, also where all of them are numbers."""
+        return self._with(self._layout.framed())
 
     def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
         """Two tables: rows to learn from, and rows that are held out.
@@ -347,7 +372,7 @@ class SourceTable(Table):
                 count += len(rows)
                 yield Piece(source, rows, block)
         if number == 0:
-            self.dropped, self._n_rows = dropped, count
+            self._dropped[0], self._n_rows = dropped, count
 
     def _note_starts(self, source: int, rows: NDArray[np.int64], count: int) -> None:
         for place in range(-count % BLOCK_ROWS, len(rows), BLOCK_ROWS):
@@ -366,7 +391,8 @@ class SourceTable(Table):
         fine = sound_rows(block) if self._drop else None
         fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
         if fault is not None:
-            raise SourceError(f"{self._sources[source].name}, row {row + fault.row}: {fault.what}")
+            found = self._sources[source]
+            raise SourceError(f"{found.name}, {found.place(row + fault.row)}: {fault.what}")
         return fine
 
     def _counted(

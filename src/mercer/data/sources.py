@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 from .fingerprints import digest, hashed
-from .frames import columns, frame_rows, kind_of
+from .frames import columns, frame_rows, kind_of, row_label, settled
 from .rows import BLOCK_ROWS
 from .tables import Block, rows_of
 
@@ -39,6 +39,11 @@ class Source(ABC):
     name: str
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was taken for granted, in words."""
+        return ()
+
+    @property
     @abstractmethod
     def schema(self) -> dict[str, str] | int:
         """The kinds of the columns by name (see :func:`kind_of`), or how many there are, where they have no names."""
@@ -60,6 +65,10 @@ class Source(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str: ...
+
+    def place(self, row: int) -> str:
+        """What a person calls the row of this number."""
+        return f"row {row}"
 
     def widened(self, width: int) -> Source | None:
         """The same rows with columns of zeros added, where such columns leave no trace; None elsewhere."""
@@ -125,7 +134,7 @@ class FrameSource(Source):
     """A frame in memory."""
 
     def __init__(self, X: Any):
-        self._X = X
+        self._X = settled(X)
         self.name = type(X).__name__
 
     @property
@@ -139,6 +148,9 @@ class FrameSource(Source):
     def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         for first in range(start, self.n_rows, BLOCK_ROWS):
             yield frame_rows(self._X, slice(first, first + BLOCK_ROWS))
+
+    def place(self, row: int) -> str:
+        return row_label(self._X, row)
 
     def fingerprint(self) -> str:
         return hashed(self._X)

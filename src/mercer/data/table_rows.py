@@ -102,10 +102,9 @@ class TableRows(Rows):
 
 
 def placed(table: Table, prepare: Callable[[Any], Any], X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
-    """What ``prepare`` makes of rows; where it refuses one, the error has its number in the table, and its file."""
+    """What ``prepare`` makes of rows; where it refuses one, the error says which, as a person counts."""
     try:
         return prepare(X)
     except RowError as error:
         row = int(numbers[error.row])
-        place = table.where(row)
-        raise ValueError(str(RowError(row, error.message)) + ("" if place is None else f"\nIt is {place}.")) from error
+        raise ValueError(error.message.replace("{row}", table.where(row) or f"row {row}")) from error

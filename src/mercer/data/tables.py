@@ -13,8 +13,20 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from .fingerprints import digest, hashed
-from .frames import frame_rows, is_frame, names_of, stacked_frames
+from .frames import (
+    columns,
+    frame_rows,
+    holds,
+    is_frame,
+    is_missing,
+    kind_of,
+    names_of,
+    row_label,
+    settled,
+    stacked_frames,
+)
 from .rows import BLOCK_ROWS
+from .times import days_of
 
 
 class Block(NamedTuple):
@@ -128,7 +140,7 @@ class Table(ABC):
         return self.blocks()
 
     def where(self, row: int) -> str | None:
-        """In which file a row is, in words; None where there are no files."""
+        """What a person calls the row of this number, such as a line of a file; None where that is its number."""
         return None
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
@@ -151,8 +163,11 @@ class ArrayTable(Table):
     """
 
     def __init__(self, X: Any, y: Any = None, weight: NDArray[np.float64] | None = None, square: bool = False):
+        self._given, self._numbers = X, None
         if square and y is not None and weight is not None:
             y = y[np.where(weight > 0.0, np.arange(len(weight)), np.argmax(weight > 0.0))]
+        elif weight is not None and not weight.all():
+            self._numbers = np.flatnonzero(weight)
         self._all = Block(X, y, weight) if square else without_weightless(Block(X, y, weight))
 
     @property
@@ -162,6 +177,9 @@ class ArrayTable(Table):
     def blocks(self, start: int = 0) -> Iterator[Block]:
         for first in range(start * BLOCK_ROWS, self.n_rows, BLOCK_ROWS):
             yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
+
+    def where(self, row: int) -> str | None:
+        return row_label(self._given, row if self._numbers is None else int(self._numbers[row]))
 
     def fingerprint(self) -> str:
         return digest(*map(hashed, self._all))
@@ -209,7 +227,24 @@ class Blocks(Table):
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         source = self._source() if callable(self._source) else self._source
-        return islice(recut(without_weightless(as_block(item)) for item in source), start, None)
+        return islice(recut(map(without_weightless, alike(map(as_block, source)))), start, None)
+
+
+def alike(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks as they are; an error where a column of frames is not what it was in the first of them."""
+    first: dict[str, str] | None = None
+    for block in blocks:
+        if is_frame(block.X):
+            here = {name: holds(kind_of(column)) for name, column in columns(block.X).items()}
+            first = here if first is None else first
+            for name in [name for name in first if here.get(name) != first[name]]:
+                if name not in here:
+                    raise ValueError(f"a block has no column {name!r}; it has {', '.join(map(repr, here))}")
+                if not is_missing(columns(block.X)[name]):
+                    raise ValueError(
+                        f"column {name!r} has {first[name]} in the first block and {here[name]} in a later one"
+                    )
+        yield block
 
 
 def as_block(item: Any) -> Block:
@@ -218,9 +253,15 @@ def as_block(item: Any) -> Block:
     if not 1 <= len(parts) <= 3:
         raise ValueError(f"a block must be X, (X, y) or (X, y, weights), found a tuple of {len(parts)}")
     X, y, weight = (*parts, None, None, None)[:3]
-    if not is_frame(X):
+    if is_frame(X):
+        X = settled(X)
+    else:
         X = check_array(
-            X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite="allow-nan", ensure_min_samples=0
+            days_of(X),
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan",
+            ensure_min_samples=0,
         )
     y = None if y is None else np.asarray(y)
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)

@@ -14,19 +14,20 @@ from .._checks import check_choice, check_jobs
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
-from ..data.frames import columns, is_frame, is_numeric
+from ..data.frames import columns, is_frame, is_numeric, settled
 from ..data.table_rows import placed
 from ..data.tables import Block, part_of
+from ..data.times import days_of
 from ..kernels import Kernel
-from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
 from ._forecast import Work
+from ._gaps import told_where
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map, exact_map
 from ._parameters import MachineParameters
-from ._preparation import MISSING, SCALES, UNKNOWN, Preparation
+from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
 from ._room import Extent, asked_width, check_before
 from ._rows import Chunk, PreparedRows
@@ -70,6 +71,10 @@ class KernelMachine(MachineParameters):
         Whether gaps are refused or filled with the mean of their column.
     unknown : "error" or "ignore"
         Whether a level that was not there in ``fit`` is refused, or stands for none.
+    dates : "number" or "parts"
+        What becomes of dates in frames and files: the number of days since 1970-01-01, midnight UTC, with a fraction
+        for the time of day; or that number and beside it the year, month (1 to 12), day of the month, weekday (Monday
+        is 0) and hour. Durations and times of day are numbers of days either way.
     random_state : int, numpy Generator or RandomState, or None
     n_jobs : int or None
         Threads; see :class:`FeatureMap`.
@@ -97,6 +102,7 @@ class KernelMachine(MachineParameters):
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -107,6 +113,7 @@ class KernelMachine(MachineParameters):
         self.scale = scale
         self.missing = missing
         self.unknown = unknown
+        self.dates = dates
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
@@ -117,7 +124,7 @@ class KernelMachine(MachineParameters):
     def _check_arguments(self) -> None:
         """Refuse arguments that cannot be."""
         check_jobs(self.n_jobs)
-        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
             check_choice(name, getattr(self, name), choices)
         check_map_choice(self.kernel, self.n_components, self.map)
         if not (self.callback is None or callable(self.callback)):
@@ -126,11 +133,14 @@ class KernelMachine(MachineParameters):
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        """X as scikit-learn validates it; a frame with levels as it is."""
-        if is_frame(X) and not all(map(is_numeric, columns(X).values())):
-            return validate_data(self, X, skip_check_array=True, reset=reset)
-        gaps = "allow-nan" if self.missing == "mean" else True
-        with located(X):
+        """X as scikit-learn validates it; a frame with levels or dates as it is."""
+        if is_frame(X):
+            X = settled(X)
+            framed = not reset and self.preparation_.columns is not None
+            if framed or not all(map(is_numeric, columns(X).values())):
+                return validate_data(self, X, skip_check_array=True, reset=reset)
+        X, gaps = days_of(X), "allow-nan" if self.missing == "mean" else True
+        with told_where(X):
             return validate_data(
                 self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
             )
@@ -185,13 +195,18 @@ class KernelMachine(MachineParameters):
             return table
         matched = matched_columns(self, table)
         matched.head()  # not that of the table, which may have faults in columns that are not asked for
-        known = self.preparation_.columns or ()
-        wanted = {column.name for column in known if column.levels is not None}
-        wrong = wanted.symmetric_difference(matched.levels)
-        if wrong:
-            name = min(wrong)
-            kinds = ("levels", "numbers") if name in wanted else ("numbers", "levels")
-            raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
+        wanted = {column.name: column.holds for column in self.preparation_.columns or ()}
+        found = {
+            **dict.fromkeys(matched.levels, "levels"),
+            **{name: f"{kind}s" for name, kind in matched.times.items()},
+        }
+        for name in sorted(matched.names or ()):
+            kinds = wanted.get(name, "numbers"), found.get(name, "numbers")
+            if kinds[0] == kinds[1]:
+                continue
+            if not matched.is_missing(name):
+                raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
+            matched = matched.framed()  # in a matrix nobody would know which column is the one that is missing
         return matched
 
     # -- from rows to features -----------------------------------------------------------------------------------------
@@ -199,7 +214,8 @@ class KernelMachine(MachineParameters):
     def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
         watch = watch or self._watch(table)
-        self.preparation_ = Preparation(self.scale, self.missing, self.unknown)
+        names = getattr(self, "feature_names_in_", None)
+        self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
         self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
         if self._is_pairwise and self.preparation_.levelled is not None:
             raise ValueError(

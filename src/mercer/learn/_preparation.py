@@ -1,10 +1,11 @@
-"""From what users have to rows of numbers: levels become columns of 0 and 1, gaps are filled, columns are scaled.
+"""From what users have to rows of numbers: levels become columns of 0 and 1, dates days, gaps are filled.
 
 A :class:`Preparation` is learned once, in one pass over blocks, and then frozen: it is part of the model.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -14,21 +15,37 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._array import squares
-from ..data.frames import columns, is_frame, is_numeric, levels, numbers
+from ..data.disguises import remarks
+from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
 from ..data.table_rows import RowError
+from ..data.times import PARTS, TIMES, parts, times
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
 UNKNOWN = ("error", "ignore")
+DATES = ("number", "parts")
+GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such rows out"
+"""What to do about a gap."""
+ABSENT, UNSEEN = -1, -2
+"""In the place of the number of a level: there is none, or none of this name."""
 
 Vector = NDArray[np.float64]
 
 
 class Column(NamedTuple):
-    """A column of a frame: of numbers, or of levels, each of which becomes a column of 0 and 1."""
+    """A column of a frame: of numbers, of levels, each of which becomes a column of 0 and 1, or of times.
+
+    ``time`` is "date" or "duration", which become numbers of days, or None.
+    """
 
     name: str
     levels: tuple[Any, ...] | None
+    time: str | None = None
+
+    @property
+    def holds(self) -> str:
+        """What the column has: "levels", "numbers", "dates" or "durations"."""
+        return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
 
 
 class Summary(NamedTuple):
@@ -53,12 +70,18 @@ class Preparation:
         What a gap (NaN or None) becomes; the mean of a column of levels is the share of every level.
     unknown : "error" or "ignore"
         What a level that ``learn`` did not see becomes: zeros in all columns of its levels, where ignored.
+    dates : "number" or "parts"
+        A date becomes the days since 1970-01-01, or these with its year, month, day of the month, weekday and hour.
+    names : sequence of str or None
+        What messages call the columns of a matrix.
     """
 
-    def __init__(self, scale: Any, missing: str, unknown: str):
+    def __init__(self, scale: Any, missing: str, unknown: str, dates: str = "number", names: Any = None):
         self.scale = scale
         self.missing = missing
         self.unknown = unknown
+        self.dates = dates
+        self.names = names
         self.columns: tuple[Column, ...] | None = None
         self.offset: Vector | None = None
         self.factor: Vector | None = None
@@ -74,25 +97,43 @@ class Preparation:
     def learn_columns(self, blocks: Iterable[Any]) -> None:
         """Find the kinds of the columns of frames, and the levels of those that have some."""
         found: dict[str, set[Any] | None] | None = None
+        kinds: dict[str, str] = {}
+        filled: dict[str, int] = {}
         for block in blocks:
             if not is_frame(block):
                 return
             here = columns(block)
             if found is None:
-                found = {name: None if is_numeric(column) else set() for name, column in here.items()}
+                kinds = {name: kind_of(column) for name, column in here.items()}
+                found = {name: None if kind in (*NUMBERS, *TIMES) else set() for name, kind in kinds.items()}
+                filled = dict.fromkeys(found, 0)
             for name, seen in found.items():
                 if seen is not None:
-                    seen.update(level for level in levels(here[name]).tolist() if level is not None)
+                    there = [level for level in levels(here[name]).tolist() if level is not None]
+                    seen.update(there)
+                    filled[name] += len(there)
         assert found is not None
         self.columns = tuple(
-            Column(name, None if seen is None else tuple(sorted(seen, key=lambda level: (str(type(level)), level))))
+            Column(
+                name,
+                None if seen is None else tuple(sorted(seen, key=lambda level: (str(type(level)), level))),
+                kinds[name] if kinds[name] in TIMES else None,
+            )
             for name, seen in found.items()
         )
+        for column in self.columns:
+            for remark in remarks(column.name, column.levels or (), filled[column.name]):
+                warnings.warn(remark, UserWarning, stacklevel=5)
 
     @property
     def levelled(self) -> str | None:
         """The name of the first column of levels, where there is one."""
         return next((column.name for column in self.columns or () if column.levels is not None), None)
+
+    @property
+    def dated(self) -> bool:
+        """Whether some columns are dates or durations."""
+        return any(column.time is not None for column in self.columns or ())
 
     def learn_scale(self, blocks: Iterable[tuple[Any, Vector | None]]) -> None:
         """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows."""
@@ -158,31 +199,60 @@ class Preparation:
     def encode(self, X: Any) -> Any:
         """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""
         if not is_frame(X):
+            if self.levelled is not None or self.dated:
+                held = next(column for column in self.columns or () if column.holds != "numbers")
+                raise ValueError(
+                    f"expected a frame with the columns of fit, as column {held.name!r} has {held.holds}; "
+                    "found a matrix without names"
+                )
             return X
         here = columns(X)
         if self.columns is None:  # learned from a matrix; that the names are those of then was seen to before
-            parts = [numbers(column) for column in here.values()]
-            return np.column_stack(parts).astype(np.result_type(*parts), copy=False)
+            encoded = [self._encoded(Column(name, None), column) for name, column in here.items()]
+            return np.concatenate(encoded, axis=1)
         missing = next((column.name for column in self.columns if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
-        parts = [self._encoded(column, here[column.name]) for column in self.columns]
-        dtype = np.result_type(*(part.dtype for part in parts))
-        return np.concatenate([part.astype(dtype, copy=False) for part in parts], axis=1)
+        encoded = [self._encoded(column, here[column.name]) for column in self.columns]
+        return np.concatenate(encoded, axis=1)
 
     def _encoded(self, column: Column, values: Any) -> NDArray[Any]:
-        if column.levels is None:
+        kind = kind_of(values)
+        now = holds(kind)
+        if now != column.holds and kind != "empty" and not is_missing(values):
+            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
+        if column.levels is not None:
+            return self._hot(column, values)
+        if now != column.holds:
+            return np.full((len(values), self.width_of(column)), np.nan)
+        if column.time is None:
             return numbers(values)[:, None]
-        found = levels(values)
-        codes = {level: code for code, level in enumerate(column.levels)}
-        numbered = np.array([-1 if level is None else codes.get(level, -2) for level in found.tolist()], dtype=np.int64)
-        if self.unknown == "error" and (numbered == -2).any():
-            row = int(np.argmax(numbered == -2))
-            known = ", ".join(map(repr, column.levels[:8])) + (", ..." if len(column.levels) > 8 else "")
-            raise RowError(row, f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}")
-        hot = (numbered[:, None] == np.arange(len(column.levels))).astype(np.float32)
-        hot[numbered == -1] = np.nan
+        found = times(values, column.time)
+        number = numbers(found)[:, None]
+        return number if self.width_of(column) == 1 else np.concatenate([number, parts(found)], axis=1)
+
+    def _hot(self, column: Column, values: Any) -> NDArray[Any]:
+        """A column of levels as columns of 0 and 1."""
+        found, numbered = self.codes(column, values)
+        if self.unknown == "error" and (numbered == UNSEEN).any():
+            row = int(np.argmax(numbered == UNSEEN))
+            known = ", ".join(map(repr, (column.levels or ())[:8])) + (", ..." if len(column.levels or ()) > 8 else "")
+            raise RowError(
+                row,
+                f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}. "
+                "unknown='ignore' lets it stand for none",
+            )
+        hot = (numbered[:, None] == np.arange(len(column.levels or ()))).astype(np.float32)
+        hot[numbered == ABSENT] = np.nan
         return hot
+
+    @staticmethod
+    def codes(column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The levels of a column, and their numbers: ``ABSENT`` for a gap, ``UNSEEN`` for one that was not learned."""
+        found = levels(values)
+        known = {level: code for code, level in enumerate(column.levels or ())}
+        numbered = [ABSENT if level is None else known.get(level, UNSEEN) for level in found.tolist()]
+        return found, np.array(numbered, dtype=np.int64)
 
     def _filled(self, encoded: Any) -> Any:
         values = encoded.data if sp.issparse(encoded) else encoded
@@ -191,7 +261,7 @@ class Preparation:
         rows, cols = (places[0][gaps], places[1][gaps]) if places is not None else np.nonzero(gaps)
         if self.filling is None:
             name = self._name_of(int(cols[0]))
-            raise RowError(int(rows[0]), f"Input X contains NaN: {{row}}, {name} is missing; missing='mean' fills it")
+            raise RowError(int(rows[0]), f"Input X contains NaN: {{row}}, {name} is missing; {GAP}")
         if np.isnan(self.filling[cols]).any():
             col = int(cols[np.argmax(np.isnan(self.filling[cols]))])
             raise ValueError(f"{self._name_of(col)} is missing in every row that was learned from: it has no mean")
@@ -201,7 +271,7 @@ class Preparation:
 
     def _name_of(self, number: int) -> str:
         if self.columns is None:
-            return f"column {number}"
+            return f"column {number if self.names is None else str(self.names[number])!r}"
         place = int(np.searchsorted(np.cumsum(self._widths), number, side="right"))
         return f"column {self.columns[place].name!r}"
 
@@ -211,11 +281,17 @@ class Preparation:
 
     @property
     def _widths(self) -> list[int]:
-        return [1 if column.levels is None else len(column.levels) for column in self.columns or ()]
+        return [self.width_of(column) for column in self.columns or ()]
+
+    def width_of(self, column: Column) -> int:
+        """How many columns of numbers one becomes."""
+        if column.time == "date" and self.dates == "parts":
+            return 1 + len(PARTS)
+        return 1 if column.levels is None else len(column.levels)
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""
-        for name in ("scale", "missing", "unknown", "columns"):
+        for name in ("scale", "missing", "unknown", "dates", "columns"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name} is {getattr(self, name)!r} here and {getattr(other, name)!r} there"
         for name in ("offset", "factor", "filling"):

@@ -80,6 +80,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         Whether missing values are refused or filled with the mean of their column.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    dates : {"number", "parts"}, default="number"
+        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
+        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
+        and hour. Durations and times of day are numbers of days either way.
     random_state : int, Generator, RandomState or None, default=None
         The seed of the maps. Equal integers give equal models.
     n_jobs : int or None, default=None
@@ -141,6 +145,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
+        dates: str = "number",
         random_state: Any = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
@@ -152,6 +157,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             scale=scale,
             missing=missing,
             unknown=unknown,
+            dates=dates,
             random_state=random_state,
             n_jobs=n_jobs,
             callback=callback,
@@ -207,6 +213,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             scale=self.scale,
             missing=self.missing,
             unknown=self.unknown,
+            dates=self.dates,
             random_state=self.map_.seed_ if isinstance(self.map_y, str) else None,
             n_jobs=1,
         )

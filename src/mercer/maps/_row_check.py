@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -63,10 +64,13 @@ def check_blocks(kernel: Kernel, rows: Any) -> None:
 
 
 def check_rows(kernel: Kernel, X: Any, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
-    """The same for rows from number ``first_row`` on; ``where`` tells where one is, in words, if it is in a file."""
+    """The same for rows from number ``first_row`` on; ``where`` tells what a person calls one: a line of a file."""
     try:
         kernel.check_rows(X)
     except ValueError as error:
-        place = where(first_row)
-        counted = f", counted from row {first_row}" if first_row or place else ""
-        raise ValueError(f"{error}{counted}{f', which is {place}' if place else ''}") from error
+
+        def counted(found: re.Match[str]) -> str:
+            row = first_row + int(found[1])
+            return where(row) or f"row {row}"
+
+        raise ValueError(re.sub(r"\brow (\d+)", counted, str(error), count=1)) from error

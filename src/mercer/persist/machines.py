@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from .. import learn
 from .._random import Stream, as_seed
+from ..data.times import TIMES
 from ..learn._machine import KernelMachine
-from ..learn._preparation import MISSING, SCALES, UNKNOWN, Column, Preparation
+from ..learn._preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..learn.cca import View
 from ..maps import FeatureMap
 from ..maps._stored import floats
@@ -80,6 +81,7 @@ def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
             "scale": preparation.scale,
             "missing": preparation.missing,
             "unknown": preparation.unknown,
+            "dates": preparation.dates,
             "columns": None if columns is None else [_write_column(column) for column in columns],
         },
         "map": write_map(model.map_, target, f"{path}map."),
@@ -89,7 +91,7 @@ def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
 
 def _write_column(column: Column) -> list[Any]:
     if column.levels is None:
-        return [column.name, None]
+        return [column.name, None if column.time is None else {"time": column.time}]
     for level in column.levels:
         if type(level) not in (str, bool, int, float):
             raise NotStoredError(
@@ -172,6 +174,7 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
     model.map_ = read_map(record.get("map"), source, f"{path}map.")
     model._rng = Stream(model.map_.seed_).child("rows")
     model.preparation_ = preparation = _read_preparation(record.get("preparation"), columns)
+    preparation.names = getattr(model, "feature_names_in_", None)
     width = preparation.width(columns)
     if width != model.map_.n_features_in_:
         refuse(f"{columns} columns are prepared as {width}, but the map takes {model.map_.n_features_in_}")
@@ -187,13 +190,13 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
 
 
 def _read_preparation(record: Any, columns: int) -> Preparation:
-    record = as_dict(record, "preparation")
-    check_names(record, ("scale", "missing", "unknown", "columns"), "preparation")
-    for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN)):
+    record = {"dates": DATES[0]} | as_dict(record, "preparation")  # which older files do not have
+    check_names(record, ("scale", "missing", "unknown", "dates", "columns"), "preparation")
+    for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
         value = record.get(name)
         if not (value is None or isinstance(value, str)) or value not in choices:
             refuse(f"{name} of the preparation must be one of {choices}, found {value!r:.40}")
-    preparation = Preparation(record.get("scale"), record["missing"], record["unknown"])
+    preparation = Preparation(record.get("scale"), record["missing"], record["unknown"], record["dates"])
     if record.get("columns") is not None:
         found = [_read_column(column) for column in as_list(record["columns"], "columns of the preparation")]
         if len(found) != columns or len({column.name for column in found}) != columns:
@@ -209,6 +212,11 @@ def _read_column(record: Any) -> Column:
     name = as_text(pair[0], "the name of a column")
     if pair[1] is None:
         return Column(name, None)
+    if isinstance(pair[1], dict):
+        check_names(pair[1], ("time",), f"column {name!r:.40}")
+        if pair[1].get("time") not in TIMES:
+            refuse(f"column {name!r:.40} must be one of {TIMES}, found {pair[1].get('time')!r:.40}")
+        return Column(name, None, pair[1]["time"])
     levels = []
     for level in as_list(pair[1], f"the levels of column {name!r:.40}"):
         level = non_finite(level.get("float"), name) if isinstance(level, dict) else level

@@ -11,11 +11,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
 from .contents import Column, Contents, contents
-from .evaluation import evaluate, features, predictions
+from .evaluation import check_scorable, evaluate, features, predictions
 from .expectations import Concern, concerns, expected_error
 from .imbalance import Imbalance, imbalance
 from .page import page, section, table
@@ -25,9 +26,11 @@ from .studies import Study, study
 from .summaries import RowSummary, summary
 from .training import Origin, Usage, training_page
 from .trials import trials_section
+from .unknown_levels import UnknownLevels, unknown_levels
 from .writing import Report, write
 
 __all__ = [
+    "Assessment",
     "Baseline",
     "Column",
     "Comparison",
@@ -41,9 +44,12 @@ __all__ = [
     "RowSummary",
     "Score",
     "Study",
+    "UnknownLevels",
     "Usage",
+    "assess",
     "baselines",
     "bootstrap",
+    "check_scorable",
     "classification_metrics",
     "compare",
     "comparison_figure",
@@ -64,6 +70,7 @@ __all__ = [
     "table",
     "training_page",
     "trials_section",
+    "unknown_levels",
     "write",
 ]
 

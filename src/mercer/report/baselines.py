@@ -15,6 +15,7 @@ from ..learn import KernelClassifier
 from .evaluation import check_predicts, measures
 from .other_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
+from .unknown_levels import treating_unknown
 
 MOST_ROWS = 20_000
 """Rows that a linear model and boosted trees learn from, at most."""
@@ -100,6 +101,7 @@ def baselines(
     [('mean', False), ('linear model', False), ('boosted trees', False)]
     """
     check_predicts(model)
+    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
     check_whole("rows", rows)
     told, seed = progress or (lambda what: None), as_seed(random_state)
     mine, y, weight = measures(model, test)

@@ -18,8 +18,10 @@ from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
 from ..data.tables import Block, joined, part_of, rows_of
 from ..kernels import Gaussian, parse
+from ..learn._preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
+from .unknown_levels import UnknownLevels, unknown_in
 
 EXACT = "exact kernel"
 ERROR_ROWS = 1000
@@ -53,6 +55,8 @@ class Comparison(NamedTuple):
     score: str
     test_rows: int
     entries: list[Entry]
+    unknown_rows: int = 0
+    """Rows held out that have levels which no row had that maps learned from: such a level counts as none."""
 
 
 def compare(
@@ -98,6 +102,7 @@ def compare(
     """
     for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
         check_whole(name, count)
+    options = {**options, "unknown": "ignore"}  # these models are for nothing but their scores
     kernel = Gaussian("median") if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
     chosen = [one for width in features for one in chosen_maps(kernel, maps, int(width), random_state)]
     train, test = drawn(table, rows, test_rows, random_state)
@@ -110,7 +115,19 @@ def compare(
         told(f"{name}, {map.n_components} features")
         found.append(measured(name, learner_for(task, map=map, **options), train, test))
     score = "accuracy" if task == "classification" else "R2"
-    return Comparison(repr(kernel), score, test.X.shape[0], found)
+    strange = strange_levels(train, test)
+    if strange.rows:
+        warnings.warn(strange.sentence, UserWarning, stacklevel=2)
+    return Comparison(repr(kernel), score, test.X.shape[0], found, strange.rows)
+
+
+def strange_levels(train: Block, test: Block) -> UnknownLevels:
+    """The levels of rows that were held out which those to learn from do not have."""
+    prepared = Preparation(None, "error", "ignore")
+    with warnings.catch_warnings():  # what is to be said of columns was said by the machines
+        warnings.simplefilter("ignore", UserWarning)
+        prepared.learn_columns([train.X])
+    return unknown_in(prepared, [test.X])
 
 
 def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:

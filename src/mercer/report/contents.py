@@ -10,10 +10,11 @@ from ..persist import describe, load
 
 
 class Column(NamedTuple):
-    """A column that predictions need; ``levels`` is None for numbers."""
+    """A column that predictions need; ``levels`` is None for numbers, and for the dates and durations of ``time``."""
 
     name: str
     levels: list[Any] | None
+    time: str | None = None
 
 
 class Contents(NamedTuple):
@@ -67,7 +68,7 @@ def contents(path: Any) -> Contents:
     features = model.get("map", model)  # a learner has a map, a map is one
     prepared = model.get("preparation", {})
     names = model.get("names")
-    levels = {name: None for name in names or ()} | dict(prepared.get("columns") or ())
+    held_by = {name: None for name in names or ()} | dict(prepared.get("columns") or ())
     return Contents(
         name=str(path),
         bytes=len(whole),
@@ -82,8 +83,13 @@ def contents(path: Any) -> Contents:
         target=model.get("apart", {}).get("target"),
         weight=model.get("apart", {}).get("weight"),
         columns=model["columns"],
-        named=[Column(name, levels[name]) for name in levels] or None,
+        named=[_column(name, held_by[name]) for name in held_by] or None,
         parameters=held["parameters"],
         arrays=held["tensors"],
         versions=held["versions"],
     )
+
+
+def _column(name: str, held: Any) -> Column:
+    """A column as its record in a model file has it."""
+    return Column(name, None, held["time"]) if isinstance(held, dict) else Column(name, held)

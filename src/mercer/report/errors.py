@@ -14,6 +14,7 @@ from ..learn._labels import Tasks, probabilities
 from .charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures
+from .unknown_levels import treating_unknown, unknown_levels
 
 MOST_CLASSES = 30
 UPRIGHT_CLASSES = 8
@@ -22,10 +23,12 @@ UPRIGHT_CLASSES = 8
 
 def errors_section(model: Any, test: Table) -> str:
     """What was taken for what, and how far probabilities can be trusted; of numbers, what is left of them."""
-    return _classes(model, test) if isinstance(model, KernelClassifier) else _numbers(model, test)
+    strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
+    told = paragraph(f"{strange}.") if strange else ""
+    return _classes(model, test, told) if isinstance(model, KernelClassifier) else _numbers(model, test, told)
 
 
-def _classes(model: KernelClassifier, test: Table) -> str:
+def _classes(model: KernelClassifier, test: Table, told: str) -> str:
     y, values, weight = model._observed(test, model.decision_function)
     labels = np.asarray(model.classes_).tolist()
     predicted = Tasks(model.classes_).predicted(values.reshape(len(values), -1))
@@ -35,7 +38,7 @@ def _classes(model: KernelClassifier, test: Table) -> str:
     else:
         shown = paragraph("Rows are true classes, columns predicted ones; blue is right, orange is wrong.")
         shown += confusion_table(confusion(y, predicted, counted, labels), [str(label) for label in labels])
-    return section("Where it errs", shown, "<h3>Calibration</h3>", _calibration(model, y, values, counted))
+    return section("Where it errs", told, shown, "<h3>Calibration</h3>", _calibration(model, y, values, counted))
 
 
 def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
@@ -74,7 +77,7 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
     return pictures(calibration_picture(chance, right, weight, of))
 
 
-def _numbers(model: Any, test: Table) -> str:
+def _numbers(model: Any, test: Table, told: str) -> str:
     y, predicted, _ = model._observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
@@ -82,5 +85,8 @@ def _numbers(model: Any, test: Table) -> str:
         "should lie about zero without a pattern; lines, where there are rows enough, are its median and middle 80 %."
     )
     return section(
-        "Where it errs", paragraph(said), pictures(observed_picture(y, predicted), residuals_picture(y, predicted))
+        "Where it errs",
+        told,
+        paragraph(said),
+        pictures(observed_picture(y, predicted), residuals_picture(y, predicted)),
     )

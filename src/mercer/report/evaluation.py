@@ -14,16 +14,25 @@ from .._checks import check_choice
 from ..data import SourceTable, Table
 from ..data.carried import as_written
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn._gaps import check_complete
 from ..learn._labels import Tasks, probabilities
 from ..learn._machine import KernelMachine, numbered
+from ..learn._preparation import UNKNOWN
 from ..maps import FeatureMap
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
+from .unknown_levels import treating_unknown
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 
 
 def evaluate(
-    model: Any, table: Table, *, resamples: int = 200, level: float = 0.95, random_state: Any = 0
+    model: Any,
+    table: Table,
+    *,
+    resamples: int = 200,
+    level: float = 0.95,
+    random_state: Any = 0,
+    unknown: str | None = None,
 ) -> list[Score]:
     """The scores of a fitted learner on rows with targets, each with an interval by resampling rows.
 
@@ -35,6 +44,9 @@ def evaluate(
     model : a fitted KernelClassifier or KernelRegressor with one target
     table : Table with targets
     resamples, level, random_state : see :func:`mercer.report.bootstrap`
+    unknown : "error", "ignore" or None
+        What is done about levels that the model has not learned: the first is an error, or they count as none, and
+        :func:`mercer.report.unknown_levels` tells how many there are. None is what the model does when it predicts.
 
     Examples
     --------
@@ -46,6 +58,10 @@ def evaluate(
     >>> [score.name for score in mercer.report.evaluate(model, test)]
     ['accuracy', 'balanced accuracy', 'AUC']
     """
+    check_predicts(model)
+    check_choice("unknown", unknown, (*UNKNOWN, None))
+    if unknown is not None:
+        model = treating_unknown(model, unknown)
     metrics, y, weight = measures(model, table)
     rows = np.ones(len(y)) if weight is None else weight
     return bootstrap(metrics, rows, resamples, level, random_state)
@@ -61,6 +77,27 @@ def measures(model: Any, table: Table) -> tuple[dict[str, Metric], NDArray[Any],
     codes = known_codes(y, model)
     given = probabilities(values) if model.loss == "logistic" else None
     return classification_metrics(codes, values, given), codes, weight
+
+
+def check_scorable(learner: Any, table: Table) -> None:
+    """Raise where rows that are to be held out have gaps that a learner would refuse, before it has learned.
+
+    Parameters
+    ----------
+    learner : KernelClassifier, KernelRegressor or :class:`mercer.choose.Search`, by its ``missing``
+    table : Table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> check_scorable(mercer.KernelRegressor(), mercer.data.open(np.array([[1.0], [np.nan]])))
+    Traceback (most recent call last):
+    ...
+    ValueError: Input X contains NaN: row 1 of ndarray, column 0 is missing; ...
+    """
+    if learner.missing == "error":
+        check_complete(table)
 
 
 def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:

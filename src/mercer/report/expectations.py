@@ -14,6 +14,7 @@ from ..learn import KernelClassifier
 from .baselines import Baseline, first_score
 from .evaluation import check_predicts, evaluate
 from .scores import Score
+from .unknown_levels import treating_unknown
 
 FAR = 1.5
 """How many times the expected error is far from it, where the interval of the error leaves it out too."""
@@ -71,6 +72,7 @@ def concerns(
     ['R2 is -14.7 on the rows held out: worse than always predicting their mean']
     """
     check_predicts(model)
+    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
     named = {one.name: one for one in (evaluate(model, test) if scores is None else scores)}
     if isinstance(model, KernelClassifier):
         return _beaten(model, baselines)

@@ -51,7 +51,9 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     chosen = chosen_map(learner, n_rows)
     width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
-    held = 8 * width**2 if sums else n_rows * width * (8 if table.levels else next(table.blocks()).X.dtype.itemsize)
+    rows = next(table.blocks()).X
+    itemsize = rows.dtype.itemsize if hasattr(rows, "dtype") else 8  # a frame has types of its own
+    held = 8 * width**2 if sums else n_rows * width * itemsize
     streamed = isinstance(learner, KernelClassifier) and not sums and held > as_bytes(learner.memory)
     return Plan(
         type(learner).__name__,

@@ -17,6 +17,7 @@ from ..learn import KernelClassifier
 from ..maps import FeatureMap
 from .evaluation import check_predicts, evaluate
 from .scores import Score
+from .unknown_levels import treating_unknown
 
 STUDY_ROWS = 5000
 """Rows that narrower models learn from, about, and are scored on, where there are more than twice as many."""
@@ -90,6 +91,7 @@ def study(
     ([16, 32, 64], 5)
     """
     check_predicts(model)
+    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
     told = progress or (lambda what: None)
     rows, held_out = some(train, STUDY_ROWS, random_state), some(test, STUDY_ROWS, random_state)
     told("report: kernel error")
@@ -118,7 +120,11 @@ def as_wide(model: Any, width: int) -> Any:
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
     return clone(model).set_params(
-        kernel=model.map_.kernel_, map=name if alone else "auto", n_components=width, random_state=model.map_.seed_
+        kernel=model.map_.kernel_,
+        map=name if alone else "auto",
+        n_components=width,
+        random_state=model.map_.seed_,
+        unknown="ignore",
     )
 
 

@@ -75,17 +75,17 @@ def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[Co
     """Columns as the user has them: the parts that levels became are one again."""
     width = len(total.mean)
     kinds = (
-        [(column.name, column.levels) for column in prepared.columns]
+        [(column.name, column.levels, prepared.width_of(column)) for column in prepared.columns]
         if prepared.columns is not None
-        else [(name, None) for name in names or [f"column {number}" for number in range(width)]]
+        else [(name, None, 1) for name in names or [f"column {number}" for number in range(width)]]
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(total.deviation / total.weight)
     found, place = [], 0
-    for name, levels in kinds:
+    for name, levels, taken in kinds:
         gaps = 1.0 - float(total.weight[place]) / whole if whole else 0.0
         mean, deviation, least, most = (float(one[place]) for one in (total.mean, spread, total.least, total.most))
         shares = None if levels is None else {str(one): float(total.mean[place + n]) for n, one in enumerate(levels)}
         found.append(ColumnSummary(str(name), gaps, mean, deviation, least, most, shares))
-        place += 1 if levels is None else len(levels)
+        place += taken
     return found

@@ -14,9 +14,10 @@ import numpy as np
 from .. import data
 from ..data import SourceTable
 from ..persist import atomic_write
-from .baselines import Baseline, baselines
-from .evaluation import check_predicts, evaluate
-from .expectations import Concern, concerns
+from .assessment import assess
+from .baselines import Baseline
+from .evaluation import check_predicts
+from .expectations import Concern
 from .page import alarm, table
 from .scores import Score
 from .studies import study
@@ -112,27 +113,23 @@ def write(
     check_predicts(model)
     train = as_table("X", X, y, sample_weight)
     held_out = None if test is None else as_table("test", *(test if isinstance(test, tuple) else (test,)))
-    scores, others, worries, studied = [], [], [], None
-    if held_out is not None:
-        scores = evaluate(model, held_out, random_state=random_state)
-        others = baselines(model, train, held_out, random_state=random_state)
-        worries = concerns(model, held_out, scores=scores, baselines=others)
-        studied = study(model, train, held_out, random_state=random_state)
+    found = assess(model, train, held_out, random_state=random_state)
+    studied = None if held_out is None else study(model, train, held_out, random_state=random_state)
     page = training_page(
         title or type(model).__name__,
         model,
         train,
         held_out,
-        scores=scores,
+        scores=found.scores,
         studied=studied,
-        baselines=others,
-        concerns=worries,
+        baselines=found.baselines,
+        concerns=found.concerns,
     )
     with atomic_write(path) as file:
         file.write(page.encode())
-    for one in worries:
+    for one in found.concerns:
         warnings.warn(str(one), UserWarning, stacklevel=2)
-    return Report(Path(path), scores, others, worries)
+    return Report(Path(path), found.scores, found.baselines, found.concerns)
 
 
 def as_table(what: str, X: Any, y: Any = None, sample_weight: Any = None) -> SourceTable:

@@ -1,0 +1,111 @@
+"""The text of a CSV file before it is parsed: its encoding, what stands between its fields, and where its lines are."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from .sources import SourceError, arrow
+
+DELIMITERS = (",", ";", "\t", "|")
+LOOKED_AT = 20
+"""Lines that tell what stands between fields."""
+HEAD_BYTES = 1 << 16
+MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+         codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+"""What files begin with that say so."""
+
+
+def check_encoding(encoding: Any) -> str:
+    """The encoding that was asked for, UTF-8 where none was; an error where Python does not know it."""
+    if encoding is None:
+        return "utf-8"
+    try:
+        return codecs.lookup(encoding).name
+    except (LookupError, TypeError):
+        raise ValueError(
+            f"encoding must be the name of one that Python knows, such as 'utf-8' or 'latin-1', found {encoding!r}"
+        ) from None
+
+
+def check_marks(path: Path, encoding: str) -> None:
+    """Refuse a file that says that it is not UTF-8, or shows it, where UTF-8 is what it is to be read as."""
+    if encoding != "utf-8":
+        return
+    with arrow().input_stream(str(path)) as file:
+        head = file.read(HEAD_BYTES)
+    found = next((name for mark, name in MARKS.items() if head.startswith(mark)), None)
+    if found is None and b"\x00" in head[:1000]:
+        raise SourceError(
+            f"{path} has zero bytes, as no text in UTF-8 has: if it is UTF-16 without a mark, give encoding='utf-16-le'"
+        )
+    if found is not None:
+        raise SourceError(f"{path} is {found.upper()} text, not UTF-8: give encoding='{found}'")
+
+
+def not_utf8(path: Path, where: str = "") -> SourceError:
+    """What is said of a file that is not UTF-8."""
+    return SourceError(
+        f"{path} is not UTF-8 text{where}: give the encoding it was written in, such as encoding='latin-1' (western "
+        "Europe) or encoding='cp1252' (Windows)"
+    )
+
+
+@contextmanager
+def opened(path: Path, encoding: str) -> Iterator[TextIO]:
+    """A file as text, unpacked where it is compressed; what cannot be decoded stands as a question mark."""
+    plain = "utf-8-sig" if encoding == "utf-8" else encoding
+    with arrow().input_stream(str(path)) as file, io.TextIOWrapper(file, plain, "replace", newline="") as text:
+        yield text
+
+
+def found_delimiter(path: Path, encoding: str, expected: str) -> str:
+    """What stands between the fields: another than expected where the first lines leave no doubt of it.
+
+    That is where the line of names has no such mark outside of quotes, and another splits it and all first lines into
+    the same number of fields, more than one.
+    """
+    with opened(path, encoding) as text:
+        lines = list(islice(text, LOOKED_AT))
+    if len(lines) == LOOKED_AT or not (lines and lines[-1].endswith(("\n", "\r"))):
+        lines = lines[:-1] if len(lines) > 2 else lines  # the last may be within quotes
+    if widths(lines[:1], expected) != {1}:
+        return expected
+    for other in DELIMITERS:
+        found = widths(lines, other)
+        if other != expected and len(found) == 1 and found != {1}:
+            return other
+    return expected
+
+
+def widths(lines: list[str], delimiter: str) -> set[int]:
+    """The different numbers of fields of lines that are not empty."""
+    try:
+        return {len(row) for row in csv.reader(lines, delimiter=delimiter) if row}
+    except csv.Error:
+        return set()
+
+
+def line_of(path: Path, encoding: str, delimiter: str, row: int) -> int | None:
+    """The line on which a row begins, as an editor counts, or None where that cannot be told.
+
+    Names are on the first line that is not empty; such lines, and breaks within quotes, are lines to an editor.
+    """
+    with opened(path, encoding) as text:
+        reader = csv.reader(text, delimiter=delimiter)
+        count, before = -1, 0
+        try:
+            for fields in reader:
+                count += bool(fields)
+                if fields and count == row + 1:
+                    return before + 1
+                before = reader.line_num
+        except csv.Error:  # a field beyond what Python's reader takes
+            return None
+    return None

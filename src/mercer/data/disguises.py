@@ -1,0 +1,81 @@
+"""Text that stands for something else: numbers as people write them, dates, names that every row has for itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+FEWEST_ROWS = 50
+"""Rows from which on a level of its own for every other row is a sign of an identifier."""
+LOOKED_AT = 1000
+"""Levels of a column that are looked at, at most."""
+ALIKE = 0.95
+"""The share of these that must look alike: a few may be remarks such as "n/a"."""
+MOST_CODES = 20
+"""Plain numbers as text of no more levels than this may well be the names of groups."""
+MOST_UNITS = 2
+
+DIGITS = r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+"
+CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|kr|zł|Fr\.?"
+NUMBER = re.compile(
+    rf"\s*(?P<before>[-+(]?\s*(?:{CURRENCY})?)\s*[-+]?(?P<digits>{DIGITS})\s*(?P<after>[^\W\d_]{{1,4}}[²³23]?|%|‰|°\w?|[$€£¥₹])?\)?\s*"
+)
+DATE = re.compile(r"\s*(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?\s*")
+CODE = re.compile(r"0\d+")
+
+
+def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
+    """What is worth a second look in a column of so many rows that are there, one sentence each.
+
+    Parameters
+    ----------
+    name : that of the column
+    levels : the different entries
+    n_rows : rows in which the column is not missing
+
+    Examples
+    --------
+    >>> remarks("price", ["$1,200.50", "$80", "$7,000"], 3)[0].split(":")[0]
+    "column 'price' is text that looks like numbers, such as '$1,200.50'"
+    >>> remarks("town", ["Oslo", "Rome"], 100)
+    []
+    """
+    text = [level for level in levels if isinstance(level, str)]
+    if not text or len(text) < len(levels):
+        return []
+    what = disguise(text[:LOOKED_AT])
+    if what is not None:
+        return [f"column {name!r} is text that looks like {what}; now every different text is a level of its own"]
+    if n_rows >= FEWEST_ROWS and 2 * len(levels) > n_rows:
+        return [
+            f"column {name!r} has {len(levels):,} levels in {n_rows:,} rows: if it is an identifier, leave it out with "
+            "columns= of mercer.data.open"
+        ]
+    return []
+
+
+def disguise(levels: list[str]) -> str | None:
+    """What text looks like, with an example and what to do; None where it looks like text."""
+    filled = [level for level in levels if level.strip()]
+    dates = [level for level in filled if DATE.fullmatch(level)]
+    if filled and len(dates) >= ALIKE * len(filled):
+        forms = "in one form throughout, as 2024-12-31 or 2024-12-31T18:30:00"
+        return f"dates, such as {dates[0]!r}: write them {forms}, or parse them before, to have them read as dates"
+    found = [match for match in map(NUMBER.fullmatch, filled) if match]
+    if len(found) < max(1.0, ALIKE * len(filled)):
+        return None
+    units = {match["after"].lower() for match in found if match["after"]}
+    dressed = next((match[0] for match in found if is_dressed(match)), None)
+    if len(units) > MOST_UNITS or any(CODE.fullmatch(match[0]) for match in found):
+        return None
+    if dressed is None and len(levels) <= MOST_CODES:
+        return None
+    example = found[0][0] if dressed is None else dressed
+    advice = "write them as 1234.5, without blanks, signs, units and marks between thousands"
+    return f"numbers, such as {example!r}: {advice}, to have them read as numbers"
+
+
+def is_dressed(match: re.Match[str]) -> bool:
+    """Whether a number has more than digits, a point and a sign."""
+    return bool(match["after"]) or re.fullmatch(r"[-+]?[0-9.eE+-]+", match[0]) is None

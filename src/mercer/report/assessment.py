@@ -1,0 +1,81 @@
+"""How good a fitted model is on rows held out: its scores, those of other models, and what a user should know first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..data import Table
+from ..learn import KernelClassifier
+from .baselines import Baseline, baselines
+from .evaluation import evaluate
+from .expectations import Concern, concerns
+from .imbalance import Imbalance, imbalance
+from .scores import Score
+from .unknown_levels import UnknownLevels, treating_unknown, unknown_levels
+
+
+class Assessment(NamedTuple):
+    """What is known of a model once it has met the rows held out; empty where there are none.
+
+    ``held_out`` is the number of these rows, and ``unknown`` counts those with levels that were not learned, which are
+    scored as having none. ``imbalance`` describes classes of very different sizes among the rows learned from.
+    """
+
+    held_out: int
+    scores: list[Score]
+    unknown: UnknownLevels
+    baselines: list[Baseline]
+    concerns: list[Concern]
+    imbalance: Imbalance | None
+
+
+def assess(
+    model: Any,
+    train: Table,
+    test: Table | None,
+    *,
+    trained: bool = True,
+    random_state: Any = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Assessment:
+    """Score a fitted learner on rows held out, set it beside other models, and say what is wrong with it.
+
+    Parameters
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted, with one target.
+    train : Table
+        The rows it has learned from.
+    test : Table or None
+        Rows that were held out; None leaves out everything but the imbalance of classes.
+    trained : bool, default=True
+        Whether to train the other models; without it there is only the majority class or the mean.
+    random_state : int, default=0
+        Seed of the intervals and of the rows that are drawn.
+    progress : callable or None, default=None
+        Called with a line about each other model.
+
+    Returns
+    -------
+    Assessment
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> train, test = mercer.data.open(X, target=np.sin(X[:, 0])).split(test=0.25)
+    >>> model = mercer.KernelRegressor(n_components=64, alpha="loo", random_state=0).fit(train)
+    >>> found = mercer.report.assess(model, train, test, trained=False)
+    >>> found.held_out, [score.name for score in found.scores], found.concerns
+    (92, ['R2', 'RMSE', 'MAE'], [])
+    """
+    uneven = imbalance(train) if isinstance(model, KernelClassifier) else None
+    if test is None:
+        return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
+    strange, model = unknown_levels(model, test), treating_unknown(model)
+    scores = evaluate(model, test, random_state=random_state)
+    others = baselines(model, train, test, trained=trained, random_state=random_state, progress=progress)
+    worries = concerns(model, test, scores=scores, baselines=others)
+    return Assessment(test.n_rows, scores, strange, others, worries, uneven)

@@ -1,0 +1,88 @@
+"""Levels in rows that were held out that a model has not learned: how many rows have some, and scores without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import Table
+from ..data.frames import columns
+from ..learn._machine import KernelMachine
+from ..learn._preparation import UNSEEN, Preparation
+
+
+class UnknownLevels(NamedTuple):
+    """How many of ``of`` rows have levels that were not learned, in any column and in each that has some."""
+
+    rows: int
+    of: int
+    columns: dict[str, int]
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words; empty where nothing was."""
+        if self.rows == 0:
+            return ""
+        each = ", ".join(f"column {name!r}: {count:,}" for name, count in self.columns.items())
+        return (
+            f"{self.rows:,} of {self.of:,} rows held out have levels that were not in the rows learned from ({each}); "
+            "such a level counts as none"
+        )
+
+
+def unknown_levels(model: Any, table: Table) -> UnknownLevels:
+    """Count the rows of a table that have levels which a fitted learner has not learned.
+
+    One pass over the rows, and none where the model has no columns of levels.
+
+    Parameters
+    ----------
+    model : a fitted learner
+    table : Table
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import mercer
+    >>> X = pd.DataFrame({"town": ["Oslo", "Rome"] * 20, "age": range(40)})
+    >>> model = mercer.KernelRegressor(n_components=16, random_state=0).fit(X, X["age"])
+    >>> found = mercer.report.unknown_levels(model, mercer.data.open(X.replace("Rome", "Lima")))
+    >>> found.rows, found.columns
+    (20, {'town': 20})
+    """
+    if not isinstance(model, KernelMachine):
+        raise TypeError(f"expected a learner of mercer.learn, found {type(model).__name__}")
+    check_is_fitted(model)
+    prepared = model.preparation_
+    if prepared.levelled is None:
+        return UnknownLevels(0, table.n_rows, {})
+    return unknown_in(prepared, (block.X for block in model._adopted(table.features(), reset=False).blocks()))
+
+
+def unknown_in(prepared: Preparation, blocks: Iterable[Any]) -> UnknownLevels:
+    """The same for blocks of rows, and what was learned of columns."""
+    rows, of, each = 0, 0, dict[str, int]()
+    named = [column for column in prepared.columns or () if column.levels is not None]
+    for X in blocks:
+        wrong = np.zeros(X.shape[0], dtype=bool)
+        for column in named:
+            found = prepared.codes(column, columns(X)[column.name])[1] == UNSEEN
+            wrong |= found
+            if found.any():
+                each[column.name] = each.get(column.name, 0) + int(np.count_nonzero(found))
+        rows, of = rows + int(np.count_nonzero(wrong)), of + len(wrong)
+    return UnknownLevels(rows, of, each)
+
+
+def treating_unknown(model: Any, unknown: str = "ignore") -> Any:
+    """The same fitted learner, for which a level that it has not learned counts as none, or is an error."""
+    if model.preparation_.levelled is None:
+        return model
+    other = copy(model)
+    other.preparation_ = copy(model.preparation_)
+    other.preparation_.unknown = unknown
+    return other

@@ -1,0 +1,114 @@
+"""The text of CSV files: encodings, what stands between fields, and the lines that messages name."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+
+import numpy as np
+import pytest
+
+from mercer import KernelRegressor, data
+from mercer.data.csv_text import found_delimiter
+from mercer.data.tables import joined
+
+TEXT = "größe,stadt,y\n" + "".join(f"{n}.5,{town},{n}\n" for n, town in enumerate(["Köln", "Århus", "Łódź"] * 4))
+
+
+def whole(table):
+    return joined(list(table.blocks()))
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "cp1250"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_encodings(tmp_path, encoding, packed):
+    text = TEXT if encoding not in ("latin-1", "cp1252") else TEXT.replace("Łódź", "Málaga")
+    text = text.replace("Å", "A") if encoding == "cp1250" else text
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    path.write_bytes(gzip.compress(text.encode(encoding)) if packed else text.encode(encoding))
+    table = data.open(path, target="y", encoding=encoding)
+    assert table.names == ("größe", "stadt")
+    assert whole(table).X.parts["stadt"].tolist() == [line.split(",")[1] for line in text.splitlines()[1:]]
+    with pytest.raises(data.SourceError, match=r"a\.csv.* give (the )?encoding") as refusal:
+        data.open(path, target="y")
+    assert "cannot be read as" not in str(refusal.value)
+    if encoding in ("utf-16", "utf-32"):
+        assert f"is {encoding.upper()} text, not UTF-8: give encoding='{encoding}'" in str(refusal.value)
+    if encoding in ("latin-1", "cp1252", "cp1250"):
+        assert "is not UTF-8 text" in str(refusal.value)
+
+
+def test_a_mark_of_utf8_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "a.csv").write_bytes(codecs.BOM_UTF8 + TEXT.encode())
+    assert data.open(tmp_path / "a.csv", target="y").names == ("größe", "stadt")
+    (tmp_path / "b.csv").write_bytes(codecs.BOM_UTF8 + b"a;b\n1;\n")
+    with pytest.warns(UserWarning, match="has ';' between its fields"):
+        table = data.open(tmp_path / "b.csv")
+    with pytest.raises(ValueError, match=r"line 2 of .*b\.csv, column 'b' is missing"):
+        KernelRegressor(n_components=2).fit(data.open(tmp_path / "b.csv", target="a", delimiter=";"))
+    assert table.names == ("a", "b")
+
+
+def test_text_that_is_not_utf8_late_in_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 100)
+    (tmp_path / "a.csv").write_bytes(b"town,y\n" + b"Oslo,1\n" * 50 + "Köln,2\n".encode("latin-1"))
+    with pytest.raises(data.SourceError, match="is not UTF-8 text: give the encoding it was written in"):
+        data.open(tmp_path / "a.csv", target="y")
+
+
+def test_an_encoding_that_is_none(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"encoding must be the name of one that Python knows.*found 'latin-99'"):
+        data.open(tmp_path / "a.csv", encoding="latin-99")
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_another_delimiter_is_found_and_told(tmp_path, mark):
+    lines = [mark.join(line) for line in (("a", "b", "y"), ("1,5", '"x y"', "2"), ("2,5", f'"x{mark}y"', "3"))]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.warns(UserWarning, match=r"a\.csv has .* between its fields, and is read so") as told:
+        table = data.open(tmp_path / "a.csv", target="y")
+    assert repr(mark) in str(told[0].message)
+    assert table.names == ("a", "b")
+    assert any("between its fields" in note for note in table.notes)
+    assert whole(table).X.parts["b"].tolist() == ["x y", f"x{mark}y"]
+    assert whole(data.open(tmp_path / "a.csv", target="y", delimiter=mark)).X.parts["a"].tolist() == ["1,5", "2,5"]
+
+
+def test_commas_in_a_tsv(tmp_path):
+    (tmp_path / "a.tsv").write_text("a,y\n1,2\n")
+    with pytest.warns(UserWarning, match="has ',' between its fields"):
+        assert data.open(tmp_path / "a.tsv").names == ("a", "y")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a;b\n1\n2\n", "a\n1;2\n", "a,b;c\n1,2\n", '"a;b"\n1\n2\n', "a;b\n1;2\n3;4;5\n", "a\n1\n", "a;b;c\n1\n", ""],
+)
+def test_nothing_is_guessed_where_there_is_doubt(tmp_path, text):
+    (tmp_path / "a.csv").write_text(text)
+    assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ","
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_row_is_named_by_its_line(tmp_path, packed):
+    text = 'a,b,y\n1,one,1\n\n2,"two\nlines",2\n3,"say ""hi""",3\n\n\n,four,4\n5,it is 5" long,5\n,six,6\n'
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    table = data.open(path, target="y")
+    lines = [table.where(row) for row in range(table.n_rows)]
+    assert lines == [f"line {line} of {path}" for line in (2, 4, 6, 9, 10, 11)]
+    with pytest.raises(ValueError, match=r"NaN: line 9 of .*, column 'a' is missing; missing='mean' fills it") as error:
+        KernelRegressor(n_components=4).fit(table)
+    assert "row 3" not in str(error.value)
+    dropping = data.open(path, target="y", drop=True)
+    assert (dropping.n_rows, dropping.dropped, dropping.read) == (4, 2, 6)
+    assert dropping.where(3) == f"line 10 of {path}"
+    assert dropping.split(test=0.5)[0].dropped == 2
+
+
+def test_lines_of_rows_without_a_last_break_and_with_other_ends(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a,y\r\n1,1\r\n2,2\r\nnan,3")
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert [table.where(row).split(" of ")[0] for row in range(3)] == ["line 2", "line 3", "line 4"]
+    np.testing.assert_array_equal(whole(table).y, [1, 2, 3])

@@ -1,0 +1,222 @@
+"""Dates, times of day and durations become numbers of days, whichever way rows come."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mercer
+from mercer import KernelRegressor, data
+from mercer.data.frames import kind_of, numbers, settled
+from mercer.data.tables import joined
+from mercer.data.times import parts
+
+DAY = dt.datetime(2024, 2, 29, 18, 0)
+DAYS = 19782.75
+
+
+def days(column):
+    return numbers(column).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "expected"),
+    [
+        (pd.Series(pd.to_datetime([DAY, None])), "date", DAYS),
+        (pd.Series(pd.to_datetime([DAY, None]).astype("datetime64[s]")), "date", DAYS),
+        (pd.Series(pd.to_datetime([DAY, None])).dt.tz_localize("Europe/Oslo"), "date", DAYS - 1 / 24),
+        (pd.Series(pd.PeriodIndex(["2024-02-29", None], freq="D")), "date", 19782.0),
+        (pd.Series([DAY, None], dtype=pd.ArrowDtype(pa.timestamp("us"))), "date", DAYS),
+        (pd.Series([DAY.date(), None], dtype=pd.ArrowDtype(pa.date32())), "date", 19782.0),
+        (pd.Series(pd.to_timedelta(["36h", None])), "duration", 1.5),
+        (pl.Series([DAY, None]), "date", DAYS),
+        (pl.Series([DAY, None]).cast(pl.Datetime("ns")), "date", DAYS),
+        (pl.Series([DAY, None]).dt.replace_time_zone("Europe/Oslo"), "date", DAYS - 1 / 24),
+        (pl.Series([DAY.date(), None]), "date", 19782.0),
+        (pl.Series([DAY.time(), None]), "duration", 0.75),
+        (pl.Series([dt.timedelta(hours=36), None]), "duration", 1.5),
+        (pa.array([DAY, None], pa.timestamp("ns")), "date", DAYS),
+        (pa.array([DAY, None], pa.timestamp("s", tz="Europe/Oslo")), "date", DAYS),  # Arrow holds UTC
+        (pa.array([DAY.date(), None], pa.date32()), "date", 19782.0),
+        (pa.array([DAY.date(), None], pa.date64()), "date", 19782.0),
+        (pa.array([DAY.time(), None], pa.time32("s")), "duration", 0.75),
+        (pa.array([DAY.time(), None], pa.time64("ns")), "duration", 0.75),
+        (pa.array([dt.timedelta(hours=36), None], pa.duration("s")), "duration", 1.5),
+        (pa.array([DAY, None], pa.timestamp("us")).dictionary_encode(), "date", DAYS),
+        (np.array([DAY, None], dtype="datetime64[m]"), "date", DAYS),
+        (np.array([36, "NaT"], dtype="timedelta64[h]"), "duration", 1.5),
+    ],
+    ids=str,
+)
+def test_days_of_every_column(column, kind, expected):
+    assert kind_of(column) == kind
+    found = days(column)
+    assert found[0] == pytest.approx(expected, abs=1e-9)
+    assert np.isnan(found[1])
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([DAY, None], "date", DAYS),
+        ([DAY.date(), DAY], "date", 19782.0),
+        ([DAY.replace(tzinfo=dt.timezone(dt.timedelta(hours=2))), None], "date", DAYS - 2 / 24),
+        ([np.datetime64("2024-02-29"), pd.NaT], "date", 19782.0),
+        ([dt.timedelta(days=2), np.nan], "duration", 2.0),
+        ([dt.time(6), None], "duration", 0.25),
+        ([Decimal("1.25"), None], "float64", 1.25),
+        ([3, 2.5], "float64", 3.0),
+        ([2**70, pd.NA], "float64", 2.0**70),
+        ([np.float32(0.5), None], "float64", 0.5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_objects_are_what_they_hold(frame, values, kind, expected):
+    if frame is pl.DataFrame and any(value is pd.NaT or value is pd.NA for value in values):
+        values = [values[0], None]
+    column = pd.Series(values, dtype=object) if frame is pd.DataFrame else pl.Series("a", values, dtype=pl.Object)
+    column = settled(frame({"a": column}))["a"]
+    assert kind_of(column) == kind
+    assert days(column)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [1, "a"], [True, False], [DAY, "a"], [None, None], [DAY, 1]])
+def test_other_objects_stay_levels(values):
+    frame = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    assert kind_of(settled(frame)["a"]) == "text"
+    assert settled(frame) is frame
+
+
+def test_parts_of_dates_are_those_of_pandas():
+    found = pd.date_range("1899-12-30 23:59", periods=3000, freq="31h7min")
+    expected = np.column_stack([found.year, found.month, found.day, found.day_of_week, found.hour])
+    np.testing.assert_array_equal(parts(found.to_numpy().astype("datetime64[us]")), expected)
+    assert np.isnan(parts(np.array(["NaT"], dtype="datetime64[us]"))).all()
+
+
+def visits(n=600):
+    """Rows whose target has a trend over years and a weekly rhythm."""
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.uniform(0, 1000, n), unit="D").round("s")
+    frame = pd.DataFrame({"when": when, "size": rng.normal(size=n).round(6)})
+    frame["visits"] = frame["when"].dt.day_of_week + (when - pd.Timestamp("2020-01-01")).days / 500.0
+    return frame
+
+
+FORMS = {
+    "pandas": lambda frame, path: frame,
+    "polars": lambda frame, path: pl.from_pandas(frame),
+    "arrow": lambda frame, path: pa.Table.from_pandas(frame, preserve_index=False),
+    "zoned": lambda frame, path: frame.assign(when=frame["when"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")),
+    "objects": lambda frame, path: frame.assign(when=pd.Series(list(frame["when"].dt.to_pydatetime()), dtype=object)),
+    "csv": lambda frame, path: frame.to_csv(path / "a.csv", index=False) or path / "a.csv",
+    "parquet": lambda frame, path: (
+        pq.write_table(pa.Table.from_pandas(frame), path / "a.parquet") or path / "a.parquet"
+    ),
+}
+
+
+@pytest.mark.parametrize("dates", ["number", "parts"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_takes_dates_from_anywhere(tmp_path, form, dates):
+    frame = visits()
+    X, y = frame[["when", "size"]], frame["visits"]
+    arguments = {"n_components": 128, "scale": "standard", "dates": dates, "random_state": 0}
+    model = KernelRegressor("gaussian('median')", **arguments).fit(X, y)
+    assert model.map_.n_features_in_ == (2 if dates == "number" else 7)
+    source = FORMS[form](frame, tmp_path)
+    table = data.open(source, target="visits")
+    assert table.times == {"when": "date"}
+    np.testing.assert_allclose(model.predict(table), model.predict(X), rtol=1e-9)
+    other = KernelRegressor("gaussian('median')", **arguments).fit(table)
+    np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-6, atol=1e-6)
+    if not isinstance(source, type(tmp_path)):
+        columns = source.select(["when", "size"]) if hasattr(source, "select") else source[["when", "size"]]
+        np.testing.assert_allclose(model.predict(columns), model.predict(X), rtol=1e-9)
+    mercer.save(other, tmp_path / "m.mercer")
+    loaded = mercer.load(tmp_path / "m.mercer")
+    assert (loaded.dates, loaded.preparation_.dates, loaded.preparation_.dated) == (dates, dates, True)
+    np.testing.assert_array_equal(loaded.predict(X), other.predict(X))
+
+
+def test_parts_help_where_weekdays_matter():
+    frame = visits(2000)
+    scores = [
+        KernelRegressor("gaussian('median')", n_components=512, scale="standard", dates=dates, random_state=0)
+        .fit(frame[["when"]][:1500], frame["visits"][:1500])
+        .score(frame[["when"]][1500:], frame["visits"][1500:])
+        for dates in ("number", "parts")
+    ]
+    assert scores[0] < 0.5
+    assert scores[1] > 0.9
+
+
+def test_dates_beside_numbers_and_levels_are_told_apart(tmp_path):
+    frame = visits()
+    X, y = frame[["when", "size"]], frame["visits"]
+    model = KernelRegressor(n_components=16, random_state=0).fit(X, y)
+    for when, words in ((1.0, "numbers"), ("soon", "levels"), (pd.Timedelta("1h"), "durations")):
+        for given in (X.assign(when=when), data.open(X.assign(when=when))):
+            with pytest.raises(ValueError, match=f"column 'when' had dates in fit and has {words} now"):
+                model.predict(given)
+    plain = KernelRegressor(n_components=16, random_state=0).fit(X[["size"]].assign(when=1.0)[["when", "size"]], y)
+    for given in (X, data.open(X)):
+        with pytest.raises(ValueError, match="column 'when' had numbers in fit and has dates now"):
+            plain.predict(given)
+
+
+def test_gaps_among_dates():
+    frame = visits(50)
+    frame.loc[7, "when"] = pd.NaT
+    X, y = frame[["when", "size"]], frame["visits"].fillna(0.0)
+    with pytest.raises(ValueError, match="Input X contains NaN: row 7, column 'when' is missing"):
+        KernelRegressor(n_components=8).fit(X, y)
+    filled = KernelRegressor(n_components=8, missing="mean", scale="standard", random_state=0).fit(X, y)
+    np.testing.assert_allclose(filled.preparation_(X)[7, 0], 0.0, atol=1e-9)
+    table = data.open(frame.assign(visits=y), target="visits", drop=True)
+    assert (table.n_rows, table.dropped) == (49, 1)
+
+
+def test_dates_as_targets_and_in_matrices():
+    frame = visits(100)
+    block = joined(list(data.open(frame, target="when").blocks()))
+    np.testing.assert_allclose(block.y, numbers(frame["when"]))
+    X = frame[["when"]].to_numpy()
+    expected = KernelRegressor(n_components=8, random_state=0).fit(numbers(frame["when"])[:, None], frame["size"])
+    for unit in ("s", "us"):
+        matrix = X.astype(f"datetime64[{unit}]")
+        for given in (matrix, data.open(matrix), data.Blocks([matrix])):
+            np.testing.assert_allclose(expected.predict(given), expected.predict(matrix))
+        found = KernelRegressor(n_components=8, random_state=0).fit(matrix, frame["size"])
+        np.testing.assert_allclose(found.coef_, expected.coef_)
+
+
+def test_days_follow_dates_in_one_csv(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 200)
+    lines = [f"2024-01-{day:02},1" for day in range(1, 29)] + ["2024-02-01 12:00:00,2", "2024-02-02T06:00:00.5,2"]
+    (tmp_path / "a.csv").write_text("\n".join(["when,y", *lines]) + "\n")
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert table.times == {"when": "date"}
+    found = numbers(joined(list(table.blocks())).X.parts["when"])
+    np.testing.assert_allclose(found[[0, -2, -1]], [19723.0, 19754.5, 19755.25 + 0.5 / 86400])
+
+
+def test_one_entry_changes_a_fingerprint_of_dates():
+    frame = visits(20)
+    before = data.open(frame).fingerprint()
+    frame.loc[3, "when"] += pd.Timedelta("1s")
+    assert data.open(frame).fingerprint() != before
+
+
+def test_choices_of_dates_are_checked():
+    with pytest.raises(ValueError, match=r"dates must be one of \('number', 'parts'\), found 'cyclic'"):
+        KernelRegressor(dates="cyclic").fit(np.eye(3), np.ones(3))
