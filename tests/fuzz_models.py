@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
 import mercer
+from mercer.learn._machine import KernelMachine
+from mercer.maps import FeatureMap
 from mercer.persist import ModelFileError
+from mercer.persist.pipelines import leaves
 from tests.persist.hostile import Parts
 
 GOLDEN = Path(__file__).parent / "golden" / "models"
@@ -40,7 +47,7 @@ DRAWN = 2**26
 WIDEST = 100_000
 NUMBERS = (-1, 0, 1, 2, 3, 7, 255, 256, 2**15, 2**20, 2**31 - 1, 2**31, 2**32, 2**62, 2**63, 2**64, 10**30)
 VALUES = (*NUMBERS, None, True, False, 0.5, -0.0, 1e308, "", "inf", "nan", "Linear()", "..", "auto", [], {}, [[]])
-KINDS = ("float", "list", "tuple", "dict", "kernel", "map", "array")
+KINDS = ("float", "list", "tuple", "dict", "kernel", "map", "array", "type", "dtype", "slice")
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -82,11 +89,12 @@ def change_array(rng: random.Random, parts: Parts) -> None:
             extremes = (limits.min, limits.max, -1, 0, 1, 2, 3, 4, 8, 16, min(limits.max, 255))
         array.flat[rng.randrange(array.size)] = rng.choice(extremes)
     elif rng.random() < 0.5:
+        array = np.atleast_1d(array)
         array = rng.choice((array[:-1], np.concatenate([array, array]), array.ravel(), array[None][:1], array.T.copy()))
     else:
         with np.errstate(all="ignore"):
             array = np.nan_to_num(array).astype(rng.choice(("<f8", "<f4", "<i8", "<i4", "|i1")))
-    parts.put(name, np.ascontiguousarray(array))
+    parts.put(name, np.asarray(array, order="C"))
 
 
 def change_bytes(rng: random.Random, data: bytearray) -> bytes:
@@ -127,6 +135,8 @@ def changed(rng: random.Random, models: list[bytes]) -> bytes:
 
 def use(model: Any) -> None:
     """Map a few rows; whatever the model is, that may fail in words alone."""
+    if isinstance(model, Pipeline | ColumnTransformer):
+        return use_pipeline(model)
     map = getattr(model, "map_", model) if hasattr(model, "preparation_") else model
     if map.n_features_in_ > WIDEST or map.n_components_ > WIDEST:
         return
@@ -137,6 +147,18 @@ def use(model: Any) -> None:
             (model.predict if hasattr(model, "predict") else model.transform)(X)
     except (ValueError, TypeError, MemoryError, OverflowError):
         pass
+
+
+def use_pipeline(model: Any) -> None:
+    """Give every step a few rows of the width that it asks for."""
+    for part in leaves(model):
+        width, wide = getattr(part, "n_features_in_", 1), getattr(part, "n_output_features_", 1)
+        if isinstance(part, FeatureMap | KernelMachine):
+            use(part)
+        elif width <= WIDEST and wide <= WIDEST:
+            X = np.random.default_rng(0).uniform(0.1, 0.3, size=(3, width))
+            with suppress(ValueError, TypeError, MemoryError, OverflowError):
+                (part.predict if hasattr(part, "predict") else part.transform)(X)
 
 
 def try_file(path: Path) -> str:

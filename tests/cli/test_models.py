@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer import choose, data, report
@@ -247,3 +250,22 @@ def test_inspect_shows_no_more_columns_than_a_screen(run, tmp_path):
     assert "c19" in printed
     assert "c20" not in printed
     assert "and 4 more columns, which --json lists" in printed
+
+
+def test_a_pipeline_says_what_is_in_it(run, fails, folder, tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    frame = pd.DataFrame(X, columns=["size", "rooms"])
+    model = make_pipeline(StandardScaler(), mercer.RandomFourier(n_components=16, random_state=7), RidgeClassifier())
+    mercer.save(model.fit(frame, np.where(X[:, 0] > 0, "big", "small")), tmp_path / "p.mercer")
+    shown = run("inspect", tmp_path / "p.mercer").stdout
+    for part in (
+        "Pipeline: StandardScaler, RandomFourier, RidgeClassifier",
+        "16 features, seed 7",
+        "big, small",
+        "rooms",
+    ):
+        assert part in shown
+    found = json.loads(run("inspect", tmp_path / "p.mercer", "--json").stdout)
+    assert (found["kind"], found["steps"]) == ("Pipeline", ["StandardScaler", "RandomFourier", "RidgeClassifier"])
+    assert (found["columns"], found["classes"], found["map"]) == (2, ["big", "small"], "RandomFourier")
+    assert "found Pipeline" in fails("predict", tmp_path / "p.mercer", "houses.csv")

@@ -7,6 +7,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PowerTransformer, QuantileTransformer, StandardScaler
 
 from mercer import (
     AdditiveMap,
@@ -107,8 +113,38 @@ def fitted_learners():
     }
 
 
+@cache
+def fitted_pipelines():
+    """Name, fitted pipeline and rows."""
+    X, F = rows(), frame()
+
+    def features():
+        return RandomFourier(Gaussian(0.3), n_components=12, random_state=2)
+
+    columns = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["length", "width"]),
+            ("levels", OneHotEncoder(drop="first", sparse_output=False), ["level"]),
+        ],
+        remainder="passthrough",
+    )
+    nested = Pipeline([("first", make_pipeline(QuantileTransformer(n_quantiles=7), PCA(3, random_state=0))),
+                       ("idle", "passthrough"), ("features", features()), ("last", Ridge())])  # fmt: skip
+    return {
+        "pipeline": (make_pipeline(PowerTransformer(), features(), LogisticRegression()).fit(X, labels(X)), X),
+        "pipeline-columns": (
+            make_pipeline(columns, KernelRegressor(n_components=8, random_state=0)).fit(F, target(F)),
+            F,
+        ),
+        "pipeline-nested": (nested.fit(X, target(X)), X),
+        "pipeline-ridge": (make_pipeline(MinMaxScaler(), features(), RidgeClassifier()).fit(X, X[:, 0] > 0), X),
+    }
+
+
 def answers(model, X):
     """What a model says of rows, as one array of numbers."""
+    if isinstance(model, Pipeline):
+        return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     if isinstance(model, KernelCCA):
         return np.hstack(model.transform(X, np.column_stack([target(X), X[:, 2] ** 2])))
     if isinstance(model, KernelClassifier):

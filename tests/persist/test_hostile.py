@@ -20,7 +20,7 @@ from mercer.persist.safetensors import MAX_HEADER
 from mercer.persist.validation import MAX_DEPTH
 
 from .hostile import Parts, framed
-from .models import fitted_learners, fitted_maps, rows
+from .models import fitted_learners, fitted_maps, fitted_pipelines, rows
 
 SOURCE = Path(mercer.persist.__file__).parent
 GOLDEN = Path(__file__).parent.parent / "golden" / "models"
@@ -30,7 +30,7 @@ GOLDEN = Path(__file__).parent.parent / "golden" / "models"
 def saved(name, mode="full"):
     import tempfile
 
-    models = fitted_maps() | fitted_learners()
+    models = fitted_maps() | fitted_learners() | fitted_pipelines()
     with tempfile.TemporaryDirectory() as folder:
         mercer.save(models[name][0], f"{folder}/model", mode)
         return Path(folder, "model").read_bytes()
@@ -325,7 +325,7 @@ def test_arguments_of_maps_inside_are_checked_too(tmp_path):
 
 
 def test_an_untouched_file_goes_through_the_same_mill(tmp_path):
-    for name in {**fitted_maps(), **fitted_learners()}:
+    for name in {**fitted_maps(), **fitted_learners(), **fitted_pipelines()}:
         (tmp_path / "model").write_bytes(Parts(saved(name)).bytes())
         mercer.load(tmp_path / "model")
 

@@ -30,11 +30,12 @@ def command(model):
     found = contents(model)
     if for_machines():
         columns = None if found.named is None else [column._asdict() for column in found.named]
-        return show_json({**found._asdict(), "named": columns})
+        held = {**found._asdict(), "named": columns}
+        return show_json({name: value for name, value in held.items() if name != "steps" or value is not None})
     rows = {
         "file": f"{found.name}, {size(found.bytes)}",
         "sha256": found.sha256,
-        "model": found.kind,
+        "model": found.kind if found.steps is None else f"{found.kind}: {', '.join(found.steps)}",
         "map": f"{found.map}, {found.features:,} features, seed {found.seed}",
         "kernel": found.kernel,
         "target": column(found.target),

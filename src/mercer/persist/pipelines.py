@@ -249,11 +249,12 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
     if rest != inputs["remainder"] and "remainder" in parts:
         refuse(f"the remainder of {path}ColumnTransformer must be the columns that no part takes")
     model.transformers_ = [(name, part, given.get(name, model._remainder[2])) for name, part in parts.items()]
-    model.output_indices_, place = {}, 0
-    for name in inputs:
-        width = widths.get(name, 0)
-        model.output_indices_[name] = slice(place, place + width) if width else slice(0, 0)
-        place += width
+    model.output_indices_, start = {}, 0
+    gives = [name for name, part in parts.items() if part != "drop" and inputs[name]]
+    for name in gives:
+        model.output_indices_[name] = slice(start, start + widths[name])
+        start += widths[name]
+    model.output_indices_ |= {name: slice(0, 0) for name in inputs if name not in gives}
 
 
 def read_unfitted_model(record: Any, array: Callable[[str], NDArray[Any]], path: str) -> Any:

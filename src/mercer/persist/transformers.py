@@ -116,7 +116,7 @@ def _settle_ordinal(encoder: Any) -> None:
     found = {}
     for place, levels in enumerate(encoder.categories_):
         for code, level in enumerate(levels.tolist()):
-            if level is None or (isinstance(level, float) and level != level):
+            if isinstance(level, float) and level != level:
                 found[place] = code
     encoder._missing_indices = found
 

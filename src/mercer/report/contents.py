@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from ..persist import describe, load
 
+HOLDERS = ("Pipeline", "ColumnTransformer")
+
 
 class Column(NamedTuple):
     """A column that predictions need; ``levels`` is None for numbers, and for the dates and durations of ``time``."""
@@ -40,6 +42,8 @@ class Contents(NamedTuple):
     parameters: str
     arrays: dict[str, tuple[str, tuple[int, ...]]]
     versions: dict[str, str]
+    steps: list[str] | None = None
+    """The classes of a pipeline's steps, in their order."""
 
 
 def contents(path: Any) -> Contents:
@@ -64,11 +68,13 @@ def contents(path: Any) -> Contents:
     held = describe(path)
     load(path)  # what is damaged or made up is an error
     whole = Path(path).read_bytes()
-    model: dict[str, Any] = held["model"]
+    steps = steps_of(held["model"])
+    first, last = steps[0], steps[-1]
+    model = next(one for one in steps if "map" in one or "kernel" in one)  # of several, the first
     features = model.get("map", model)  # a learner has a map, a map is one
     prepared = model.get("preparation", {})
-    names = model.get("names")
-    held_by = {name: None for name in names or ()} | dict(prepared.get("columns") or ())
+    names = first.get("names")
+    held_by = {name: None for name in names or ()} | dict(first.get("preparation", {}).get("columns") or ())
     return Contents(
         name=str(path),
         bytes=len(whole),
@@ -79,17 +85,36 @@ def contents(path: Any) -> Contents:
         features=features["width"],
         seed=features["seed"],
         scale=prepared.get("scale"),
-        classes=model["classes"]["items"] if isinstance(model.get("classes"), dict) else model.get("classes"),
-        target=model.get("apart", {}).get("target"),
-        weight=model.get("apart", {}).get("weight"),
-        columns=model["columns"],
+        classes=classes_of(last),
+        target=last.get("apart", {}).get("target"),
+        weight=last.get("apart", {}).get("weight"),
+        columns=first["columns"],
         named=[_column(name, held_by[name]) for name in held_by] or None,
         parameters=held["parameters"],
         arrays=held["tensors"],
         versions=held["versions"],
+        steps=[one["class"] for one in steps] if held["class"] in HOLDERS else None,
     )
 
 
 def _column(name: str, held: Any) -> Column:
     """A column as its record in a model file has it."""
     return Column(name, None, held["time"]) if isinstance(held, dict) else Column(name, held)
+
+
+def steps_of(record: Any) -> list[dict[str, Any]]:
+    """The records of the steps of a pipeline, those inside others after them; the model alone where it is none."""
+    if not isinstance(record, dict):
+        return []
+    inside = [one[1] for one in record.get("steps", ()) or record.get("fitted", ())]
+    found = [step for one in inside for step in steps_of(one)]
+    return found if record["class"] == "Pipeline" else [record, *found]
+
+
+def classes_of(record: dict[str, Any]) -> Any:
+    """The classes that a model tells apart, or None."""
+    parts = record.get("parts", {})
+    held = record.get("classes") or record.get("learned", {}).get("classes_")
+    if held is None and "_label_binarizer" in parts:
+        return classes_of(parts["_label_binarizer"])
+    return held["items"] if isinstance(held, dict) else held
