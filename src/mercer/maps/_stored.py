@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
+from .._tiles import single_threaded_blas
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,8 @@ class StoredMap:
     def _redrawn(self, rng: Stream, n_features: int, kept: Any) -> Any:
         """The parameters from the seed, and from the arrays that rows gave."""
         if not self._draws_from_rows:
-            return self._draw(rng, Columns(n_features))  # type: ignore[attr-defined]
+            with single_threaded_blas():  # as in fit: the last digits of a decomposition depend on the threads
+                return self._draw(rng, Columns(n_features))  # type: ignore[attr-defined]
         again = {
             part: inner._redrawn(rng.child(part), self._columns_of(part, n_features), getattr(kept, part))
             for part, inner in self._inner_maps.items()
