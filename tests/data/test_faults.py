@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import os
 import subprocess
 import sys
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -51,6 +54,75 @@ def test_a_truncated_npy(tmp_path):
     (tmp_path / "X.npz").write_bytes(b"PK\x03\x04 torn")
     with pytest.raises(data.SourceError, match=r"X\.npz cannot be read as"):
         data.open(tmp_path / "X.npz")
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.npz"])
+def test_a_numpy_file_that_is_cut_while_it_is_read_ends_no_process(tmp_path, name):
+    X, _ = numbers(200_000)
+    (np.save if name == "X.npy" else np.savez)(tmp_path / name, X)
+    code = f"""
+import os
+from mercer import data
+from mercer.data.sources import FileSource
+table = data.open({str(tmp_path / name)!r})
+blocks = table.blocks()
+next(blocks)
+FileSource.check = lambda self: None  # what the file was is known only until it is cut
+os.truncate({str(tmp_path / name)!r}, 1_000_000)
+try:
+    for block in blocks:
+        block.X.sum()
+except data.SourceError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    assert f"{name} cannot be read as NumPy's" in done.stdout
+    assert "bytes too early" in done.stdout
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("part", ["X", "y"])
+def test_the_checksums_of_an_npz(tmp_path, compressed, part):
+    X, y = numbers(9000)
+    path = tmp_path / "rows.npz"
+    (np.savez_compressed if compressed else np.savez)(path, X=X, y=y)
+    good = path.read_bytes()
+    np.testing.assert_array_equal(whole(data.open(path, target="y")).X, X)
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo(f"{part}.npy")
+        place = member.header_offset + member.compress_size // 2 + 200
+    path.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
+    with pytest.raises(data.SourceError, match=r"rows\.npz cannot be read as NumPy's \.npz: .*(checksum|CRC|[Ee]rror)"):
+        whole(data.open(path, target="y"))
+
+
+def test_an_npz_whose_members_are_not_what_they_say(tmp_path):
+    path = tmp_path / "rows.npz"
+    for count, compression in itertools.product((7, 9), (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)):
+        file = io.BytesIO()
+        np.save(file, np.zeros((count, 3)))
+        claimed = file.getvalue().replace(f"({count}, 3)".encode(), b"(8, 3)")
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            archive.writestr("X.npy", claimed)
+        with pytest.raises(data.SourceError, match=r"array 'X' of shape \(8, 3\) takes 320 bytes, and has"):
+            data.open(path)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50, 8)})
+    np.save(tmp_path / "X.npy", np.zeros(3))
+    (tmp_path / "X.npy").write_bytes(header.getvalue() + bytes(64))
+    with pytest.raises(data.SourceError, match=r"X\.npy cannot be read as .* takes 72,057,594,037,928,064 bytes"):
+        data.open(tmp_path / "X.npy")
+
+
+def test_what_is_compressed_by_columns_must_fit(tmp_path):
+    X, y = numbers(9000)
+    np.savez_compressed(tmp_path / "F.npz", X=np.asfortranarray(X), y=y)
+    np.savez_compressed(tmp_path / "C.npz", X=X, y=y)
+    with pytest.raises(MemoryError, match=r"the rows of .*F\.npz.* need .* GiB at least; memory allows"):
+        whole(data.open(tmp_path / "F.npz", target="y", memory=1000))
+    np.testing.assert_array_equal(whole(data.open(tmp_path / "F.npz", target="y", memory="1MB")).X, X)
+    np.testing.assert_array_equal(whole(data.open(tmp_path / "C.npz", target="y", memory=1000)).X, X)  # block by block
 
 
 def test_a_flipped_bit_is_found_by_its_checksum(tmp_path):

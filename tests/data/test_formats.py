@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -105,11 +106,26 @@ def test_matrices(tmp_path, kind):
     np.testing.assert_array_equal(next(table.blocks(2)).y, y[8192:])
 
 
-def test_an_npz_is_mapped(tmp_path):
-    X, y = numbers(100)
-    np.savez(tmp_path / "rows.npz", X=X, y=y)
-    table = data.open(tmp_path / "rows.npz", target="y")
-    assert isinstance(table._sources[0]._load(), np.memmap)
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", ["npy", "npz", "compressed"])
+def test_numpy_files_begin_anywhere_and_hold_no_more_than_a_block(tmp_path, kind, order):
+    X = np.asarray(np.random.default_rng(0).normal(size=(50_000, 8)), order=order)
+    path = tmp_path / ("X.npy" if kind == "npy" else "X.npz")
+    if kind == "npy":
+        np.save(path, X)
+    else:
+        (np.savez if kind == "npz" else np.savez_compressed)(path, X=X)
+    table = data.open(path)
+    for start in (0, 3, 12):
+        np.testing.assert_array_equal(joined(list(table.blocks(start))).X, X[4096 * start :])
+    table = data.open(path)
+    tracemalloc.start()
+    count = sum(block.X.shape[0] for block in table.blocks())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 50_000
+    held_whole = (kind, order) == ("compressed", "F")  # since a row is spread over all of it
+    assert (peak > X.nbytes) == held_whole
 
 
 def test_columns_by_number(tmp_path):
@@ -194,7 +210,7 @@ def test_nothing_is_unpickled(tmp_path):
     with pytest.raises(data.SourceError, match=r"X.npy cannot be read as NumPy's .npy"):
         data.open(path)
     np.savez(tmp_path / "X.npz", X=np.array([[None]], dtype=object))
-    with pytest.raises(data.SourceError, match=r"X.npz must hold a matrix of numbers, found objects"):
+    with pytest.raises(data.SourceError, match=r"X.npz cannot be read as NumPy's .npz: it holds objects"):
         data.open(tmp_path / "X.npz")
     np.save(path, np.zeros(3))
     with pytest.raises(data.SourceError, match=r"X.npy must hold a matrix of numbers, found shape \(3,\) of float64"):

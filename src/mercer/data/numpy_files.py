@@ -1,20 +1,65 @@
-"""NumPy's files, mapped into memory where they are not compressed. Nothing is ever unpickled."""
+"""NumPy's files, read a block at a time. Nothing is ever unpickled, and nothing is mapped into memory."""
 
 from __future__ import annotations
 
-import struct
+import math
 import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from .._memory import check_room
 from .rows import BLOCK_ROWS
 from .sources import FileSource, SourceError
 from .tables import Block
+
+HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+READ_BYTES = 1 << 18
+"""How much is read at once where only a checksum is wanted."""
+LOCAL_HEADER = 30
+"""Bytes before the name of a member in a zip file; the last four tell how long the name and what follows it are."""
+
+
+class Header(NamedTuple):
+    """What an array is: its shape, whether columns come one after the other, its type, and where its bytes begin."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+    start: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the header and the array."""
+        return self.start + math.prod(self.shape) * self.dtype.itemsize
+
+    @classmethod
+    def of(cls, file: Any) -> Header:
+        """That of an open file, from its beginning."""
+        version = npy.read_magic(file)
+        if version not in HEADERS:
+            raise ValueError(f"version {version[0]}.{version[1]} of the format is not one for numbers")
+        shape, by_columns, dtype = HEADERS[version](file)
+        if dtype.hasobject:
+            raise ValueError("it holds objects, which are code that reading would run")
+        return cls(shape, by_columns, dtype, file.tell())
+
+
+def fill(file: Any, array: NDArray[Any]) -> None:
+    """Read bytes into an array whose entries are side by side."""
+    # Read, not mapped: to touch a page of a file that is cut meanwhile ends the process.
+    left = array.reshape(-1).view(np.uint8).data
+    while len(left):
+        count = file.readinto(left)
+        if not count:
+            raise ValueError(f"it ends {len(left):,} bytes too early")
+        left = left[count:]
 
 
 class NpyFile(FileSource):
@@ -22,83 +67,157 @@ class NpyFile(FileSource):
 
     format = "NumPy's .npy"
 
-    def _load(self) -> NDArray[Any]:
-        return np.load(self.path, mmap_mode="r", allow_pickle=False)
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """The file of the matrix, at its beginning."""
+        with open(self.path, "rb") as file:
+            yield file
 
-    def _matrix(self) -> NDArray[Any]:
-        X = self._load()
-        if X.ndim != 2 or X.dtype.kind not in "biuf":
-            raise SourceError(f"{self.name} must hold a matrix of numbers, found shape {X.shape} of {X.dtype}")
-        return X
+    def _described(self) -> Header:
+        """The header of the matrix, once the file is known to be long enough for it."""
+        with self._opened() as file:
+            header = Header.of(file)
+        if self._stamp.size < header.size:
+            raise ValueError(f"shape {header.shape} takes {header.size:,} bytes, and it has {self._stamp.size:,}")
+        return header
 
     @cached_property
-    def _shape(self) -> tuple[int, int]:
+    def _header(self) -> Header:
         with self.reading():
-            rows, columns = self._matrix().shape
-            return rows, columns
+            header = self._described()
+        if len(header.shape) != 2 or header.dtype.kind not in "biuf":
+            found = f"shape {header.shape} of {header.dtype}"
+            raise SourceError(f"{self.name} must hold a matrix of numbers, found {found}")
+        return header
 
     @property
     def schema(self) -> int:
-        return self._shape[1]
+        return self._header.shape[1]
 
     @property
     def n_rows(self) -> int:
-        return self._shape[0]
+        return self._header.shape[0]
 
     def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
-        with self.reading():
-            X = self._matrix()
-            for first in range(start, X.shape[0], BLOCK_ROWS):
-                self.check()  # since to touch what is mapped and no longer there ends the process
-                yield Block(np.array(X[first : first + BLOCK_ROWS]))
+        header = self._header
+        with self.reading(), self._opened() as file:
+            before = file.tell()
+            for first in range(start, header.shape[0], BLOCK_ROWS):
+                yield Block(rows_of(file, before, header, first, min(BLOCK_ROWS, header.shape[0] - first)))
+
+
+def rows_of(file: Any, before: int, header: Header, first: int, count: int) -> NDArray[Any]:
+    """Some rows of a matrix whose header begins ``before`` bytes into a file."""
+    (rows, width), start, step = header.shape, before + header.start, header.dtype.itemsize
+    if not header.by_columns:
+        X = np.empty((count, width), dtype=header.dtype)
+        place = start + first * width * step
+        if file.tell() != place:
+            file.seek(place)
+        fill(file, X)
+        return X
+    columns = np.empty((width, count), dtype=header.dtype)
+    for number, column in enumerate(columns):
+        file.seek(start + (number * rows + first) * step)
+        fill(file, column)
+    return columns.T
 
 
 class NpzFile(NpyFile):
     """One ``.npz`` file: the matrix is named X, or is the only one."""
 
     format = "NumPy's .npz"
+    memory: int | None = None
+    """Bytes that a matrix may take which cannot be read a block at a time; None is what the machine has."""
+
+    def _names(self, archive: zipfile.ZipFile) -> list[str]:
+        return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
 
     @cached_property
-    def _member(self) -> str:
-        with np.load(self.path, allow_pickle=False) as file:
-            if "X" in file.files:
-                return "X"
-            matrices = [name for name in file.files if file[name].ndim == 2]
-            if len(matrices) != 1:
-                raise SourceError(f"{self.name} must have an array X or one matrix, found {', '.join(file.files)}")
-            return matrices[0]
-
-    def _load(self) -> NDArray[Any]:
-        return self._mapped() if self._stored is not None else self._unpacked
-
-    @cached_property
-    def _stored(self) -> int | None:
-        """Where the matrix begins in the file; None where it is compressed."""
+    def _member(self) -> zipfile.ZipInfo:
         with zipfile.ZipFile(self.path) as archive:
-            member = archive.getinfo(f"{self._member}.npy")
-        if member.compress_type != zipfile.ZIP_STORED:
-            return None
-        with open(self.path, "rb") as file:
-            file.seek(member.header_offset + 26)  # of a header of 30 bytes, before a name and more
-            return member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
+            names, chosen = self._names(archive), "X"
+            if chosen not in names:
+                matrices = [name for name in names if len(self._header_of(archive, name).shape) == 2]
+                if len(matrices) != 1:
+                    raise SourceError(f"{self.name} must have an array X or one matrix, found {', '.join(names)}")
+                chosen = matrices[0]
+            return archive.getinfo(f"{chosen}.npy")
 
-    def _mapped(self) -> NDArray[Any]:
-        assert self._stored is not None
+    def _header_of(self, archive: zipfile.ZipFile, name: str) -> Header:
+        """The header of an array, once it is as long as the archive says."""
+        member = archive.getinfo(f"{name}.npy")
+        with archive.open(member) as file:
+            header = Header.of(file)
+        if header.size != member.file_size:
+            found = f"{member.file_size:,} bytes in the archive"
+            raise ValueError(f"array {name!r} of shape {header.shape} takes {header.size:,} bytes, and has {found}")
+        return header
+
+    def _described(self) -> Header:
+        with zipfile.ZipFile(self.path) as archive:
+            return self._header_of(archive, self._member.filename.removesuffix(".npy"))
+
+    @property
+    def _is_stored(self) -> bool:
+        return self._member.compress_type == zipfile.ZIP_STORED
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        if self._is_stored:  # rows can be read from anywhere, once it is known that they are those that were written
+            place = self._verified
+            with open(self.path, "rb") as file:
+                file.seek(place)
+                yield file
+            return
+        with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
+            yield file  # which verifies the checksum when it is read to its end
+
+    @cached_property
+    def _verified(self) -> int:
+        """Where the matrix begins in the file, once all of it has been read and its checksum is right."""
+        member = self._member
         with open(self.path, "rb") as file:
-            file.seek(self._stored)
-            read = npy.read_array_header_1_0 if npy.read_magic(file) == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read(file)
-            if dtype.hasobject:
-                raise SourceError(f"{self.name} must hold a matrix of numbers, found objects")
-            return np.memmap(file, dtype, "r", file.tell(), shape, "F" if fortran else "C")
+            file.seek(member.header_offset)
+            local = file.read(LOCAL_HEADER)
+            lengths = np.frombuffer(local[-4:], dtype="<u2")
+            place = member.header_offset + LOCAL_HEADER + int(lengths.sum())
+            file.seek(place)
+            left, found = member.file_size, 0
+            while left > 0 and (part := file.read(min(left, READ_BYTES))):
+                left, found = left - len(part), zlib.crc32(part, found)
+        if left > 0 or found != member.CRC:
+            raise ValueError(f"the checksum of {member.filename!r} is wrong: the file is damaged")
+        return place
+
+    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+        if not self._header.by_columns or self._is_stored:
+            yield from super().batches(start, names)
+            return
+        with self.reading():
+            X = self._unpacked
+        for first in range(start, X.shape[0], BLOCK_ROWS):
+            yield Block(np.array(X[first : first + BLOCK_ROWS]))
 
     @cached_property
     def _unpacked(self) -> NDArray[Any]:
-        return self.array(self._member)
+        """The matrix in memory: it is compressed, and a row is spread over all of it."""
+        needed = self._header.size
+        what = f"the rows of {self.name}, compressed column by column (np.savez would leave them to be read in blocks),"
+        check_room(needed, what, self.memory)
+        return self.array(self._member.filename.removesuffix(".npy"))
 
     def array(self, name: str) -> NDArray[Any]:
-        """Another array of the file, in memory."""
-        with self.reading(), np.load(self.path, allow_pickle=False) as file:
-            if name not in file.files:
-                raise SourceError(f"{self.name} has no array {name!r}; it has {', '.join(map(repr, file.files))}")
-            return np.asarray(file[name])
+        """An array of the file, in memory."""
+        with self.reading(), zipfile.ZipFile(self.path) as archive:
+            names = self._names(archive)
+            if name not in names:
+                raise SourceError(f"{self.name} has no array {name!r}; it has {', '.join(map(repr, names))}")
+            header = self._header_of(archive, name)
+            check_room(header.size, f"the entries of {name!r} in {self.name}", None)
+            with archive.open(f"{name}.npy") as file:
+                file.read(header.start)
+                entries = np.empty(math.prod(header.shape), dtype=header.dtype)
+                fill(file, entries)
+                file.read(1)  # so that the checksum is verified
+            return entries.reshape(header.shape, order="F" if header.by_columns else "C")

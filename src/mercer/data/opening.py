@@ -83,7 +83,8 @@ def open(
     format : "parquet", "arrow", "csv", "numpy", "libsvm", or None
         None goes by the ends of the names.
     memory : int, text like "2GB", or None
-        Rows are kept between passes where they take no more than this. None keeps none.
+        Rows are kept between passes where they take no more than this. None keeps none. A compressed matrix in an
+        ``.npz`` file that is stored column by column is refused where it takes more, as it must be held whole.
     dtype : float32, float64, or None
         None is float32 where all columns of numbers are, and else float64.
     drop : bool
@@ -116,6 +117,9 @@ def open(
     """
     sources = sources_of(source, format, CsvForm(delimiter, encoding))
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
+    for file in sources:
+        if isinstance(file, NpzFile):
+            file.memory = None if memory is None else as_bytes(memory)
     sources, skipped = with_rows(sources)
     asked = target, weight
     target, weight = (beside(sources, part) for part in asked)
