@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import data
-from mercer.choose import Search, Trial, forecasts, halving, tuning
+from mercer.choose import Search, Trial, forecasts, growth, halving, tuning
 from mercer.choose.candidates import Family, grid
 from mercer.choose.clocks import Clock
 from mercer.choose.halving import expected, promoted, rounds_of
@@ -168,7 +168,7 @@ def test_the_loss_that_did_better_comes_last(monkeypatch, better, hurried):
         lambda self, best, trial, loss: trial._replace(loss=loss.name, regularisation=loss.C, score=scores[loss.name]),
     )
     if hurried:
-        monkeypatch.setattr(tuning, "ITERATED", math.inf)
+        monkeypatch.setattr(growth, "ITERATED", math.inf)
     found = search(CLASSES, "classification", kernels=["gaussian(0.5)"], features=32, seconds=1e6).run()
     losses = [fit.loss for fit in found.fits]
     assert losses == (["squared", "squared_hinge"] if better and not hurried else ["squared"])
@@ -182,7 +182,7 @@ def test_c_goes_where_it_gets_better(monkeypatch, steps):
     monkeypatch.setattr(
         Search, "_compared", lambda self, best, trial, loss: trial._replace(regularisation=loss.C, score=next(scores))
     )
-    middle = tuning.Loss("squared_hinge", 1.0)
+    middle = growth.Loss("squared_hinge", 1.0)
     (name, C), tried = search(CLASSES, "classification")._climbed(None, trial(0.5), middle)
     assert name == "squared_hinge"
     assert [one.regularisation for one in tried] == {
@@ -293,7 +293,7 @@ def test_a_round_that_was_left_out_is_made_up_for(monkeypatch, small):
 
 def test_a_first_fit_is_narrower_where_there_is_little_time(monkeypatch, small):
     Simulated(monkeypatch, 1e-6, 1e-3)
-    monkeypatch.setattr(tuning, "LEAST_WIDTH", 4)
+    monkeypatch.setattr(growth, "LEAST_WIDTH", 4)
     found = search(kernels=["gaussian(0.5)"], scale=None, rounds=1, features=64, seconds=10.0, n_jobs=1).run()
     assert found.fits[0].features < 16
     assert found.notes[-1].startswith("there was no time for more than")
@@ -335,7 +335,7 @@ def test_forecasts_of_fits():
 
 def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
     told = []
-    monkeypatch.setattr(Clock, "tick", lambda self, one=None: (_ for _ in ()).throw(tuning.OutOfTimeError))
+    monkeypatch.setattr(Clock, "tick", lambda self, one=None: (_ for _ in ()).throw(growth.OutOfTimeError))
     common = {"kernels": ["gaussian(0.5)"], "scale": None, "rounds": 1, "progress": told.append}
     found = search(CLASSES, "classification", features=32, loss="squared_hinge", **common).run()
     assert found.notes == ["the fit with 32 features did not end in time: the model has 16"]

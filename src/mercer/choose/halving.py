@@ -28,6 +28,7 @@ ENDED = 0.65
 LARGER = 0.7
 """How much of its time work keeps where it is larger, as products of larger matrices are faster."""
 LEAVE_ONE_OUT, LEFT_OUT_ACCURACY = "leave-one-out R2", "leave-one-out accuracy"
+LEFT_OUT_BALANCED = "leave-one-out balanced accuracy"
 
 
 class Round(NamedTuple):
@@ -70,6 +71,8 @@ class Sample(NamedTuple):
     Y: NDArray[np.float64]
     weight: NDArray[np.float64] | None
     is_classes: bool = False
+    is_balanced: bool = False
+    """Whether the weights are such that every class counts the same."""
 
     @property
     def n_rows(self) -> int:
@@ -220,7 +223,8 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
         score = accuracy(learner) if sample.is_classes else determination
     seconds = setting.clock.spent - began
     found = repr(candidate.kernel), scale, "squared", alpha, one.rows, one.features
-    measure = LEFT_OUT_ACCURACY if sample.is_classes else LEAVE_ONE_OUT
+    right = LEFT_OUT_BALANCED if sample.is_balanced else LEFT_OUT_ACCURACY
+    measure = right if sample.is_classes else LEAVE_ONE_OUT
     return Trial(one.number, *found, measure, score, seconds), determination
 
 

@@ -70,7 +70,7 @@ def sample_of(
     if balanced:
         each = compute_sample_weight("balanced", block.y)
         weight = each if weight is None else weight * each
-    return Sample(X, Y.reshape(len(Y), -1), weight, task == "classification")
+    return Sample(X, Y.reshape(len(Y), -1), weight, task == "classification", balanced)
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:

@@ -12,11 +12,10 @@ import numpy as np
 
 from .._checks import check_choice, check_positive, check_whole
 from .._random import as_seed
-from .._tiles import n_threads
 from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
-from .clocks import Clock, OutOfTimeError
-from .forecasts import seconds_at, widest, work_of
+from .clocks import Clock
+from .growth import Growth, Loss
 from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
 from .learners import TASKS, check_class_weight, learner_for
 from .samples import sample_of
@@ -28,30 +27,10 @@ STEP, MOST_TRIED = 4.0, 5
 """What is between two values of C, and how many are tried at most."""
 BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
 """How many times as large C is for losses that are bent less."""
-FIRST_FIT = 0.4
-"""The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""
-LEAST_WIDTH = 64
-"""A first fit is not narrower than this for lack of time."""
-SURE = 1.15
-"""A fit is begun where so many times what it is expected to take ends in time."""
-WORTH = 1.2
-"""A map that is not wider by this factor is not worth another fit."""
-ITERATED = 2.5
-"""How many times as long a fit takes that iterates, at best."""
 COMPARED = (6000, 1024)
 """Rows and features with which losses are compared, at most."""
 DECIDED = 0.7
 """The share of the time after which no other C is tried."""
-FIT = "fit"
-DEPENDENT = "the features are linearly dependent"
-"""How a warning begins of least squares whose alpha is too small for its features."""
-
-
-class Loss(NamedTuple):
-    """The loss of a classifier, and its C."""
-
-    name: str
-    C: float
 
 
 class Tuned(NamedTuple):
@@ -83,7 +62,7 @@ class Tuned(NamedTuple):
         return sorted(self.trials, key=place) + self.fits
 
 
-class Search:
+class Search(Growth):
     """Finds a kernel, its bandwidth and the regularisation by successive halving, and fits the model that has them.
 
     Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
@@ -245,16 +224,6 @@ class Search:
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
-    def _allows(self, seconds: float) -> bool:
-        """Whether work that is expected to take so long can begin."""
-        return self.setting.clock.allows(SURE * seconds)
-
-    def _fit_alike(self, trial: Trial, width: int) -> Trial:
-        """A fit of the model with this width, as trials lead to expect it."""
-        work = work_of(self.table.n_rows, width) / work_of(trial.rows, trial.features)
-        seconds = trial.seconds * work / n_threads(self.setting.n_jobs)
-        return trial._replace(round=None, rows=self.table.n_rows, features=width, measure=FIT, seconds=seconds)
-
     def _has_time_for(self, halving: Halving) -> bool:
         """Whether the next round ends in half the time, or leaves enough for the widest model."""
         if not halving.ranked:
@@ -281,11 +250,6 @@ class Search:
             self.task, kernel=kernel, n_components=1, scale=scales_of(kernel, self.scale)[0], **self.preparing
         ).fit(self.table)
         raise ValueError(f"no kernel could be tried on these rows, {kernel!r} not either")
-
-    def _learner(self, best: Candidate, width: int, **options: Any) -> Any:
-        setting, scale = self.setting, best.family.scale
-        common = {"map": setting.map, "n_components": width, "random_state": setting.seed, "n_jobs": setting.n_jobs}
-        return learner_for(self.task, kernel=best.kernel, **({"scale": scale} | common | options))
 
     def _least(self, trial: Trial) -> Loss:
         """Least squares as strong as in a trial."""
@@ -337,98 +301,6 @@ class Search:
         measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # by the weights of the sample
         found = {"loss": loss.name, "regularisation": loss.C, "measure": measure, "score": score}
         return trial._replace(round=None, seconds=clock.spent - began, **found)
-
-    # -- the model -----------------------------------------------------------------------------------------------------
-
-    def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
-        """The model with twice the features as long as there is time, from those of the last round on."""
-        clock, width = self.setting.clock, self._first_width(trial)
-        model: Any = None
-        fits: list[Trial] = []
-        while True:
-            began = clock.spent
-            try:
-                model = self._fitted(best, width, loss, model)
-            except (OutOfTimeError, UserWarning) as end:
-                why = "did not end in time" if isinstance(end, OutOfTimeError) else "needs more regularisation"
-                note = f"the fit with {width:,} features {why}: the model has {model.n_components:,}"
-                return model, fits, [note]
-            fits.append(self._fit_of(model, best, clock.spent - began))
-            clock.kept = self.ending(fits[-1])
-            if width >= self.features or width >= self.table.n_rows:  # as many features as rows are exact
-                return model, fits, []
-            wider = self._wider(fits, width)
-            if wider < min(WORTH * width, self.features):
-                return model, fits, [f"there was no time for more than {width:,} of {self.features:,} features"]
-            width = wider
-
-    def _first_width(self, trial: Trial) -> int:
-        """That of the last round, or less where there is little time."""
-        clock, width = self.setting.clock, min(trial.features, self.features)
-        while True:
-            fit = self._fit_alike(trial, width)
-            clock.kept = self.ending(fit)
-            if width <= LEAST_WIDTH or fit.seconds <= FIRST_FIT * clock.left:
-                return width
-            width = max(width // 2, LEAST_WIDTH)
-
-    def _wider(self, fits: list[Trial], width: int) -> int:
-        """Twice the width, or as much as there is time for, with what is to be done with such a model."""
-        clock = self.setting.clock
-        wider = min(2 * width, self.features)
-        while wider > width:
-            # What follows takes longer for a wider model, too.
-            end = self.ending(fits[-1]._replace(features=wider, seconds=seconds_at(wider, fits)))
-            time = math.inf if clock.seconds is None else clock.seconds - end - clock.spent
-            found = widest(fits, wider, time / SURE)
-            if found == wider:
-                break
-            wider = found
-        return wider
-
-    def _renewed(self, best: Candidate, loss: Loss, model: Any, fits: list[Trial]) -> tuple[Any, list[Trial]]:
-        """The model with another kernel, as wide as it was; as it is where that does not end in time."""
-        began = self.setting.clock.spent
-        try:
-            other = self._fitted(best, model.n_components, loss, model)
-        except (OutOfTimeError, UserWarning):
-            return model, fits
-        return other, [*fits, self._fit_of(other, best, self.setting.clock.spent - began)]
-
-    def _ended(
-        self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
-    ) -> tuple[Any, list[Trial], list[str]]:
-        """The model with another loss, from where it is, if there is time."""
-        clock, began = self.setting.clock, self.setting.clock.spent
-        missed = [*notes, f"there was no time for the loss {loss.name!r}, which did better on few rows"]
-        if not clock.allows(fits[-1].seconds * ITERATED):
-            return model, fits, missed
-        try:
-            other = self._fitted(best, model.n_components, loss, model)
-        except OutOfTimeError:
-            return model, fits, missed
-        return other, [*fits, self._fit_of(other, best, clock.spent - began)], notes
-
-    def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
-        """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
-        self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
-        given = {"loss": loss.name, "C": loss.C, "alpha": "loo", "memory": self.memory, **self.preparing}
-        given["class_weight"] = self.class_weight
-        learner = self._learner(best, width, **given)
-        if start is None:
-            return learner.fit(self.table)
-        learner.set_params(callback=self.setting.clock.tick)
-        learner._narrower = start
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for
-            learner.fit(self.table)
-        del learner._narrower
-        return learner.set_params(callback=None)
-
-    def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
-        loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)
-        width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
-        return Trial(None, *found, self.table.n_rows, width, FIT, math.nan, seconds)
 
 
 def labels_of(Y: Any) -> Any:

@@ -51,36 +51,7 @@ class Matched(ArrayTable):
 class KernelMachine(MachineParameters):
     """A linear model on the features of a map.
 
-    Parameters
-    ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function of two rows, "precomputed", or None
-        None is ``Gaussian("scale")``, and so are "gaussian" and "rbf"; see :func:`mercer.kernels.parse`. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions the values of new rows
-        against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
-        "precomputed" are for :class:`Nystrom`, which "auto" takes.
-    n_components : int or None
-        The width of the map; None is 1024.
-    map : "auto", the name of a map, or a FeatureMap
-        "auto" takes the rules of :func:`mercer.feature_map`, or where there are no more different rows (of positive
-        weight) than ``n_components``, :class:`Nystrom` on all of them, which is exact. A FeatureMap brings its own
-        kernel, width and seed.
-    scale : "standard", "unit", "minmax" or None
-        Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
-        stay zeros.
-    missing : "error" or "mean"
-        Whether gaps are refused or filled with the mean of their column.
-    unknown : "error" or "ignore"
-        Whether a level that was not there in ``fit`` is refused, or stands for none.
-    dates : "number" or "parts"
-        What becomes of dates in frames and files: the number of days since 1970-01-01, midnight UTC, with a fraction
-        for the time of day; or that number and beside it the year, month (1 to 12), day of the month, weekday (Monday
-        is 0) and hour. Durations and times of day are numbers of days either way.
-    random_state : int, numpy Generator or RandomState, or None
-    n_jobs : int or None
-        Threads; see :class:`FeatureMap`.
-    callback : function or None
-        Called with a :class:`Progress` after every block of rows, in every pass. Where it raises an error, ``fit`` ends
-        with that error and nothing is fitted; ``partial_fit``, ``merge`` and ``forget`` leave all as it was.
+    Every learner documents its arguments itself, these among them.
 
     Attributes
     ----------

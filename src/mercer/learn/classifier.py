@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
 from ..maps._stored import floats
 from ._additive import AdditiveMachine, can_add_rows
+from ._class_predictions import ClassPredictions
 from ._classes import class_design, least_loss
 from ._descent import NEWTON_PASSES, pass_cost
 from ._forecast import Work, features_work
@@ -25,10 +25,8 @@ from ._labels import (
     all_labels,
     checked_labels,
     classes_of,
-    each,
     given_classes,
     known_classes,
-    probabilities,
 )
 from ._machine import KernelMachine
 from ._map_choice import is_narrow
@@ -46,7 +44,7 @@ LOSSES = ("squared_hinge", "logistic", "squared")
 SOLVERS = ("newton", "liblinear")
 
 
-class KernelClassifier(ClassifierMixin, AdditiveMachine):
+class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
     The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
@@ -393,73 +391,3 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = is_narrow(self)
         return tags
-
-    # -- predictions ---------------------------------------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> Any:
-        """How far rows are on the side of each class; of two classes, on that of the second.
-
-        Parameters
-        ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-
-        Returns
-        -------
-        array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
-        """
-        check_is_fitted(self)
-        return Tasks(self.classes_).apart(self._products(X, self.coef_, self.intercept_))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The classes of rows.
-
-        Parameters
-        ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-
-        Returns
-        -------
-        array of shape (n_rows,) or (n_rows, n_tasks)
-        """
-        check_is_fitted(self)
-        return Tasks(self.classes_).predicted(self._products(X, self.coef_, self.intercept_))
-
-    @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, X: Any) -> Any:
-        """The probability of every class, a column each.
-
-        Parameters
-        ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-
-        Returns
-        -------
-        array of shape (n_rows, n_classes); for several tasks a list of such
-        """
-        return each(probabilities, self.decision_function(X))
-
-    @available_if(lambda self: self.loss == "logistic")
-    def predict_log_proba(self, X: Any) -> Any:
-        """The logarithms of ``predict_proba``.
-
-        Parameters
-        ----------
-        X : dense or CSR matrix, pandas or polars frame, or a table
-        """
-        with np.errstate(divide="ignore"):
-            return each(np.log, self.predict_proba(X))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows whose class is predicted; for several tasks, of those of which every class is.
-
-        Parameters
-        ----------
-        X, y, sample_weight : as for ``fit``
-        """
-        if isinstance(X, Table):
-            y, predicted, sample_weight = self._observed(X, self.predict)
-        else:
-            predicted = self.predict(X)
-        if predicted.ndim == 1:
-            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))

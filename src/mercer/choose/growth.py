@@ -1,0 +1,155 @@
+"""The model of a search, fitted to all rows: with ever more features, as long as there is time."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._tiles import n_threads
+from ..data import Table
+from .candidates import Candidate
+from .clocks import OutOfTimeError
+from .forecasts import seconds_at, widest, work_of
+from .halving import Setting, Trial
+from .learners import learner_for
+
+FIRST_FIT = 0.4
+"""The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""
+LEAST_WIDTH = 64
+"""A first fit is not narrower than this for lack of time."""
+SURE = 1.15
+"""A fit is begun where so many times what it is expected to take ends in time."""
+WORTH = 1.2
+"""A map that is not wider by this factor is not worth another fit."""
+ITERATED = 2.5
+"""How many times as long a fit takes that iterates, at best."""
+FIT = "fit"
+DEPENDENT = "the features are linearly dependent"
+"""How a warning begins of least squares whose alpha is too small for its features."""
+
+
+class Loss(NamedTuple):
+    """The loss of a classifier, and its C."""
+
+    name: str
+    C: float
+
+
+class Growth:
+    """Fits models to all rows of a table, each from where the one before was."""
+
+    table: Table
+    task: str
+    features: int
+    memory: Any
+    class_weight: str | None
+    preparing: dict[str, Any]
+    setting: Setting
+    ending: Callable[[Trial], float]
+    """How long what follows the search takes, with a model that was fitted like this."""
+
+    def _learner(self, best: Candidate, width: int, **options: Any) -> Any:
+        setting, scale = self.setting, best.family.scale
+        common = {"map": setting.map, "n_components": width, "random_state": setting.seed, "n_jobs": setting.n_jobs}
+        return learner_for(self.task, kernel=best.kernel, **({"scale": scale} | common | options))
+
+    def _fit_alike(self, trial: Trial, width: int) -> Trial:
+        """A fit of the model with this width, as trials lead to expect it."""
+        work = work_of(self.table.n_rows, width) / work_of(trial.rows, trial.features)
+        seconds = trial.seconds * work / n_threads(self.setting.n_jobs)
+        return trial._replace(round=None, rows=self.table.n_rows, features=width, measure=FIT, seconds=seconds)
+
+    def _allows(self, seconds: float) -> bool:
+        """Whether work that is expected to take so long can begin."""
+        return self.setting.clock.allows(SURE * seconds)
+
+    def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
+        """The model with twice the features as long as there is time, from those of the last round on."""
+        clock, width = self.setting.clock, self._first_width(trial)
+        model: Any = None
+        fits: list[Trial] = []
+        while True:
+            began = clock.spent
+            try:
+                model = self._fitted(best, width, loss, model)
+            except (OutOfTimeError, UserWarning) as end:
+                why = "did not end in time" if isinstance(end, OutOfTimeError) else "needs more regularisation"
+                note = f"the fit with {width:,} features {why}: the model has {model.n_components:,}"
+                return model, fits, [note]
+            fits.append(self._fit_of(model, best, clock.spent - began))
+            clock.kept = self.ending(fits[-1])
+            if width >= self.features or width >= self.table.n_rows:  # as many features as rows are exact
+                return model, fits, []
+            wider = self._wider(fits, width)
+            if wider < min(WORTH * width, self.features):
+                return model, fits, [f"there was no time for more than {width:,} of {self.features:,} features"]
+            width = wider
+
+    def _first_width(self, trial: Trial) -> int:
+        """That of the last round, or less where there is little time."""
+        clock, width = self.setting.clock, min(trial.features, self.features)
+        while True:
+            fit = self._fit_alike(trial, width)
+            clock.kept = self.ending(fit)
+            if width <= LEAST_WIDTH or fit.seconds <= FIRST_FIT * clock.left:
+                return width
+            width = max(width // 2, LEAST_WIDTH)
+
+    def _wider(self, fits: list[Trial], width: int) -> int:
+        """Twice the width, or as much as there is time for, with what is to be done with such a model."""
+        clock = self.setting.clock
+        wider = min(2 * width, self.features)
+        while wider > width:
+            # What follows takes longer for a wider model, too.
+            end = self.ending(fits[-1]._replace(features=wider, seconds=seconds_at(wider, fits)))
+            time = math.inf if clock.seconds is None else clock.seconds - end - clock.spent
+            found = widest(fits, wider, time / SURE)
+            if found == wider:
+                break
+            wider = found
+        return wider
+
+    def _renewed(self, best: Candidate, loss: Loss, model: Any, fits: list[Trial]) -> tuple[Any, list[Trial]]:
+        """The model with another kernel, as wide as it was; as it is where that does not end in time."""
+        began = self.setting.clock.spent
+        try:
+            other = self._fitted(best, model.n_components, loss, model)
+        except (OutOfTimeError, UserWarning):
+            return model, fits
+        return other, [*fits, self._fit_of(other, best, self.setting.clock.spent - began)]
+
+    def _ended(
+        self, best: Candidate, loss: Loss, model: Any, fits: list[Trial], notes: list[str]
+    ) -> tuple[Any, list[Trial], list[str]]:
+        """The model with another loss, from where it is, if there is time."""
+        clock, began = self.setting.clock, self.setting.clock.spent
+        missed = [*notes, f"there was no time for the loss {loss.name!r}, which did better on few rows"]
+        if not clock.allows(fits[-1].seconds * ITERATED):
+            return model, fits, missed
+        try:
+            other = self._fitted(best, model.n_components, loss, model)
+        except OutOfTimeError:
+            return model, fits, missed
+        return other, [*fits, self._fit_of(other, best, clock.spent - began)], notes
+
+    def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
+        """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
+        self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
+        given = {"loss": loss.name, "C": loss.C, "alpha": "loo", "memory": self.memory, **self.preparing}
+        learner = self._learner(best, width, class_weight=self.class_weight, **given)
+        if start is None:
+            return learner.fit(self.table)
+        learner.set_params(callback=self.setting.clock.tick)
+        learner._narrower = start
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for
+            learner.fit(self.table)
+        del learner._narrower
+        return learner.set_params(callback=None)
+
+    def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
+        loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)
+        width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
+        return Trial(None, *found, self.table.n_rows, width, FIT, math.nan, seconds)
