@@ -189,10 +189,16 @@ def test_a_page_about_the_model(folder, run, tmp_path):
         result = run(words)
         assert result.exit_code == 0, result.output
         page = checked((tmp_path / f"{name}.html").read_text(encoding="utf-8"))
-        for heading in ("Scores on rows held out", "Where it errs", "Data", "Kernel and map", "Make it again"):
+        for heading in (
+            "Scores on held-out rows",
+            "Errors on held-out rows",
+            "Data",
+            "Kernel and map",
+            "How to reproduce this model",
+        ):
             assert heading in page.words
         assert f"mercer {words}" in page.words
-        assert "memory at most" in page.words
+        assert "peak memory" in page.words
         assert "gaussian(gamma='median')" in page.words.lower()
 
 
@@ -211,7 +217,7 @@ def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):
     result = run(f"{command} --report {tmp_path}/r.html --json")
     assert list(json.loads(result.stdout)["baselines"]) == ["majority class", "linear model", "boosted trees"]
     page = checked((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert "Beside other models" in page.words
+    assert "Compared with other models" in page.words
     assert "logistic regression" in page.words
 
 

@@ -64,7 +64,7 @@ def test_a_search_among_balanced_classes(here, run, tmp_path):
     plain, weighed = (json.loads(run(f"{words} {more}").stdout) for more in ("", "--class-weight balanced"))
     assert mercer.load(tmp_path / "t").class_weight == "balanced"
     assert {trial["measure"] for trial in weighed["trials"]} == {"leave-one-out balanced accuracy", "balanced accuracy"}
-    assert {trial["measure"] for trial in plain["trials"]} == {"leave-one-out R2", "accuracy"}
+    assert {trial["measure"] for trial in plain["trials"]} == {"leave-one-out accuracy", "accuracy"}
     assert weighed["scores"]["balanced accuracy"]["value"] > plain["scores"]["balanced accuracy"]["value"] + 0.1
 
 

@@ -97,6 +97,15 @@ def test_accuracy_below_the_majority_class():
     assert "mercer tune" in found[0].advice
 
 
+def test_accuracy_just_below_the_majority_class_is_told_too():
+    X, y = RNG.normal(size=(50, 2)), np.arange(50) % 2
+    model = KernelClassifier(n_components=8, loss="squared", random_state=0).fit(X, y)
+    scores = [report.Score("accuracy", 0.6, 0.5, 0.7)]
+    for name, told in (("majority class", True), ("linear model", False)):
+        other = report.Baseline(name, "", 50, scores, report.Score("accuracy", -0.02, -0.1, 0.06))
+        assert bool(report.concerns(model, data.open(X, target=y), scores=scores, baselines=[other])) == told
+
+
 def test_a_better_model_is_named_and_on_the_page():
     X = RNG.normal(size=(900, 3))
     train, test = data.open(X, target=3.0 * X[:, 0] + X[:, 1]).split(0.5, seed=0)

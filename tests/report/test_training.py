@@ -72,7 +72,7 @@ def test_the_same_page_twice(numbers):
     _, model, train, test, _ = numbers
     one, other = (report.training_page("a", model, train, test) for _ in range(2))
     assert one == other
-    assert "Make it again" not in one
+    assert "How to reproduce this model" not in one
     assert "Time and memory" not in one
     assert "More or fewer features" not in one
 
@@ -81,12 +81,12 @@ def test_without_rows_held_out_it_says_so(numbers):
     _, model, train, _, _ = numbers
     page = checked(report.training_page("a", model, train))
     assert "No rows were held out" in page.words
-    assert "Where it errs" not in page.words
+    assert "Errors on held-out rows" not in page.words
 
 
 def test_other_losses_have_no_calibration():
     page = checked(made(KINDS == "low", loss="squared")[0])
-    assert "tells classes, not probabilities" in page.words
+    assert "predicts classes without probabilities" in page.words
     assert not any(name.startswith("Calibration") for name, _ in page.pictures)
 
 
@@ -103,10 +103,15 @@ def test_wide_tables_move_in_a_box_with_a_bar():
     assert "min-width:0" in declared[".figures>*"]
 
 
+def test_many_names_are_turned(letters, classes):
+    assert 'class="confusion many"' in letters[0]
+    assert 'class="confusion many"' not in classes[0]
+
+
 def test_many_classes_have_no_table():
     y = np.array([f"class {number:02}" for number in np.arange(600) % 40])
     page = checked(made(y, loss="squared")[0])
-    assert "40 classes are too many" in page.words
+    assert "40 classes are too many for a confusion matrix" in page.words
     assert "The 30 largest of 40 classes." in page.words
 
 
@@ -184,7 +189,7 @@ def test_many_rows_are_thinned(monkeypatch):
     studied = report.study(model, train, test)
     assert studied.rows < 600
     text = report.training_page("a", model, train, test, scores=report.evaluate(model, test), studied=studied)
-    assert f"on {studied.rows:,} of the {train.n_rows:,} rows" in checked(text).words
+    assert f"trained on {studied.rows:,} of the {train.n_rows:,} rows" in checked(text).words
     assert "the model, on all its rows" in text
 
 

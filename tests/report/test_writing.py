@@ -41,7 +41,12 @@ def test_rows_come_in_every_form(rows, tmp_path):
     found = mercer.report(learner, *given[0], test=test, path=tmp_path / "page.html")
     assert found.path == tmp_path / "page.html"
     page = checked(found.path.read_text(encoding="utf-8"))
-    for words in ("Scores on rows held out", "Beside other models", "Where it errs", "More or fewer features"):
+    for words in (
+        "Scores on held-out rows",
+        "Compared with other models",
+        "Errors on held-out rows",
+        "More or fewer features",
+    ):
         assert words in page.words
     assert found.scores == report.evaluate(learner, data.open(as_rows(X[HELD]), target=Y[HELD]))
     assert [one.name for one in found.baselines] == ["mean", "linear model", "boosted trees"]

@@ -19,29 +19,29 @@ def baselines_part(scores: Sequence[Score], baselines: Sequence[Baseline]) -> st
     names = [score.name for score in scores]
     first = there[0].gain.name
     said = (
-        "Every model is scored on the same rows held out. The last column is how far this model is ahead in "
-        f"{first}, with a 95 % interval from draws of the same rows for both; where all of it is below 0, the other "
-        "model is better."
+        f"Every model is scored on the same held-out rows. The last column is how far this model is ahead in {first}, "
+        "with a 95 % interval of the difference, from the same bootstrap draws for both; where the whole interval is "
+        "below 0, the other model is better."
     )
     mine = {score.name: score for score in scores}
     lines = [_line("this model", "", mine, names, "", "best")]
     for one in there:
-        about = f"{one.what}; learned from {one.rows:,} rows"
+        about = f"{one.what}; trained on {one.rows:,} rows"
         held = {score.name: score for score in one.scores}
         kind = "ahead" if one.ahead else ""
-        lines.append(_line(one.name, about, held, names, f"{one.gain.value:+.3g}{_between(one.gain)}", kind))
-    heads = "".join(
-        f'<th scope="col" class="number">{escape(name)}</th>' for name in (*names, "this model is ahead by")
-    )
+        lines.append(_line(one.name, about, held, names, _gain(one.gain), kind))
+    heads = "".join(f'<th scope="col" class="number">{escape(name)}</th>' for name in (*names, "ahead by"))
     head = f'<th scope="col">model</th>{heads}'
     table = wide(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>")
     out = [f"Left out: {one.name}, since {one.why}." for one in baselines if one.why]
-    return f"<h3>Beside other models</h3>{paragraph(said)}{table}{''.join(paragraph(one, 'small') for one in out)}"
+    return (
+        f"<h3>Compared with other models</h3>{paragraph(said)}{table}{''.join(paragraph(one, 'small') for one in out)}"
+    )
 
 
 def _line(name: str, about: str, held: dict[str, Score], names: Sequence[str], gain: str, kind: str) -> str:
     cells = "".join(
-        f'<td class="number">{figure(held[one].value)}<span class="note">{_between(held[one]).strip(" ()")}</span></td>'
+        f'<td class="number">{figure(held[one].value)}<span class="note">{_between(held[one])}</span></td>'
         for one in names
     )
     note = f'<span class="note">{escape(about)}</span>' if about else ""
@@ -49,4 +49,8 @@ def _line(name: str, about: str, held: dict[str, Score], names: Sequence[str], g
 
 
 def _between(score: Score) -> str:
-    return "" if math.isnan(score.low) else f" ({score.low:.3g} to {score.high:.3g})"
+    return "" if math.isnan(score.low) else f"{score.low:.3g} to {score.high:.3g}"
+
+
+def _gain(gain: Score) -> str:
+    return f'{gain.value:+.3g}<span class="note">{_between(gain)}</span>'

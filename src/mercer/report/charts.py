@@ -51,8 +51,8 @@ def path_picture(path: Sequence[Penalised], name: str, chosen: float, score: str
     """Scores against the penalty."""
     values = [one.value for one in path]
     with drawing() as (figure, (axes,)):
-        axes.plot(values, [one.held_out for one in path], "o-", color=SERIES[0], label="held out")
-        axes.plot(values, [one.learned for one in path], "s--", color=SERIES[1], label="learned from")
+        axes.plot(values, [one.held_out for one in path], "o-", color=SERIES[0], label="held-out rows")
+        axes.plot(values, [one.learned for one in path], "s--", color=SERIES[1], label="training rows")
         axes.axvline(chosen, color=INK, linestyle=":", linewidth=1.2, label=f"{name} of the model")
         axes.set(xlabel=name, ylabel=score)
         logarithmic(axes.xaxis)
@@ -81,15 +81,15 @@ def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
     told, true = calibration(chance, right, weight)
     with drawing(5.0, 4.2) as (figure, (axes,)):
         axes.plot([0, 1], [0, 1], color=INK, linestyle="--", linewidth=1.0, label="perfect")
-        axes.plot(told, true, "o-", color=SERIES[0], label="held out")
+        axes.plot(told, true, "o-", color=SERIES[0], label="held-out rows")
         axes.set(xlabel="probability", ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         axes.legend(loc="upper left")
     apart = max(abs(a - b) for a, b in zip(told, true, strict=True))
     return picture(
         figure,
         f"Calibration curve over {len(told)} bins: told and true shares are {apart:.2g} apart at most.",
-        f"Rows in ten bins by the probability that the model gives {of}: above the dashed line that is too low, below "
-        "it too high.",
+        f"Rows in ten bins by the probability that the model gives {of}. Above the dashed line the model is too "
+        "cautious, below it too confident.",
     )
 
 

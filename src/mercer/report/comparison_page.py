@@ -70,18 +70,18 @@ def comparison_page(found: Comparison) -> str:
     """
     learned = max((one.rows for one in found.entries if one.map != EXACT), default=0)
     fewer = any(one.map == EXACT and one.rows < learned for one in found.entries)
-    about = f"The maps have learned from the same {learned:,} rows and are judged on {found.test_rows:,} others."
+    about = f"The maps were trained on the same {learned:,} rows and scored on {found.test_rows:,} others."
     if fewer:
-        about += " The exact kernel machine, whose time grows with the cube of its rows, has fewer to learn from."
+        about += " The exact kernel machine, whose time grows with the cube of the rows, was trained on fewer."
     notes = (
-        "Kernel error is the distance between the features' inner products and the kernel, as a share of the kernel's "
-        "norm, on rows held out. Intervals are those of 95 % of 200 draws of these rows. Times are wall times on the "
-        "machine that ran this; small ones vary."
+        "Kernel error is the distance between the inner products of the features and the kernel, relative to the norm "
+        "of the kernel, on held-out rows. Intervals are 95 % bootstrap intervals of 200 draws of these rows. Times are "
+        "wall times on the computer that ran this; short ones vary from run to run."
     )
     return page(
         f"Maps of {found.kernel}",
         section("Against the number of features", pictures(*(_picture(found, *one) for one in PANELS))),
-        section("Figures", _table(found), paragraph(notes, "small")),
+        section("Numbers", _table(found), paragraph(notes, "small")),
         lead=f"{_verdict(found)} {escape(about)}",
     )
 

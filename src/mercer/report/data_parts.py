@@ -17,14 +17,14 @@ def data_section(found: RowSummary, held_out: int) -> str:
     """Rows, columns and the target."""
     levels = [column for column in found.columns if column.levels is not None]
     held = [
-        ("rows to learn from", found.rows),
-        ("rows held out", held_out),
-        ("columns", f"{len(found.columns):,}, {len(levels):,} of them of text or truth values" if levels
-         else f"{len(found.columns):,}, all of numbers"),
-        ("gaps", _gaps(found.columns)),
+        ("training rows", found.rows),
+        ("held-out rows", held_out),
+        ("columns", f"{len(found.columns):,}, {len(levels):,} of them text or true/false" if levels
+         else f"{len(found.columns):,}, all numbers"),
+        ("missing values", _gaps(found.columns)),
     ]  # fmt: skip
     target = _classes(found.classes) if found.classes is not None else pictures(values_picture(found.values))
-    return section("Data", facts(held), "<h3>What is predicted</h3>", target, "<h3>Columns</h3>", _columns(found))
+    return section("Data", facts(held), "<h3>Target</h3>", target, "<h3>Columns</h3>", _columns(found))
 
 
 def _gaps(columns: Sequence[ColumnSummary]) -> str:
@@ -50,10 +50,10 @@ def _columns(found: RowSummary) -> str:
     parts = []
     if numbers:
         rows = [(one.name, one.mean, one.deviation, one.least, one.most, 100 * one.gaps) for one in numbers]
-        parts.append(folded(HEADERS, rows, "columns of numbers"))
+        parts.append(folded(HEADERS, rows, "number columns"))
     if levels:
         named = [(one.name, len(one.levels or ()), _often(one), 100 * one.gaps) for one in levels]
-        parts.append(folded(("column", "levels", "most frequent", "missing, %"), named, "columns of levels"))
+        parts.append(folded(("column", "levels", "most frequent", "missing, %"), named, "text columns"))
     return "".join(parts)
 
 

@@ -34,11 +34,14 @@ def _classes(model: KernelClassifier, test: Table, told: str) -> str:
     predicted = Tasks(model.classes_).predicted(values.reshape(len(values), -1))
     counted = np.ones(len(y)) if weight is None else weight
     if len(labels) > MOST_CLASSES:
-        shown = paragraph(f"{len(labels)} classes are too many for a table of what was taken for what.")
+        shown = paragraph(f"{len(labels)} classes are too many for a confusion matrix.")
     else:
-        shown = paragraph("Rows are true classes, columns predicted ones; blue is right, orange is wrong.")
+        shown = paragraph(
+            "Rows are true classes, columns are predicted classes; correct predictions are blue, errors orange."
+        )
         shown += confusion_table(confusion(y, predicted, counted, labels), [str(label) for label in labels])
-    return section("Where it errs", told, shown, "<h3>Calibration</h3>", _calibration(model, y, values, counted))
+    calibration = _calibration(model, y, values, counted)
+    return section("Errors on held-out rows", told, shown, "<h3>Calibration</h3>", calibration)
 
 
 def confusion(y: NDArray[Any], predicted: NDArray[Any], weight: Any, labels: list[Any]) -> list[list[Any]]:
@@ -67,7 +70,7 @@ def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
 def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
     if model.loss != "logistic":
         return paragraph(
-            f"A machine with the loss {model.loss} tells classes, not probabilities; the loss logistic does both."
+            f"A model with loss {model.loss!r} predicts classes without probabilities; loss 'logistic' gives both."
         )
     chances, labels = probabilities(values), np.asarray(model.classes_)
     if len(labels) == 2:
@@ -81,11 +84,11 @@ def _numbers(model: Any, test: Table, told: str) -> str:
     y, predicted, _ = model._observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
-        "In the first picture, the nearer the dots to the dashed line, the better. In the second, what is left over "
-        "should lie about zero without a pattern; lines, where there are rows enough, are its median and middle 80 %."
+        "In the first chart, good predictions lie near the dashed line. In the second, the residuals should scatter "
+        "around zero without a pattern; where there are enough rows, lines show their median and middle 80 %."
     )
     return section(
-        "Where it errs",
+        "Errors on held-out rows",
         told,
         paragraph(said),
         pictures(observed_picture(y, predicted), residuals_picture(y, predicted)),

@@ -46,7 +46,8 @@ background:var(--raised);border:1px solid var(--faint);border-radius:.5rem;paddi
 .alarm{{border:2px solid var(--alarm);border-left-width:.6rem;border-radius:.5rem;padding:.75rem 1rem;margin:1.25rem 0;
 background:var(--alarmed)}}.alarm strong{{color:var(--alarm);font-size:1.1rem}}.alarm p{{max-width:none}}
 .wide{{overflow:auto;max-height:min(85vh,60rem);margin:.75rem 0}}
-.wide thead th{{position:sticky;top:0;z-index:1;background:var(--ground);box-shadow:inset 0 -2px var(--faint)}}
+.wide thead th{{position:sticky;top:0;z-index:1;background:var(--ground);border-bottom:0;
+box-shadow:inset 0 -2px var(--faint)}}
 .wide::-webkit-scrollbar{{width:.75rem;height:.75rem}}
 .wide::-webkit-scrollbar-track,.wide::-webkit-scrollbar-corner{{background:var(--raised)}}
 .wide::-webkit-scrollbar-thumb{{background:var(--soft);border:.2rem solid var(--raised);border-radius:.4rem}}

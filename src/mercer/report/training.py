@@ -1,4 +1,4 @@
-"""A page about one model: what was learned, how good it is, where it errs, and how to make it again."""
+"""A page about one model: what was learned, how good it is, where it errs, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def training_page(
         title,
         alarm([str(one) for one in concerns]),
         _first(model, scores, studied, usage),
-        section("Scores on rows held out", _scores(scores, held_out), baselines_part(scores, baselines)),
+        section("Scores on held-out rows", _scores(scores, held_out), baselines_part(scores, baselines)),
         "" if test is None else errors_section(model, test),
         data_section(found, held_out),
         _machine(model, studied),
@@ -103,11 +103,11 @@ def training_page(
 def _lead(model: Any, rows: int, held_out: int, scores: Sequence[Score]) -> str:
     """The page in one sentence."""
     what = f"{len(model.classes_)} classes" if isinstance(model, KernelClassifier) else "numbers"
-    made = f"A kernel machine that predicts {what}, learned from {rows:,} rows"
+    made = f"A kernel machine that predicts {what}, trained on {rows:,} rows"
     if not scores:
-        return escape(f"{made}. No rows were held out, so nothing is known of how good it is on others.")
+        return escape(f"{made}. No rows were held out, so it is not known how well it does on new rows.")
     first = scores[0]
-    return f"{escape(made)}. On {held_out:,} rows that it had not seen: <strong>{escape(_worded(first))}</strong>."
+    return f"{escape(made)}. On {held_out:,} rows it had not seen: <strong>{escape(_worded(first))}</strong>."
 
 
 def _worded(score: Score) -> str:
@@ -119,7 +119,7 @@ def _first(model: Any, scores: Sequence[Score], studied: Study | None, usage: Us
     """The figures to remember."""
     found = [(one.name, f"{one.value:.4g}", _interval(one)) for one in scores[:2]]
     if studied is not None:
-        found.append(("kernel error", f"{100 * studied.error.relative:.2g} %", "of the kernel's norm, held out"))
+        found.append(("kernel error", f"{100 * studied.error.relative:.2g} %", "relative, on held-out rows"))
     found.append(("features", f"{model.map_.n_components_:,}", type(model.map_).__name__))
     if usage is not None:
         found.append(("time to fit", seconds(usage.fit_seconds), memory(usage.peak_bytes)))
@@ -134,8 +134,8 @@ def _scores(scores: Sequence[Score], held_out: int) -> str:
     if not scores:
         return ""
     said = (
-        f"{held_out:,} rows were kept apart before anything was learned. An interval is where 95 % of the scores lie "
-        "that the model gets on as many rows drawn from these, with replacement."
+        f"{held_out:,} rows were set aside before training. Intervals are 95 % bootstrap intervals: the range of the "
+        "scores when as many rows are drawn from these with replacement."
     )
     lines = "".join(
         f'<tr><td>{escape(one.name)}<span class="note">{MEANINGS.get(one.name, "")}</span></td>'
@@ -148,13 +148,13 @@ def _scores(scores: Sequence[Score], held_out: int) -> str:
 
 HEADS = (("score", ""), ("value", ' class="number"'), ("95 % interval", ' class="number"'))
 MEANINGS = {
-    "accuracy": "share of rows whose class is right; 1 is best",
-    "balanced accuracy": "mean over the classes of the share that is right; 1 is best",
-    "AUC": "how often a row of a class is ranked above one of another; 0.5 is chance, 1 is best",
-    "log loss": "surprise at the true class, in nats; 0 is best",
-    "R2": "share of the target's variance that is explained; 1 is best",
-    "RMSE": "root of the mean squared error, in units of the target",
-    "MAE": "mean size of the error, in units of the target",
+    "accuracy": "share of rows whose class is predicted correctly; 1 is best",
+    "balanced accuracy": "the same share for each class, averaged over the classes; 1 is best",
+    "AUC": "how often a row of a class is ranked above a row of another class; 0.5 is chance, 1 is best",
+    "log loss": "mean negative log-probability of the true class; 0 is best",
+    "R2": "share of the variance of the target that is explained; 1 is best, 0 is no better than the mean",
+    "RMSE": "root mean squared error, in units of the target; 0 is best",
+    "MAE": "mean absolute error, in units of the target; 0 is best",
 }
 
 
@@ -164,17 +164,17 @@ def _machine(model: Any, studied: Study | None) -> str:
         ("kernel", repr(kernel)),
         ("map", f"{type(model.map_).__name__}, {model.map_.n_components_:,} features, seed {model.map_.seed_}"),
         ("learner", _learner(model)),
-        ("columns are scaled", {"standard": "to mean 0 and deviation 1", "unit": "no; rows to norm 1",
-                                "minmax": "to 0 ... 1"}.get(model.scale, "no")),
+        ("scaling", {"standard": "columns to mean 0 and standard deviation 1", "unit": "rows to norm 1",
+                     "minmax": "columns to the range 0 to 1"}.get(model.scale, "none")),
     ]  # fmt: skip
     parts = [paragraph(words.of_kernel(kernel)), paragraph(words.of_map(model.map_)), facts(held)]
     if studied is not None:
         error = studied.error
         parts.append(
             paragraph(
-                f"How well the features hold the kernel, on {studied.error_rows:,} rows held out: the matrix of their "
-                f"inner products is {100 * error.relative:.2g} % of the kernel matrix's norm away from it, and no "
-                f"entry is off by more than {error.maximum:.2g}."
+                f"How well the features approximate the kernel, on {studied.error_rows:,} held-out rows: the matrix of "
+                f"their inner products differs from the kernel matrix by {100 * error.relative:.2g} % of its norm, and "
+                f"no entry by more than {error.maximum:.2g}."
             )
         )
     return section("Kernel and map", *parts)
@@ -183,7 +183,7 @@ def _machine(model: Any, studied: Study | None) -> str:
 def _learner(model: Any) -> str:
     if isinstance(model, KernelClassifier):
         return f"KernelClassifier, loss {model.loss}, C = {model.C:g}"
-    rule = {"gcv": ", by generalised cross-validation", "loo": ", by leaving out one row at a time"}
+    rule = {"gcv": ", by generalised cross-validation", "loo": ", by leave-one-out"}
     return f"KernelRegressor, alpha = {model.alpha_:.4g}{rule.get(str(model.alpha), '')}"
 
 
@@ -192,9 +192,9 @@ def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
         return ""
     whole, widths = studied.rows == rows, studied.widths
     said = (
-        f"The same machine with fewer features, on {'all' if whole else f'{studied.rows:,} of the'} "
-        f"{rows:,} rows that it learned from. The band is the 95 % interval. {_worth(widths)}"
-        f"{'' if whole else ' More rows can make use of more features.'}"
+        f"The same model with fewer features, trained on {'all' if whole else f'{studied.rows:,} of the'} "
+        f"{rows:,} rows. The band is the 95 % interval. {_worth(widths)}"
+        f"{'' if whole else ' With more rows, more features can pay off.'}"
     )
     shown = pictures(
         widths_picture(widths, widths[0].score.name, scores[0].value if scores else float("nan"), whole),
@@ -202,7 +202,7 @@ def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
     )
     entries = [(one.features, one.score.value, _interval(one.score), f"{100 * one.error:.3g} %") for one in widths]
     listed = table(("features", widths[0].score.name, "95 % interval", "kernel error"), entries)
-    return section("More or fewer features", paragraph(said), shown, details("The figures", listed))
+    return section("More or fewer features", paragraph(said), shown, details("Show the numbers", listed))
 
 
 def _worth(widths: Sequence[Any]) -> str:
@@ -210,8 +210,8 @@ def _worth(widths: Sequence[Any]) -> str:
     before, last = widths[-2:]
     gain = last.score.value - before.score.value
     if last.score.low <= before.score.value:
-        return f"The last doubling changed the score by {gain:+.2g}, which is within the interval."
-    return f"The last doubling still gained {gain:.2g}: more features may gain more."
+        return f"The last doubling of the features changed the score by {gain:+.2g}, which is within its interval."
+    return f"The last doubling of the features still gained {gain:.2g}: more features may gain more."
 
 
 def _penalty(model: Any, studied: Study | None) -> str:
@@ -220,22 +220,26 @@ def _penalty(model: Any, studied: Study | None) -> str:
         rule = {"gcv": "generalised cross-validation", "loo": "leave-one-out"}.get(str(model.alpha), "the rule")
         said = (
             f"The {len(model.alphas_)} values of alpha that were tried, with the error on new rows that {rule} expects "
-            "of each; no row that was held out had a say. Small alphas follow the rows, large ones smooth."
+            "of each; held-out rows played no part. Small values fit the training rows closely, large ones smooth."
         )
         shown = alphas_picture(model.alphas_, model.scores_, model.alpha_, rule)
-        return section("How strongly coefficients are held back", paragraph(said), pictures(shown))
+        return section("Regularisation", paragraph(said), pictures(shown))
     if studied is None or not studied.path:
         return ""
     name = "C" if isinstance(model, KernelClassifier) else "alpha"
-    sense = "Large values of C follow the rows, small ones smooth." if name == "C" else "Large values of alpha smooth."
+    sense = (
+        "Large values of C fit the training rows closely, small ones smooth."
+        if name == "C"
+        else "Large values of alpha smooth."
+    )
     said = (
-        f"The same machine with other values of {name}, {studied.path_width:,} features wide, on {studied.rows:,} "
-        f"rows. {sense} Where the two lines part, rows are learned by heart. To choose by the line of the rows held "
-        "out would flatter the scores above: choose on other rows."
+        f"The same model with other values of {name}, with {studied.path_width:,} features, trained on "
+        f"{studied.rows:,} rows. {sense} Where the two lines part, the model overfits. Do not choose {name} by the "
+        "line of the held-out rows: the scores above would then be too optimistic. Choose it on other rows."
     )
     score = "accuracy" if name == "C" else "R2"
     shown = path_picture(studied.path, name, float(getattr(model, name)), score)
-    return section("How strongly coefficients are held back", paragraph(said), pictures(shown))
+    return section("Regularisation", paragraph(said), pictures(shown))
 
 
 def _usage(usage: Usage | None) -> str:
@@ -243,9 +247,9 @@ def _usage(usage: Usage | None) -> str:
         return ""
     entries = [
         ("fit", seconds(usage.fit_seconds)),
-        ("scores of rows held out", seconds(usage.score_seconds)),
-        ("curves of this page", seconds(usage.study_seconds)),
-        ("memory at most", None if usage.peak_bytes is None else size(usage.peak_bytes)),
+        ("scoring held-out rows", seconds(usage.score_seconds)),
+        ("charts of this page", seconds(usage.study_seconds)),
+        ("peak memory", None if usage.peak_bytes is None else size(usage.peak_bytes)),
         ("model file", None if usage.model_bytes is None else size(usage.model_bytes)),
     ]
     return section("Time and memory", facts(entries))
@@ -257,12 +261,12 @@ def _origin(origin: Origin | None) -> str:
     on = ", ".join(f"{name} {version}" for name, version in origin.versions.items())
     options = [(name, "-" if value is None else figure(value)) for name, value in origin.options.items()]
     return section(
-        "Make it again",
+        "How to reproduce this model",
         f"<pre><code>{escape(origin.command)}</code></pre>",
-        paragraph(f"With {on}. The same rows, seed and versions give the same model."),
+        paragraph(f"Made with {on}. The same rows, seed and versions give the same model."),
         details("All options, with defaults", table(("option", "value"), options)),
     )
 
 
 def memory(peak: int | None) -> str:
-    return "" if peak is None else f"{size(peak)} of memory at most"
+    return "" if peak is None else f"{size(peak)} peak memory"
