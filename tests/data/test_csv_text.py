@@ -112,3 +112,57 @@ def test_lines_of_rows_without_a_last_break_and_with_other_ends(tmp_path):
     table = data.open(tmp_path / "a.csv", target="y")
     assert [table.where(row).split(" of ")[0] for row in range(3)] == ["line 2", "line 3", "line 4"]
     np.testing.assert_array_equal(whole(table).y, [1, 2, 3])
+
+
+@pytest.mark.parametrize("size", [64, 100, 333, 1 << 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_breaks_within_quotes_are_no_rows(tmp_path, monkeypatch, size, end):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", size)
+    texts = [f"one of {n}{end}two, of {n}" if n % 3 == 0 else f"t{n}" for n in range(60)]
+    lines = [f'{n},"{text}",{n % 7}' for n, text in enumerate(texts)]
+    (tmp_path / "a.csv").write_bytes(end.join(["n,text,y", *lines, ""]).encode())
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert table.n_rows == 60
+    block = whole(table)
+    assert block.X.parts["text"].tolist() == texts
+    assert block.y.tolist() == [n % 7 for n in range(60)]
+    assert table.where(30) == f"line {2 + 30 + 10} of {tmp_path / 'a.csv'}"
+
+
+def test_a_quote_that_is_not_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 100)
+    (tmp_path / "a.csv").write_text('n,text\n1,"open\n' + "2,x\n" * 200)
+    with pytest.raises(data.SourceError, match=r"a\.csv has a field of more than 100 bytes: is a quote not closed"):
+        data.open(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("late", "kind"),
+    [
+        (["1", "2", "3"], "int"),
+        (["1", "2.5", "3"], "float64"),
+        (["1.5", "2", "-3e2"], "float64"),
+        (["2024-01-31", "2024-02-01", "2024-02-01 12:00:00"], "date"),
+        (["true", "false", "true"], "bool"),
+        (["x", "1", "2"], "text"),
+        (["1", "2", "x"], "text"),
+        (["1.5", "2024-01-31", "x"], "text"),
+    ],
+)
+def test_a_column_that_is_empty_at_first(tmp_path, monkeypatch, late, kind):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    lines = [f"{n},,{n}" for n in range(40)]
+    for place, value in zip((10, 25, 39), late, strict=True):
+        lines[place] = f"{place},{value},{place}"
+    (tmp_path / "a.csv").write_text("\n".join(["n,late,y", *lines]) + "\n")
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert table._layout.kinds["late"] == kind
+    found = whole(table).X
+    if kind in ("int", "float64"):
+        expected = np.full(40, np.nan)
+        expected[[10, 25, 39]] = [float(value) for value in late]
+        np.testing.assert_array_equal(found[:, 1], expected)
+    elif kind == "text":
+        assert [value for value in found.parts["late"].tolist() if value is not None] == late
+    else:
+        assert table.levels == (("late",) if kind == "bool" else ())

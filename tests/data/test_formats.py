@@ -328,3 +328,44 @@ def test_whole_numbers_in_csv_that_no_integer_holds(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text(f"x,y\n1,{2**53 + 1}\n" + "1,2\n" * 40 + "0.5,3.0\n")
     with pytest.raises(data.SourceError, match=r"a\.csv cannot be read as CSV: .*int64: invalid value '3\.0'"):
         whole(data.open(tmp_path / "a.csv", target="y"))
+
+
+def as_polars(frame, path):
+    import polars as pl
+
+    return pl.from_pandas(frame)
+
+
+LABELS = {
+    "a.parquet": to_parquet,
+    "a.feather": to_feather,
+    "a.arrow": to_stream,
+    "pandas": lambda frame, path: frame,
+    "polars": as_polars,
+    "arrow": lambda frame, path: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("levels", [False, True])
+def test_labels_from_2_to_the_63_on(tmp_path, name, levels):
+    y = np.array([2**63, 2**63 + 1, 2**64 - 1, 5] * 20, dtype=np.uint64)
+    frame = pd.DataFrame({"x": np.arange(80.0), "y": pd.Categorical(y) if levels else y})
+    source = LABELS[name](frame, tmp_path / name)
+    found = whole(data.open(tmp_path / name if source is None else source, target="y"))
+    assert found.y.dtype == np.uint64
+    assert found.y.tolist() == y.tolist()
+    model = KernelClassifier(n_components=8, random_state=0).fit(found.X, found.y)
+    mercer.save(model, tmp_path / "m.mercer")
+    assert mercer.load(tmp_path / "m.mercer").classes_.tolist() == sorted(set(y.tolist()))
+
+
+def test_whole_numbers_of_two_kinds_in_two_files(tmp_path):
+    for large in (7, 2**63):
+        to_parquet(pd.DataFrame({"x": [1.0], "y": np.array([large], dtype=np.uint64)}), tmp_path / "1.parquet")
+        to_parquet(pd.DataFrame({"x": [1.0], "y": [-5]}), tmp_path / "2.parquet")
+        if large == 7:
+            assert whole(data.open(tmp_path, target="y")).y.tolist() == [7, -5]
+        else:
+            with pytest.raises(data.SourceError, match=r"column 'y' has whole numbers from 2\^63 on in one file"):
+                whole(data.open(tmp_path, target="y"))

@@ -74,6 +74,21 @@ def test_infinities_are_named_too():
             KernelRegressor(n_components=2).fit(given, np.arange(5.0))
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinities_beside_text(kind, value):
+    columns = {"a": [1.0, 2.0, value, 4.0], "town": ["Oslo", "Rome", "Oslo", None]}
+    y, message = np.arange(4.0), f"row 2, column 'a' is {value}"
+    sound = kind(columns | {"a": [1.0, 2.0, np.nan, 4.0]})
+    for options in ({"scale": "standard"}, {"scale": "minmax", "missing": "mean"}):
+        for given in ((kind(columns), y), (data.Blocks([(kind(columns), y)]),)):
+            with pytest.raises(ValueError, match=re.escape(message)):
+                KernelRegressor(n_components=4, **options).fit(*given)
+    model = KernelRegressor(n_components=4, missing="mean", random_state=0).fit(sound, y)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model.predict(kind(columns))
+
+
 def test_rows_of_weight_0_are_counted():
     X = frame(town=["Oslo", "Rome"] * 20)
     weight = np.r_[np.zeros(5), np.ones(35)]

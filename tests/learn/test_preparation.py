@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
+from mercer import data
 from mercer.data import Blocks
 from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
@@ -176,3 +177,40 @@ def test_choices_are_checked():
     for name in ("scale", "missing", "unknown"):
         with pytest.raises(ValueError, match=f"{name} must be one of"):
             KernelRegressor(**{name: "other"}).fit(X, X[:, 0])
+
+
+def twice(X, order=None):
+    """A CSR matrix with two entries for each that the dense one has, which add up to it."""
+    once = sp.csr_array(X)
+    halves = (np.repeat(once.data, 2) * np.tile([0.25, 0.75], once.nnz), np.repeat(once.indices, 2), once.indptr * 2)
+    return sp.csr_array(halves, shape=X.shape)
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax", "unit", None])
+def test_entries_that_are_stored_twice_add_up(scale):
+    X, y = np.abs(numbers()), np.arange(len(numbers())) * 1.0
+    X[X < 0.4] = 0.0
+    once, doubled = sp.csr_array(X), twice(X)
+    held = doubled.nnz
+    expected = KernelRegressor(n_components=16, scale=scale, random_state=0).fit(once, y)
+    for table in (None, data.open(doubled, target=y), data.Blocks([(doubled, y)])):
+        model = KernelRegressor(n_components=16, scale=scale, random_state=0)
+        model = model.fit(doubled, y) if table is None else model.fit(table)
+        np.testing.assert_allclose(model.predict(once), expected.predict(once), rtol=1e-9)
+        np.testing.assert_allclose(expected.predict(doubled), expected.predict(once), rtol=1e-9)
+    assert doubled.nnz == held  # what the user has is left alone
+
+
+def test_a_gap_that_is_stored_twice_is_one():
+    X = np.abs(numbers()) + 1.0
+    X[3, 1] = np.nan
+    model = KernelRegressor(n_components=8, missing="mean", random_state=0).fit(sp.csr_array(X), X[:, 0])
+    np.testing.assert_allclose(model.predict(twice(X)), model.predict(sp.csr_array(X)), rtol=1e-9)
+
+
+def test_unsorted_rows_are_not_copied():
+    from mercer.data.tables import without_duplicates
+
+    X = sp.csr_array((np.ones(3), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
+    assert without_duplicates(X) is X
+    assert X.indices.tolist() == [2, 0, 1]

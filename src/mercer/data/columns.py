@@ -19,7 +19,9 @@ from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")
 """Kinds that are numbers as they are, or may become any."""
-LEVELS = ("text", "bool", "int levels", "float levels")
+LEVELS = ("text", "bool", "int levels", "uint64 levels", "float levels")
+LABELS = {"bool": bool, "text": str, "int levels": np.int64, "uint64 levels": np.uint64, "float levels": np.float64}
+"""The types of targets that are levels."""
 MOST_LISTED = 20
 """Columns that a message lists."""
 
@@ -183,12 +185,17 @@ class NamedLayout(Layout):
         kind = self.kinds[name]
         if kind in LEVELS:
             found = levels(column)
-            dtype = {"bool": bool, "text": str, "int levels": np.int64, "float levels": np.float64}[kind]
-            return found if absent(found).any() else found.astype(dtype)
+            return found if absent(found).any() else found.astype(LABELS[kind])
         found = numbers(column).astype(np.float64, copy=False)
-        if kind != "int" or np.isnan(found).any():
+        if kind not in ("int", "uint64") or np.isnan(found).any():
             return found
-        return np.asarray(column).astype(np.int64)  # not from floats, which would round labels beyond 2^53
+        whole = np.asarray(column)  # not from floats, which would round labels beyond 2^53
+        if kind == "int" and whole.dtype == np.uint64 and (whole >= 2**63).any():
+            raise SourceError(
+                f"column {name!r} has whole numbers from 2^63 on in one file, and other whole numbers in another, "
+                "which no type of integers holds: write them as text"
+            )
+        return whole.astype(np.int64 if kind == "int" else np.uint64)
 
     def groups(self, batch: Any) -> NDArray[Any]:
         column = columns(batch)[self.roles.group]
@@ -302,4 +309,6 @@ def wider(one: str, other: str) -> str:
     """The kind that holds both; "" where there is none."""
     if one == other or "empty" in (one, other):
         return other if one == "empty" else one
+    if {one, other} == {"int", "uint64"}:
+        return "int"
     return "float64" if one in NUMBERS and other in NUMBERS else ""  # a date is no number, nor is a duration a date

@@ -76,7 +76,8 @@ class CsvFile(FileSource):
             str(self.path),
             # threads lose the number of a row
             read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES, encoding=self._encoding),
-            parse_options=csv.ParseOptions(delimiter=self._delimiter),
+            # without the second, a block that ends within quotes would make two rows of one; it takes no time
+            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types=types, include_columns=list(names), strings_can_be_null=gaps
             ),
@@ -88,22 +89,34 @@ class CsvFile(FileSource):
             if self._stamp.size == 0:
                 return Survey({}, {}, 0)
             check_marks(self.path, self._encoding)
-            fields = self._fields()
-            names = [field.name for field in fields]
-            if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise SourceError(f"{self.name} has two columns of the name {twice!r}")
-            types = {
-                field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields
-            }
-            kinds = {field.name: arrow_kind(field.type) for field in fields}
             try:
-                return self._counted(types, dict(kinds))
-            except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
+                return self._surveyed()
+            except arrow().ArrowInvalid as error:
                 if "UTF8" in str(error):
                     raise not_utf8(self.path) from error
-                wide = {name: widened(held) for name, held in types.items()}
-                return self._counted(wide, kinds)
+                if "straddl" in str(error):
+                    raise SourceError(
+                        f"{self.name} has a field of more than {READ_BYTES:,} bytes: is a quote not closed?"
+                    ) from error
+                raise
+
+    def _surveyed(self) -> Survey:
+        fields = self._fields()
+        names = [field.name for field in fields]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SourceError(f"{self.name} has two columns of the name {twice!r}")
+        types = {field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields}
+        return self._widened(types, {field.name: arrow_kind(field.type) for field in fields})
+
+    def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
+        """The survey, with wider types where those of the first rows do not hold all that follows."""
+        try:
+            return self._counted(types, dict(kinds))
+        except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
+            if "conversion error" not in str(error):
+                raise
+            return self._counted({name: widened(held) for name, held in types.items()}, dict(kinds))
 
     def _fields(self) -> list[Any]:
         """The columns and their types, as the first rows have them."""
@@ -121,6 +134,7 @@ class CsvFile(FileSource):
         """Count rows, and see what columns hold that were guessed to be whole numbers or empty."""
         rows = 0
         large: set[str] = set()
+        late: dict[str, Any] = {}
         with self._open(types) as reader:
             for batch in reader:
                 rows += batch.num_rows
@@ -130,7 +144,13 @@ class CsvFile(FileSource):
                         kinds[name] = "int" if is_whole(values) else "float64"
                         large |= {name} if (np.abs(values) >= 2.0**53).any() else set()
                     elif kinds[name] == "empty" and column.null_count < len(column):
-                        kinds[name] = "text"
+                        kinds[name], late[name] = "text", guessed(column)
+        late = {name: held for name, held in late.items() if arrow_kind(held) != "text"}
+        if late:  # of columns that are empty in the first rows
+            try:
+                return self._widened(types | late, kinds | {name: arrow_kind(held) for name, held in late.items()})
+            except arrow().ArrowInvalid:
+                return Survey(types, kinds, rows)
         exact = {name: arrow().int64() for name in large if kinds[name] == "int"}  # floats would round them
         return Survey(types | exact, kinds, rows)
 
@@ -144,6 +164,15 @@ class CsvFile(FileSource):
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, names, gaps=False) as reader:
             yield from portions(iter(reader), 0, len(names))
+
+
+def guessed(column: Any) -> Any:
+    """The type that values would have if they were the first of a file."""
+    pa, csv = arrow(), arrow(".csv")
+    text = pa.BufferOutputStream()
+    csv.write_csv(pa.table({"column": column.drop_null()}), text)
+    quoted = csv.ConvertOptions(quoted_strings_can_be_null=False)
+    return csv.read_csv(pa.BufferReader(text.getvalue()), convert_options=quoted).schema.types[0]
 
 
 def widened(given: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .times import TIMES, days, of_content, times
 
-NUMBERS = ("int", "float32", "float64")
+NUMBERS = ("int", "uint64", "float32", "float64")
 """The kinds of columns that are numbers as they are."""
 
 
@@ -96,6 +96,21 @@ def row_label(X: Any, row: int) -> str:
     return f"the row with the index {index[row : row + 1].tolist()[0]!r}"
 
 
+def check_infinite(X: Any) -> None:
+    """Raise where a column of numbers of a frame has an infinity."""
+    for name, column in columns(X).items():
+        if is_numeric(column):
+            values = numbers(column)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if np.isfinite(values.sum()):  # as it is not with an infinity, and faster than to look at each
+                    continue
+            wrong = np.isinf(values)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                place = f"{row_label(X, row)}, column {name!r} is {values[row]}"
+                raise ValueError(f"Input X contains infinity or a value too large for its type: {place}")
+
+
 def stacked_frames(frames: list[Any]) -> Any:
     """Frames with the same columns one below the other."""
     if isinstance(frames[0], Frame):
@@ -117,9 +132,10 @@ def stacked_frames(frames: list[Any]) -> Any:
 def kind_of(column: Any) -> str:
     """What the entries of a column are: a number, truth value, text or time, or the name of a type.
 
-    "int", "float32" and "float64"; "bool"; "date" with or without a time of day, "duration" for a time of day too.
-    Categories are levels, also where they are numbers: "int levels", "float levels". "text" are all others that are not
-    truth values; those of which only "empty" ones are seen may be anything. Objects are told apart by :func:`settled`.
+    "int", "uint64" (which "int" does not hold), "float32" and "float64"; "bool"; "date" with or without a time of day,
+    "duration" for a time of day too. Categories are levels, also where they are numbers: "int levels", "uint64 levels",
+    "float levels". "text" are all others that are not truth values; those of which only "empty" ones are seen may be
+    anything. Objects are told apart by :func:`settled`.
     """
     if hasattr(column, "type"):
         return arrow_kind(column.type)
@@ -127,7 +143,7 @@ def kind_of(column: Any) -> str:
     name = str(dtype).lower()
     if hasattr(dtype, "is_numeric"):  # polars
         if dtype.is_integer():
-            return "int"
+            return name if name == "uint64" else "int"
         if dtype.is_numeric():
             return name if name == "float32" else "float64"
         if dtype.is_temporal():
@@ -135,6 +151,8 @@ def kind_of(column: Any) -> str:
         known = {"boolean": "bool", "null": "empty"}
         return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
     if hasattr(dtype, "categories"):  # of pandas, whose kind is that of an object
+        if str(dtype.categories.dtype).lower() == "uint64":
+            return "uint64 levels"
         return {"i": "int levels", "u": "int levels", "f": "float levels", "b": "bool"}.get(
             getattr(dtype.categories.dtype, "kind", "O"), "text"
         )
@@ -144,7 +162,7 @@ def kind_of(column: Any) -> str:
     if kind in "mM" or name.startswith("period"):
         return "duration" if kind == "m" else "date"
     if kind in "iuf":
-        return "int" if kind in "iu" else name if name == "float32" else "float64"
+        return name if name in ("uint64", "float32") else "int" if kind in "iu" else "float64"
     return "bool" if kind == "b" else "text" if kind in "OUTS" else name
 
 
@@ -154,9 +172,10 @@ def arrow_kind(given: Any) -> str:
 
     if types.is_dictionary(given):
         kind = arrow_kind(given.value_type)
-        return {"int": "int levels", "float32": "float levels", "float64": "float levels"}.get(kind, kind)
+        known = {"int": "int levels", "uint64": "uint64 levels", "float32": "float levels", "float64": "float levels"}
+        return known.get(kind, kind)
     if types.is_integer(given):
-        return "int"
+        return "uint64" if types.is_uint64(given) else "int"
     if types.is_floating(given) or types.is_decimal(given):
         return "float32" if types.is_float32(given) else "float64"
     if types.is_date(given) or types.is_timestamp(given):
@@ -281,7 +300,7 @@ def _arrow_levels(column: Any) -> NDArray[Any]:
     import pyarrow.types as types
 
     plain = column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
-    if plain.null_count == 0 or arrow_kind(plain.type) not in ("int", "float32", "float64"):
+    if plain.null_count == 0 or arrow_kind(plain.type) not in NUMBERS:
         return np.asarray(plain).astype(object)
     found = np.asarray(plain.fill_null(0)).astype(object)  # NumPy has no whole numbers beside gaps
     found[np.asarray(plain.is_null())] = None

@@ -23,7 +23,7 @@ from .numpy_files import NpyFile, NpzFile
 from .parquet import ParquetFile
 from .source_table import Given, SourceTable
 from .sources import FrameSource, MatrixSource, Source
-from .tables import Table
+from .tables import Table, without_duplicates
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),
@@ -180,7 +180,7 @@ def sources_of(source: Any, format: str | None, form: CsvForm) -> list[Source]:
     if is_frame(source):
         return [FrameSource(source)]
     if sp.issparse(source):
-        return [MatrixSource(source.tocsr())]
+        return [MatrixSource(without_duplicates(source.tocsr()))]
     if isinstance(source, np.ndarray):
         if source.ndim != 2:
             raise ValueError(f"a matrix of rows must have 2 dimensions, found shape {source.shape}")

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 
 from .fingerprints import digest, hashed
 from .frames import (
+    check_infinite,
     columns,
     frame_rows,
     holds,
@@ -47,6 +48,15 @@ def part_of(X: Any, rows: Any) -> Any:
         starts = X.indptr[first : max(first, last) + 1] - begin
         return type(X)((X.data[begin:end], X.indices[begin:end], starts), shape=(len(starts) - 1, X.shape[1]))
     return X[rows]
+
+
+def without_duplicates(X: Any) -> Any:
+    """A matrix whose entries are stored once: those of CSR that are stored twice add up, as statistics do not know."""
+    if not sp.issparse(X) or X.has_canonical_format:
+        return X
+    summed = X.copy()
+    summed.sum_duplicates()
+    return X if summed.nnz == X.nnz else summed
 
 
 def rows_of(block: Block, rows: Any) -> Block:
@@ -255,13 +265,16 @@ def as_block(item: Any) -> Block:
     X, y, weight = (*parts, None, None, None)[:3]
     if is_frame(X):
         X = settled(X)
+        check_infinite(X)
     else:
-        X = check_array(
-            days_of(X),
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-            ensure_min_samples=0,
+        X = without_duplicates(
+            check_array(
+                days_of(X),
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=0,
+            )
         )
     y = None if y is None else np.asarray(y)
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)

@@ -14,9 +14,9 @@ from .._checks import check_choice, check_jobs
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
-from ..data.frames import columns, is_frame, is_numeric, settled
+from ..data.frames import check_infinite, columns, is_frame, is_numeric, settled
 from ..data.table_rows import placed
-from ..data.tables import Block, part_of
+from ..data.tables import Block, part_of, without_duplicates
 from ..data.times import days_of
 from ..kernels import Kernel
 from ..maps import Compressed, FeatureMap, Nystrom
@@ -109,11 +109,14 @@ class KernelMachine(MachineParameters):
             X = settled(X)
             framed = not reset and self.preparation_.columns is not None
             if framed or not all(map(is_numeric, columns(X).values())):
+                check_infinite(X)
                 return validate_data(self, X, skip_check_array=True, reset=reset)
         X, gaps = days_of(X), "allow-nan" if self.missing == "mean" else True
         with told_where(X):
-            return validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
+            return without_duplicates(
+                validate_data(
+                    self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
+                )
             )
 
     def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
