@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from .fingerprints import digest, hashed
+from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of
 from .rows import BLOCK_ROWS
 from .tables import Block, rows_of
@@ -81,7 +81,8 @@ class FileSource(Source):
         self._stamp = Stamp.of(path)
 
     def fingerprint(self) -> str:
-        return digest(self.path.name, *self._stamp)
+        with self.reading():
+            return digest(self.path.resolve(), *self._stamp, sampled(self.path))
 
     def check(self) -> None:
         try:
