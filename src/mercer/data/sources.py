@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -80,9 +81,13 @@ class FileSource(Source):
         self.name = str(path)
         self._stamp = Stamp.of(path)
 
-    def fingerprint(self) -> str:
+    @cached_property
+    def _fingerprint(self) -> str:
         with self.reading():
             return digest(self.path.resolve(), *self._stamp, sampled(self.path))
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
 
     def check(self) -> None:
         try:
