@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, _core, data
 from mercer._random import Stream
+from mercer.data.sources import SourceError
 from mercer.data.tables import joined
 
 from .test_parquet import as_frame, numbers, people, write
@@ -147,13 +148,17 @@ def test_fingerprints(tmp_path):
         *table.split(seed=1),
         table.shuffled(),
     ]
+    prints = {table.fingerprint(), *(other.fingerprint() for other in others)}
+    late = data.open(pattern)
     write(as_frame(X, y=y), tmp_path, [2001])
+    with pytest.raises(SourceError, match="has changed since it was opened"):
+        late.fingerprint()
     others.append(data.open(pattern, target="y"))
     X2 = X.copy()
     X2[0, 0] += 1.0
     memory = [X, X.astype(np.float32), X[:4999], X2, sp.csr_array(X), as_frame(X), people(100)]
     others += [data.open(source) for source in memory]
-    prints = {table.fingerprint(), *(other.fingerprint() for other in others)}
+    prints |= {other.fingerprint() for other in others}
     assert len(prints) == len(others) + 1
     assert data.open(X).fingerprint() == data.open(X.copy()).fingerprint()
     blocks = data.Blocks([(X, y)])

@@ -15,7 +15,7 @@ import pytest
 
 import mercer
 from mercer.learn import KernelRegressor
-from mercer.persist import train
+from mercer.persist import CheckpointError, train
 from mercer.persist.checkpoints import read_checkpoint
 
 from .small_runs import checkpoint_of, features, problem
@@ -78,6 +78,40 @@ def test_an_array_that_is_mapped_from_a_file_keeps_it(tmp_path):
     for rows in (mapped, mapped[:100], np.asarray(mapped)[10:]):
         with pytest.raises(ValueError, match=r"the output '.*' is the same file as the data '.*X\.npy'"):
             train(learner(), rows, rows[:, 0], output=tmp_path / "X.npy")
+
+
+def test_another_file_of_the_same_name_size_and_time_is_another(tmp_path):
+    """A run does not go on with the rows of another folder, nor with others in the same place."""
+    X = problem()[0]
+    paths = [tmp_path / folder / "rows.npy" for folder in ("old", "new")]
+    for path, held in zip(paths, (X, X[::-1]), strict=True):
+        path.parent.mkdir()
+        np.save(path, held)
+        os.utime(path, ns=(10**18, 10**18))
+
+    def stop(progress):
+        if progress.what == "sums":
+            raise ArithmeticError
+
+    def go_on(path):
+        with pytest.raises(CheckpointError, match="the data's fingerprint is"):
+            train(learner(), mercer.data.open(path, target=0), output=tmp_path / "model", resume=True)
+
+    with pytest.raises(ArithmeticError):
+        train(learner(), mercer.data.open(paths[0], target=0), output=tmp_path / "model", every=0.0, progress=stop)
+    go_on(paths[1])
+    kept = paths[0].read_bytes()
+    for held in (paths[1].read_bytes(), kept[:2000] + bytes(8) + kept[2008:]):
+        paths[0].write_bytes(held)
+        os.utime(paths[0], ns=(10**18, 10**18))
+        go_on(paths[0])
+    paths[1].write_bytes(kept)  # the same rows in another place
+    os.utime(paths[1], ns=(10**18, 10**18))
+    go_on(paths[1])
+    paths[0].write_bytes(kept)
+    os.utime(paths[0], ns=(10**18, 10**18))
+    (tmp_path / "link.npy").symlink_to(paths[0])
+    train(learner(), mercer.data.open(tmp_path / "link.npy", target=0), output=tmp_path / "model", resume=True)
 
 
 # -- files of others ---------------------------------------------------------------------------------------------------

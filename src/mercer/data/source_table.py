@@ -192,7 +192,7 @@ class SourceTable(Table):
         return mask
 
     def fingerprint(self) -> str:
-        """A text that hangs on the names, sizes and times of files, or on some rows of what is in memory."""
+        """A text that hangs on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self.names, self._layout.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))

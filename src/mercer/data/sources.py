@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from .fingerprints import digest, hashed
+from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
 from .rows import BLOCK_ROWS
 from .tables import Block, rows_of
@@ -101,8 +102,13 @@ class FileSource(Source):
         self.name = str(path)
         self._stamp = Stamp.of(path)
 
+    @cached_property
+    def _fingerprint(self) -> str:
+        with self.reading():
+            return digest(self.path.resolve(), *self._stamp, sampled(self.path))
+
     def fingerprint(self) -> str:
-        return digest(self.path.name, *self._stamp)
+        return self._fingerprint
 
     def check(self) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from typing import Any
 
@@ -19,10 +20,10 @@ from .._memory import as_bytes
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
+from .estimators import KNOWN
 from .maps import Source, Target, same_parameters
 from .pipelines import check_holds_ours, difference, leaves, read_model, write_model
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
-from .transformers import KNOWN
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
 from .values import NotStoredError
 
@@ -128,7 +129,7 @@ def _record(model: Any, target: Target) -> dict[str, Any]:
     return write_model(model, target)
 
 
-def load(path: Any, *, memory: Any = None) -> Any:
+def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
     """Read a fitted map or learner from a file that :func:`save` has written.
 
     No code of the file is run, and nothing of it is used before it is checked: a file that is damaged or made up raises
@@ -140,6 +141,10 @@ def load(path: Any, *, memory: Any = None) -> Any:
     memory : int, text like "2GB", or None
         The most bytes of parameters that are left to the seed, of which a short file could ask for any number; None is
         a quarter of the machine's memory.
+    trusted : bool, default=False
+        Whether a seed may draw for as long as it takes. By default a file is refused whose seed draws more than
+        268 million numbers, or 65,536 times as many features as it has columns, if the file does not hold coefficients
+        enough to need them: a few hundred bytes could ask for hours of work.
 
     Returns
     -------
@@ -151,7 +156,7 @@ def load(path: Any, *, memory: Any = None) -> Any:
             header = read_header(file)
             held = _held(header)
             payload = memoryview(file.read())
-        return _model(held, _source(header, held, payload, most))
+        return _model(held, _source(header, held, payload, most, trusted))
     except ModelFileError as error:
         raise ModelFileError(f"{name!r}: {error}") from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -171,18 +176,19 @@ def _held(header: Header) -> dict[str, Any]:
     return held
 
 
-def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int) -> Source:
+def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> Source:
     """The arrays of a file, once they are known to be those that were saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
         refuse("the arrays are not those that were saved: their SHA-256 differs")
-    fortran = [as_text(name, "a name in fortran") for name in as_list(held.get("fortran"), "fortran")]
+    fortran = {as_text(name, "a name in fortran") for name in as_list(held.get("fortran"), "fortran")}
 
     def fetch(name: str) -> Any:
         array = array_of(payload, header.tensors[name])
         return numpy.asfortranarray(array) if name in fortran else array
 
-    return Source(header.tensors, fetch, held["parameters"] == "seed", memory)
+    entries = None if trusted else sum(math.prod(tensor.shape) for tensor in header.tensors.values())
+    return Source(header.tensors, fetch, held["parameters"] == "seed", memory, entries)
 
 
 def _model(held: dict[str, Any], source: Source) -> Any:

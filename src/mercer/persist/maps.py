@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -30,6 +31,10 @@ from .values import (
 )
 
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
+MOST_DRAWN, MOST_PER_ENTRY = 2**28, 2**10
+"""Numbers that a seed may draw: some for any file, or more for one with many coefficients of its own."""
+MOST_BLOCKS = 2**16
+"""Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 
 
@@ -53,7 +58,8 @@ class Target:
 class Source:
     """What a model is read from: the names of arrays and what gives them.
 
-    ``memory`` is the most bytes of those that are left to a seed, None for any number.
+    ``memory`` is the most bytes of those that are left to a seed, ``entries`` how many numbers the file itself holds,
+    which bounds the time that a seed may take to draw; None for any number.
     """
 
     def __init__(
@@ -62,17 +68,25 @@ class Source:
         fetch: Callable[[str], NDArray[Any]],
         from_seed: bool,
         memory: int | None = None,
+        entries: int | None = None,
     ):
         self.names = names
         self.from_seed = from_seed
         self.memory = memory
+        self.entries = entries
+        self.columns = 1
+        """Of the map that is read now: much is drawn in blocks of as many features."""
         self._fetch = fetch
-        self._left = 0
+        self._left = self._drawn = 0
+        self._blocks = 0.0
+        self._sorted = sorted(names)
         self._used: set[str] = set()
 
     def has(self, name: str) -> bool:
         """Whether there is an array of this name, or several below it."""
-        return name in self.names or any(other.startswith(f"{name}.") for other in self.names)
+        place = bisect_left(self._sorted, f"{name}.")
+        below = place < len(self._sorted) and self._sorted[place].startswith(f"{name}.")
+        return name in self.names or below
 
     def array(self, name: str) -> NDArray[Any]:
         """An array by its name."""
@@ -88,12 +102,23 @@ class Source:
         return array
 
     def leave(self, leaf: Leaf) -> None:
-        """Count an array that a seed draws: a short file must not ask for more than there is."""
-        self._left += np.dtype(leaf.dtypes[0]).itemsize * math.prod(length or 1 for length in leaf.shape)
+        """Count an array that a seed draws: a short file must ask neither for more than there is nor for hours."""
+        count = math.prod(length or 1 for length in leaf.shape)
+        self._left += np.dtype(leaf.dtypes[0]).itemsize * count
+        self._drawn += count
+        self._blocks += count / self.columns
         if self.memory is not None and self._left > self.memory:
             refuse(
                 f"the seed would draw parameters of {self._left} bytes or more, and {self.memory} are allowed: give "
                 "load more memory where the file is to be trusted"
+            )
+        if self.entries is not None and (
+            self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * self.entries)
+            or self._blocks > max(MOST_BLOCKS, self.entries)
+        ):
+            refuse(
+                f"the seed would draw {self._drawn} numbers for {self.columns} columns, which may take long, and the "
+                f"file holds {self.entries}: give load trusted=True if you know who wrote it"
             )
 
     def check_all_used(self) -> None:
@@ -236,6 +261,7 @@ def read_map(record: Any, source: Source, path: str = "") -> FeatureMap:
     columns = as_whole(record.get("columns"), "columns", 1)
     _assemble(map, {name: record.get(name) for name in ENTRIES}, columns, f"{path}{cls.__name__}")
     read_names(map, record.get("names"), columns)
+    source.columns = columns
     params = _take_parameters(map, map._layout(columns), source, f"{path}parameters")
     if source.from_seed:
         params = map._redrawn(Stream(map.seed_, cls.__name__), columns, params)

@@ -13,19 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
+from .estimators import INSIDE, KNOWN, is_known
 from .machines import MACHINES, read_machine, read_unfitted_machine, write_machine
 from .maps import Source, Target, check_unfitted, names_of, read_map, read_names, write_map
-from .transformers import (
-    INSIDE,
-    KNOWN,
-    Reader,
-    Writer,
-    is_known,
-    read_known,
-    read_unfitted,
-    write_arguments,
-    write_known,
-)
+from .transformers import Reader, Writer, read_known, read_unfitted, write_arguments, write_known
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 from .values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
 
@@ -33,6 +24,8 @@ PIPELINE = ("class", "arguments", "steps")
 COLUMNS = ("class", "arguments", "columns", "names", "transformers", "fitted", "remainder", "sparse")
 MOST_COLUMNS = 2**20
 """Of a column transformer, which counts them one by one."""
+MOST_MASKED = 2**12
+"""Where columns are chosen by truth values, scikit-learn compares each with all."""
 WORDS = ("passthrough", "drop")
 OURS = ("steps", "transformers", "remainder", "memory")
 """Arguments that are kept in another way, or not at all."""
@@ -243,6 +236,11 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
         widths[name] = as_whole(four[3], f"the width of {where}")
     if [name for name in parts if name != "remainder"] != list(given) or len(parts) != len(fitted):
         refuse(f"{path}ColumnTransformer must have one fitted part for each of its transformers, in their order")
+    masks = any(
+        isinstance(columns, list) and any(isinstance(one, bool) for one in columns) for columns in given.values()
+    )
+    if masks and model.n_features_in_ > MOST_MASKED:
+        refuse(f"{path}ColumnTransformer may choose among {MOST_MASKED} columns by truth values, found more")
     rest = inputs.pop("remainder", [])
     model._columns, model._transformer_to_input_indices = list(given.values()), inputs
     model._validate_remainder(None)
@@ -250,7 +248,7 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
         refuse(f"the remainder of {path}ColumnTransformer must be the columns that no part takes")
     model.transformers_ = [(name, part, given.get(name, model._remainder[2])) for name, part in parts.items()]
     model.output_indices_, start = {}, 0
-    gives = [name for name, part in parts.items() if part != "drop" and inputs[name]]
+    gives = {name: None for name, part in parts.items() if part != "drop" and inputs[name]}
     for name in gives:
         model.output_indices_[name] = slice(start, start + widths[name])
         start += widths[name]

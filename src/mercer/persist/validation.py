@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ..maps._stored import Leaf
 
 MAX_DEPTH = 64
+BRACKETS = re.compile(r"[\[\]{}]")
+TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+"""A string, also one that does not end: the search would begin again at every quotation mark in it."""
 MOST = 2**31 - 1
 """Widths and numbers of columns stay below: places are 32-bit integers."""
 
@@ -44,17 +47,18 @@ def read_json(text: bytes | str, what: str) -> dict[str, Any]:
 
 def _check_depth(text: str, what: str) -> None:
     depth = 0
-    for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text, flags=re.DOTALL)):
+    for bracket in BRACKETS.findall(TEXT.sub("", text)):
         depth += 1 if bracket in "[{" else -1
         if depth > MAX_DEPTH:
             refuse(f"{what} is nested more than {MAX_DEPTH} deep")
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        refuse(f"the name {next(name for name in names if names.count(name) > 1)!r} is given twice")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            refuse(f"the name {name!r:.80} is given twice")
+        found[name] = value
     return found
 
 
