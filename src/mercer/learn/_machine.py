@@ -20,7 +20,7 @@ from ..data.tables import Block, part_of
 from ..kernels import Kernel
 from ..kernels._base import located
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._row_check import check_rows
+from ..maps._row_check import check_rows, validated
 from ..maps._tables import adopt_columns, matched_columns
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map, exact_map
@@ -128,7 +128,7 @@ class KernelMachine(MachineParameters):
             return validate_data(self, X, skip_check_array=True, reset=reset)
         gaps = "allow-nan" if self.missing == "mean" else True
         with located(X):
-            return validate_data(
+            return validated(
                 self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
             )
 
