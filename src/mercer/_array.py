@@ -118,6 +118,15 @@ def has_kernels(X: Array) -> bool:
     return not is_foreign(X) and X.dtype != object
 
 
+def aligned(X: Any) -> Any:
+    """X with its numbers where the processor expects them, copied where they are not: in a structured array, say."""
+    if isinstance(X, np.ndarray) and not X.flags.aligned:
+        return X.copy()
+    if sp.issparse(X) and X.format == "csr" and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
+        return X.copy()
+    return X
+
+
 def feature_array(X: Array, width: int) -> Array:
     """An array for so many features of every row, beside the rows and in their precision; of objects in float64."""
     if is_foreign(X):

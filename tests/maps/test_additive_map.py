@@ -3,8 +3,11 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.kernel_approximation import AdditiveChi2Sampler
 from sklearn.pipeline import make_pipeline
 
@@ -210,6 +213,26 @@ def test_halves_disorder_and_stored_zeros_do_not_show():
     features = of_order(JensenShannon(), 2, dense)
     np.testing.assert_array_equal(features.transform(stored).toarray(), features.transform(dense))
     assert stored.indices.tolist() == [2, 0, 2, 0, 1, 2]
+
+
+def test_features_are_named_after_their_columns():
+    X = histograms(5, 2) + 0.1
+    features = of_order(AdditiveChi2(), 2, X)
+    of_x0 = ["x0_sqrt", "x0_cos1", "x0_sin1", "x0_cos2", "x0_sin2"]
+    of_x1 = [name.replace("x0", "x1") for name in of_x0]
+    assert features.get_feature_names_out().tolist() == of_x0 + of_x1
+    named = ["a_sqrt", "a_cos1", "a_sin1", "a_cos2", "a_sin2"]
+    assert features.get_feature_names_out(["a", "b"]).tolist()[:5] == named
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    Z = clone(features).set_output(transform="pandas").fit_transform(frame)
+    assert Z.columns.tolist()[:5] == named
+    np.testing.assert_allclose(Z["b_sqrt"] ** 2 / Z["b_sqrt"][0] ** 2, frame["b"] / frame["b"][0])
+    np.testing.assert_allclose(Z["a_cos2"] ** 2 + Z["a_sin2"] ** 2, features.parameters_.weights[3] ** 2 * frame["a"])
+    assert AdditiveMap(Hellinger()).fit(X).get_feature_names_out().tolist() == ["x0_sqrt", "x1_sqrt"]
+    with pytest.raises(ValueError, match="input_features"):
+        features.get_feature_names_out(["a"])
+    with pytest.raises(NotFittedError):
+        AdditiveMap().get_feature_names_out()
 
 
 def test_rows_without_entries():

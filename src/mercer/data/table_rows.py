@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._array import aligned
 from .._random import Stream
 from .rows import BLOCK_ROWS, Rows
 from .tables import Block, Table, part_of, stacked
@@ -104,7 +105,7 @@ class TableRows(Rows):
 def placed(table: Table, prepare: Callable[[Any], Any], X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
     """What ``prepare`` makes of rows; where it refuses one, the error says which, as a person counts."""
     try:
-        return prepare(X)
+        return prepare(aligned(X))
     except RowError as error:
         row = int(numbers[error.row])
         raise ValueError(error.message.replace("{row}", table.where(row) or f"row {row}")) from error

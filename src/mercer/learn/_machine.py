@@ -20,7 +20,7 @@ from ..data.tables import Block, part_of, without_duplicates
 from ..data.times import days_of
 from ..kernels import Kernel
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._row_check import check_rows
+from ..maps._row_check import check_rows, validated
 from ..maps._tables import adopt_columns, matched_columns
 from ._forecast import Work
 from ._gaps import told_where
@@ -114,7 +114,7 @@ class KernelMachine(MachineParameters):
         X, gaps = days_of(X), "allow-nan" if self.missing == "mean" else True
         with told_where(X):
             return without_duplicates(
-                validate_data(
+                validated(
                     self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
                 )
             )

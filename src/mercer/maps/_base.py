@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import (
@@ -43,7 +43,7 @@ from ..kernels._base import located
 from ..kernels.parse import as_kernel
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
-from ._row_check import Check, check_blocks, is_plain, row_check
+from ._row_check import Check, check_blocks, is_plain, row_check, validated
 from ._sparse_features import sparse_features
 from ._stored import StoredMap
 from ._tables import TableFeatures, rows_to_fit, table_features
@@ -370,7 +370,7 @@ class FeatureMap(TableFeatures, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if self._takes_objects(X, reset):
             return as_objects(X)
         if not is_foreign(X):
-            validate = partial(validate_data, self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+            validate = partial(validated, self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
             if not finite:
                 with suppress(ValueError):  # then all is asked, in scikit-learn's order
                     return validate(ensure_all_finite=False)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
+from sklearn.utils.validation import validate_data
 
-from .._array import Array, first_overflow, has_kernels
+from .._array import Array, aligned, first_overflow, has_kernels
 from ..kernels import Kernel
 
 Check = Callable[[Array], None]
@@ -21,11 +22,17 @@ def is_plain(X: Any, fitted: Any) -> bool:
         type(X) is np.ndarray
         and X.ndim == 2
         and X.dtype in (np.float32, np.float64)
+        and X.flags.aligned
         and X.shape[0] > 0
         and X.shape[1] == fitted.n_features_in_
         and not hasattr(fitted, "feature_names_in_")
         and not fitted._takes_objects(X, reset=False)
     )
+
+
+def validated(estimator: Any, X: Any, **options: Any) -> Any:
+    """X as scikit-learn validates it, and as the compiled core can read it."""
+    return aligned(validate_data(estimator, X, **options))
 
 
 def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:

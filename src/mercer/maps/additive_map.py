@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
@@ -96,6 +97,24 @@ class AdditiveMap(FeatureMap):
         self.order_ = max(1, wanted) if kernel.max_order is None else kernel.max_order
         self.n_components_ = n_features * (2 * self.order_ + 1)
         self.step_ = kernel.step(self.order_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the features: those of the columns, and what each feature is of its column.
+
+        Parameters
+        ----------
+        input_features : sequence of str or None, default=None
+            The names of the columns. None takes those of ``fit``, or "x0", "x1" and so on where it saw none.
+
+        Returns
+        -------
+        names : array of str objects
+            For two columns ``x0_sqrt``, ``x0_cos1``, ``x0_sin1``, ..., ``x1_sqrt``, ...
+        """
+        check_is_fitted(self)
+        columns = _check_feature_names_in(self, input_features)
+        waves = [f"{wave}{j}" for j in range(1, self.order_ + 1) for wave in ("cos", "sin")]
+        return np.array([f"{column}_{part}" for column in columns for part in ("sqrt", *waves)], dtype=object)
 
     @property
     def max_error_(self) -> float:
