@@ -39,7 +39,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
 
     fitted = loaded(model)
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
-    with remembered(roles, target, weight), table_of(data, memory, **roles, **reading) as table:
+    with remembered(roles, target, weight), table_of(data, memory, model=fitted, **roles, **reading) as table:
         check_target(table, roles["target"])
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)

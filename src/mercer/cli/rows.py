@@ -14,6 +14,8 @@ from typing import Any
 import click
 
 FORMATS = ("csv", "parquet", "arrow", "libsvm", "numpy")
+NAMELESS = ("libsvm", "numpy")
+"""Formats whose columns have no names."""
 STANDARD_INPUT = "-"
 
 
@@ -87,13 +89,12 @@ def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callabl
 @contextmanager
 def table_of(data: tuple[str, ...], memory: str | None = None, format: str | None = None, **options: Any) -> Iterator:
     """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
-    from .. import data as rows
     from .._memory import as_bytes
 
     # Rows take a quarter of it, those that are held out another, and features the rest.
     options["memory"] = max(1, as_bytes(memory) // 4)
     if STANDARD_INPUT not in data:
-        yield rows.open(data[0] if len(data) == 1 else list(data), format=format, **options)
+        yield opened(data[0] if len(data) == 1 else list(data), format, **options)
         return
     if len(data) > 1:
         raise click.UsageError("the standard input (-) cannot be read beside files")
@@ -101,14 +102,33 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         path = Path(folder, "standard-input")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        yield rows.open(path, format=format or "csv", **options)
+        yield opened(path, format or "csv", **options)
+
+
+def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
+    """The table of files; for a model with the columns that it has learned from, whatever others there are."""
+    from .. import data as rows
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or format_found(source, format) in NAMELESS:
+        return rows.open(source, format=format, **options)
+    table = rows.open(source, format=format, columns=list(names), **options)
+    known = (*keep, *(getattr(model, f"{role}_name_", None) for role in ("target", "weight")))
+    table.ignore([name for name in table.others if name not in known])
+    return table
+
+
+def format_found(source: Any, format: str | None) -> str | None:
+    """The format of files: that which is asked for, or that of the first."""
+    from ..data.opening import format_of, paths_of
+
+    first = source[0] if isinstance(source, list | tuple) else source
+    return format or format_of(paths_of(Path(first), None)[0])
 
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
     """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
-    from ..data.opening import format_of
-
-    return (format or format_of(Path(data[0]))) == "libsvm"
+    return (format or (None if STANDARD_INPUT in data else format_found(data, None))) == "libsvm"
 
 
 def check_target(table: Any, target: str | None) -> None:

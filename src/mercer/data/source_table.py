@@ -195,10 +195,18 @@ class SourceTable(Table):
             return self if layout is self._layout else self._with(layout)
         if tuple(names) == self.names:
             return self
-        extra = [name for name in self.names if name not in (*names, *apart)]
-        if extra:
-            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
+        self.ignore([name for name in self.names if name not in (*names, *apart)])
         return self._with(self._layout.only(names, self._layout.roles))
+
+    def ignore(self, names: Sequence[str]) -> None:
+        """Note, with a warning, that a model does without these columns."""
+        if names:
+            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, names))}")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the files that are not asked for: neither features nor targets nor weights."""
+        return self._layout.others
 
     def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
         """Two tables: rows to learn from, and rows that are held out.
