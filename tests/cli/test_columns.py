@@ -242,3 +242,29 @@ def test_columns_without_names_are_matched_by_their_number(fitted, run, tmp_path
     for source in ("rows/x.npy", "rows"):
         found = pd.read_csv(io.StringIO(run(f"predict m.mercer {tmp_path}/{source}").stdout))["prediction"]
         np.testing.assert_allclose(found, mercer.load("m.mercer").predict(rows), rtol=1e-12)
+
+
+# -- rows that a model has learned from --------------------------------------------------------------------------------
+
+
+def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
+    assert "rows that the model may have learned from" in run("evaluate m.mercer train.csv").stderr
+    (tmp_path / "copy.csv").write_bytes((fitted / "train.csv").read_bytes())
+    assert json.loads(run(f"evaluate m.mercer {tmp_path}/copy.csv --json").stdout)["seen_in_fit"]
+    pd.read_csv("train.csv").iloc[::2].to_csv(tmp_path / "other.csv", index=False)
+    result = run(f"evaluate m.mercer {tmp_path}/other.csv --json")
+    assert (result.stderr, json.loads(result.stdout)["seen_in_fit"]) == ("", False)
+    assert run("evaluate m.mercer train.csv -q").stderr == ""
+    same = tmp_path / "m.mercer"
+    assert run(f"fit {tmp_path}/copy.csv --target y --weight w --features 16 -o {same}").exit_code == 0
+    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # whatever the file is called
+
+
+def test_maps_are_compared_on_rows_with_gaps(run, fails, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
+    frame.loc[::7, "b"] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    command = f"compare {tmp_path}/gaps.csv --target y --maps nystrom --features 8"
+    assert "--missing mean fills it" in fails(command)
+    assert run(f"{command} --missing mean").exit_code == 0

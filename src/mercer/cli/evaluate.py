@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,11 +42,19 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
     with remembered(roles, target, weight), table_of(data, memory, model=fitted, **roles, **reading) as table:
         check_target(table, roles["target"])
+        seen = not set(table.origins).isdisjoint(getattr(fitted, "origins_", ()))
+        if seen:
+            warnings.warn(
+                "these are rows that the model may have learned from, as its fit has read the same file: scores on new "
+                "rows will be lower, such as those of the rows that 'mercer fit' holds out",
+                stacklevel=2,
+            )
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed)
         rows, uneven = table.n_rows, imbalance(table) if hasattr(fitted, "classes_") else None
     if for_machines():
-        held = {"model": model, "rows": rows, "level": level, **roles, "imbalance": shares_of(uneven)}
+        held = {"model": model, "rows": rows, "level": level, **roles, "seen_in_fit": seen}
+        held["imbalance"] = shares_of(uneven)
         show_json({**held, "scores": as_dicts(scores)})
     else:
         by = "" if roles["weight"] is None else f", weighted by {roles['weight']}"

@@ -58,8 +58,17 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
             help="The share of rows that are kept apart and scored; 0 for none.",
         ),
+        gap_options,
+    )  # fmt: skip
+
+
+def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What rows do not tell."""
+    return _with(
+        function,
         click.option(
-            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps."
+            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True,
+            help="Gaps: an error, or filled with the mean of their column.",
         ),
         click.option(
             "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
