@@ -126,7 +126,7 @@ def test_what_cannot_be_kept(fitted, fails, tmp_path):
     assert "column 'prediction' cannot be kept: the predictions have a column of this name" in message
     assert not (tmp_path / "out.csv").exists()
     np.save(tmp_path / "x.npy", np.eye(2))
-    assert "has columns 0 to 1 without names, found 'id'" in fails(f"predict m.mercer {tmp_path}/x.npy --keep id -q")
+    assert "have no names, found 'id'" in fails(f"predict m.mercer {tmp_path}/x.npy --keep id -q")
 
 
 # -- the target --------------------------------------------------------------------------------------------------------
@@ -220,3 +220,51 @@ def test_endings_that_can_be_written_are_listed(fitted, fails, tmp_path):
     assert "end it in .csv, .parquet, .pq, .arrow, .feather, .npy" in message
     assert "--format" not in message
     assert "end it in .csv" in fails(f"predict m.mercer train.csv -o {tmp_path}/p.npy")
+
+
+# -- columns of files that a model does not know -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_columns_that_a_model_does_not_know_may_hold_anything(fitted, run, tmp_path, name):
+    result = run(f"predict m.mercer {name}")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "note: ignored, as the model has no columns of these names: 'id', 'code', 'day'\n"
+    assert result.stdout == run("predict m.mercer train.csv").stdout
+    assert run(f"evaluate m.mercer {name} -q").exit_code == 0
+    assert run(f"transform m.mercer {name} -q -o {tmp_path}/z.npy").exit_code == 0
+
+
+def test_columns_without_names_are_matched_by_their_number(fitted, run, tmp_path):
+    rows = pd.read_csv("train.csv")[["a", "b"]]
+    (tmp_path / "rows").mkdir()
+    np.save(tmp_path / "rows" / "x.npy", rows.to_numpy())
+    for source in ("rows/x.npy", "rows"):
+        found = pd.read_csv(io.StringIO(run(f"predict m.mercer {tmp_path}/{source}").stdout))["prediction"]
+        np.testing.assert_allclose(found, mercer.load("m.mercer").predict(rows), rtol=1e-12)
+
+
+# -- rows that a model has learned from --------------------------------------------------------------------------------
+
+
+def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
+    assert "rows that the model may have learned from" in run("evaluate m.mercer train.csv").stderr
+    (tmp_path / "copy.csv").write_bytes((fitted / "train.csv").read_bytes())
+    assert json.loads(run(f"evaluate m.mercer {tmp_path}/copy.csv --json").stdout)["seen_in_fit"]
+    pd.read_csv("train.csv").iloc[::2].to_csv(tmp_path / "other.csv", index=False)
+    result = run(f"evaluate m.mercer {tmp_path}/other.csv --json")
+    assert (result.stderr, json.loads(result.stdout)["seen_in_fit"]) == ("", False)
+    assert run("evaluate m.mercer train.csv -q").stderr == ""
+    same = tmp_path / "m.mercer"
+    assert run(f"fit {tmp_path}/copy.csv --target y --weight w --features 16 -o {same}").exit_code == 0
+    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # whatever the file is called
+
+
+def test_maps_are_compared_on_rows_with_gaps(run, fails, tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": X[:, 0] + X[:, 1]})
+    frame.loc[::7, "b"] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    command = f"compare {tmp_path}/gaps.csv --target y --maps nystrom --features 8"
+    assert "--missing mean fills it" in fails(command)
+    assert run(f"{command} --missing mean").exit_code == 0

@@ -17,6 +17,7 @@ from .rows import (
     check_target,
     data_argument,
     exclude_option,
+    gap_options,
     reading_options,
     table_of,
 )
@@ -35,6 +36,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.option("--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto")
 @click.option("--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge")
 @click.option("--C", "C", type=float, default=1.0, show_default=True)
+@gap_options
 @click.option("--rows", type=click.IntRange(1), default=5000, show_default=True, help="Rows to learn from, about.")
 @click.option("--test-rows", type=click.IntRange(1), default=1000, show_default=True, help="Rows held out, about.")
 @click.option("--exact-rows", type=click.IntRange(1), default=2000, show_default=True, help="Rows of the exact kernel.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,8 +40,15 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
 
     fitted = loaded(model)
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
-    with remembered(roles, target, weight), table_of(data, memory, **roles, **reading) as table:
+    with remembered(roles, target, weight), table_of(data, memory, model=fitted, **roles, **reading) as table:
         check_target(table, roles["target"])
+        seen = not set(table.origins).isdisjoint(getattr(fitted, "origins_", ()))
+        if seen:
+            warnings.warn(
+                "these are rows that the model may have learned from, as its fit has read the same file: scores on new "
+                "rows will be lower, such as those of the rows that 'mercer fit' holds out",
+                stacklevel=2,
+            )
         say(f"scoring {table.n_rows:,} rows")
         scores = evaluate(fitted, table, resamples=resamples, level=level, random_state=seed, unknown="ignore")
         strange = unknown_levels(fitted, table)
@@ -48,7 +56,14 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         rows, uneven = table.n_rows, imbalance(table) if hasattr(fitted, "classes_") else None
         worries = concerns(fitted, table, scores=scores)
     if for_machines():
-        held = {"model": model, "rows": rows, "unknown_rows": strange.rows, "level": level, **roles}
+        held = {
+            "model": model,
+            "rows": rows,
+            "unknown_rows": strange.rows,
+            "level": level,
+            **roles,
+            "seen_in_fit": seen,
+        }
         told = {"imbalance": shares_of(uneven), "scores": as_dicts(scores), "warnings": [*map(str, worries)]}
         show_json({**held, **told})
     else:

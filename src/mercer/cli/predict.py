@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -57,16 +56,10 @@ def command(model, data, extras, keep, memory, output, **reading):
         check_writable(output)
     format = "csv" if to_stdout else format_to_write(output, WITH_NAMES)
     fitted = loaded(model)
-    strangers = not_features(fitted, keep)
-    with table_of(data, memory, exclude=strangers, **reading) as table:
+    with table_of(data, memory, model=fitted, keep=keep, **reading) as table:
         found = predictions(fitted, table, extras, keep=keep)
         rows = write(sys.stdout.buffer if to_stdout else output, found, format)
     if for_machines():
         show_json({"model": model, "output": output, "rows": rows})
     elif not to_stdout:
         click.echo(f"{output}: {rows:,} rows")
-
-
-def not_features(model: Any, keep: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns that are kept and that the model does not learn from, which may be of any type."""
-    return tuple(name for name in keep if name not in getattr(model, "feature_names_in_", keep))

@@ -15,6 +15,8 @@ from typing import Any
 import click
 
 FORMATS = ("csv", "parquet", "arrow", "libsvm", "numpy")
+NAMELESS = ("libsvm", "numpy")
+"""Formats whose columns have no names."""
 STANDARD_INPUT = "-"
 READING = ("format", "delimiter", "encoding", "drop")
 """What of ``reading_options`` :func:`table_of` takes as it is."""
@@ -59,8 +61,17 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
             help="The share of rows that are kept apart and scored; 0 for none.",
         ),
+        gap_options,
+    )  # fmt: skip
+
+
+def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What rows do not tell."""
+    return _with(
+        function,
         click.option(
-            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True, help="Gaps."
+            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True,
+            help="Gaps: an error, or filled with the mean of their column.",
         ),
         click.option(
             "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
@@ -95,13 +106,12 @@ def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callabl
 @contextmanager
 def table_of(data: tuple[str, ...], memory: str | None = None, format: str | None = None, **options: Any) -> Iterator:
     """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
-    from .. import data as rows
     from .._memory import as_bytes
 
     # Rows take a quarter of it, those that are held out another, and features the rest.
     options["memory"] = max(1, as_bytes(memory) // 4)
     if STANDARD_INPUT not in data:
-        table = rows.open(data[0] if len(data) == 1 else list(data), format=format, **options)
+        table = opened(data[0] if len(data) == 1 else list(data), format, **options)
         yield table
         note_dropped(table)
         return
@@ -111,9 +121,30 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
         path = Path(folder, "standard-input")
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
-        table = rows.open(path, format=format or "csv", **options)
+        table = opened(path, format or "csv", **options)
         yield table
         note_dropped(table)
+
+
+def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
+    """The table of files; for a model with the columns that it has learned from, whatever others there are."""
+    from .. import data as rows
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or format_found(source, format) in NAMELESS:
+        return rows.open(source, format=format, **options)
+    table = rows.open(source, format=format, columns=list(names), **options)
+    known = (*keep, *(getattr(model, f"{role}_name_", None) for role in ("target", "weight")))
+    table.ignore([name for name in table.others if name not in known])
+    return table
+
+
+def format_found(source: Any, format: str | None) -> str | None:
+    """The format of files: that which is asked for, or that of the first."""
+    from ..data.opening import format_of, paths_of
+
+    first = source[0] if isinstance(source, list | tuple) else source
+    return format or format_of(paths_of(Path(first), None)[0])
 
 
 def note_dropped(table: Any) -> None:
@@ -133,9 +164,7 @@ def note_unknown(strange: Any) -> None:
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
     """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
-    from ..data.opening import format_of
-
-    return (format or format_of(Path(data[0]))) == "libsvm"
+    return (format or (None if STANDARD_INPUT in data else format_found(data, None))) == "libsvm"
 
 
 def check_target(table: Any, target: str | None) -> None:

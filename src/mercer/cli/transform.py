@@ -33,7 +33,7 @@ def command(model, data, memory, output, **reading):
     check_writable(output)
     format = format_to_write(output)
     fitted = loaded(model)
-    with table_of(data, memory, **reading) as table:
+    with table_of(data, memory, model=fitted, **reading) as table:
         rows = write(output, features(fitted, table), format)
     if for_machines():
         show_json({"model": model, "output": output, "rows": rows})

@@ -51,6 +51,8 @@ class Layout(ABC):
     """The features that are text or truth values."""
     times: dict[str, str]
     """The features that are dates or durations, with which of these they are."""
+    others: tuple[str, ...] = ()
+    """Columns of the first source that are not asked for, which may hold anything."""
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
@@ -116,6 +118,7 @@ class NamedLayout(Layout):
         if names is None and not self.names:
             raise ValueError(f"{sources[0].name} has no columns beside {', '.join(map(repr, apart))}")
         self.kinds: dict[str, str] = {name: "empty" for name in self.needed}
+        self.others = tuple(name for name in first if name not in self.kinds)
         extra: dict[str, str] = {}
         for source in sources:
             self._merge(source)

@@ -28,6 +28,10 @@ SURVEYED = 1 << 16
 """Rows whose lots are drawn at once."""
 
 
+MOST_ORIGINS = 64
+"""Files by which a table is known again."""
+
+
 class Start(NamedTuple):
     """Where a block begins: the number of a source, and of a row in it."""
 
@@ -127,6 +131,10 @@ class SourceTable(Table):
         return self._name_of("target")
 
     @property
+    def origins(self) -> tuple[str, ...]:
+        return tuple(origin for source in self._sources[:MOST_ORIGINS] if (origin := source.origin) is not None)
+
+    @property
     def weight_name(self) -> str | int | None:
         """The column of the weights, as that of the targets."""
         return self._name_of("weight")
@@ -222,14 +230,22 @@ class SourceTable(Table):
             return self if layout is self._layout else self._with(layout)
         if tuple(names) == self.names:
             return self
-        extra = [name for name in self.names if name not in (*names, *apart)]
-        if extra:
-            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, extra))}")
+        self.ignore([name for name in self.names if name not in (*names, *apart)])
         return self._with(self._layout.only(names, self._layout.roles))
 
     def framed(self) -> Self:
         """The table with frames as blocks, where columns have names, also where all of them are numbers."""
         return self._with(self._layout.framed())
+
+    def ignore(self, names: Sequence[str]) -> None:
+        """Note, with a warning, that a model does without these columns."""
+        if names:
+            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, names))}")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the files that are not asked for: neither features nor targets nor weights."""
+        return self._layout.others
 
     def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
         """Two tables: rows to learn from, and rows that are held out.

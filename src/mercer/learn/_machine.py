@@ -59,6 +59,7 @@ class KernelMachine(MachineParameters):
     preparation_ : what was learned of the columns
     target_name_, weight_name_ : the columns of targets and weights in the table that the rows came from
         Their names, or their numbers where columns have none; None where there was no such column, or no table.
+    origins_ : short texts by which the files of that table are known again, none for rows in memory
     """
 
     _set_last: ClassVar[str] = "coef_"
@@ -126,6 +127,7 @@ class KernelMachine(MachineParameters):
             self._check_pairwise()
             self.target_name_ = X.target_name if isinstance(X, Table) else None
             self.weight_name_ = X.weight_name if isinstance(X, Table) else None
+            self.origins_ = X.origins if isinstance(X, Table) else ()
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
