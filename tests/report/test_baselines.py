@@ -202,7 +202,7 @@ def test_lightgbm_is_taken_where_it_is(monkeypatch):
     train, test = halves(SUMMED)
     model = learner_for("regression", n_components=16, random_state=0).fit(train)
     assert report.baselines(model, train, test)[2].what == "LightGBM, 100 rounds"
-    assert seen[0] == (100, 0.1, {"deterministic": True, "force_row_wise": True})
+    assert seen[0] == (100, 0.1, {"n_jobs": 1, "deterministic": True, "force_row_wise": True})
 
 
 def test_the_simplest_alone_trains_nothing(monkeypatch):

@@ -40,7 +40,7 @@ def test_an_error_far_above_the_expected_one_is_told(failed):
     assert below.message.startswith("R2 is -0.422 on the rows held out: worse than always predicting their mean")
     assert far.message.startswith(f"RMSE is {error.value:.4g} on the rows held out")
     assert f"{expected:.4g} that generalised cross-validation expected" in far.message
-    assert "(--alpha loo)" in far.advice
+    assert "(alpha='loo', or --alpha loo)" in far.advice
     y = np.concatenate([block.y for block in test.blocks()])
     squares = np.sort((y - model.predict(test)) ** 2)[::-1]
     share = squares[:5].sum() / squares.sum()

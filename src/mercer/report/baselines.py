@@ -138,8 +138,10 @@ class Contest:
         labels, most = np.asarray(self.model.classes_).tolist(), int(np.argmax(counted.shares))
         values = np.zeros(len(labels))
         values[most] = 1.0
-        chances = np.tile(counted.shares, (n, 1))
-        shown = Told(np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.tile(values, (n, 1)), chances)
+        chances = np.broadcast_to(counted.shares, (n, len(labels)))
+        shown = Told(
+            np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.broadcast_to(values, chances.shape), chances
+        )
         # The area of what is equal for all rows is 1/2, and takes long to find out for many classes.
         metrics = {**self._metrics(shown), "AUC": lambda w: 0.5}
         return self._beside(SIMPLEST[0], f"always {labels[most]}", counted.rows, metrics)

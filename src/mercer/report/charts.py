@@ -83,7 +83,7 @@ def calibration_picture(chance: Any, right: Any, weight: Any, of: str) -> str:
         axes.plot([0, 1], [0, 1], color=INK, linestyle="--", linewidth=1.0, label="perfect")
         axes.plot(told, true, "o-", color=SERIES[0], label="held-out rows")
         axes.set(xlabel="probability", ylabel="share that came true", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        axes.legend(loc="upper left")
+        axes.legend(loc="lower right")
     apart = max(abs(a - b) for a, b in zip(told, true, strict=True))
     return picture(
         figure,

@@ -101,7 +101,7 @@ def _unexpected(model: Any, error: Score) -> Concern | None:
         f"RMSE is {error.value:.4g} on the rows held out, {error.value / expected:.1f} times the {expected:.4g} that "
         f"{rule} expected"
     )
-    other = "choose alpha by leave-one-out (--alpha loo), " if rule != RULES["loo"] else ""
+    other = "choose alpha by leave-one-out (alpha='loo', or --alpha loo), " if rule != RULES["loo"] else ""
     return Concern(said, f"{other}transform a target or columns with heavy tails, and look at the outlying rows")
 
 

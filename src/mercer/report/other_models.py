@@ -151,7 +151,7 @@ def boosting(classifies: bool, rounds: int, seed: int) -> tuple[str, Any]:
     if find_spec("lightgbm") is not None:
         module = import_module("lightgbm")
         kind = module.LGBMClassifier if classifies else module.LGBMRegressor
-        options = {"random_state": seed, "verbose": -1, "deterministic": True, "force_row_wise": True}
+        options = {"random_state": seed, "verbose": -1, "n_jobs": 1, "deterministic": True, "force_row_wise": True}
         return "LightGBM", kind(n_estimators=rounds, learning_rate=rate, **options)
     other = HistGradientBoostingClassifier if classifies else HistGradientBoostingRegressor
     return "scikit-learn's histogram boosting", other(

@@ -88,7 +88,7 @@ a:focus-visible,summary:focus-visible,.wide:focus-visible{{outline:2px solid var
 @media (max-width:34rem){{body{{padding-top:1.25rem}}
 h1{{font-size:1.4rem}}dl{{grid-template-columns:minmax(0,1fr);gap:0}}
 dd{{margin-bottom:.5rem}}.cards{{grid-template-columns:1fr 1fr}}.card .value{{font-size:1.3rem}}
-th,td{{padding:.3rem .5rem}}}}
+th,td{{padding:.3rem .5rem;max-width:11rem}}}}
 @media print{{:root{{{LIGHT}}}body{{max-width:none;padding:0;font-size:11pt}}section,figure,.card{{break-inside:avoid}}
 h2{{break-after:avoid}}.wide{{overflow:visible;max-height:none}}table{{width:auto;max-width:100%}}
 *{{print-color-adjust:exact}}}}
