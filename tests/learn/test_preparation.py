@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,7 +15,7 @@ from mercer import data
 from mercer.data import Blocks
 from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.learn._preparation import Preparation
+from mercer.learn._preparation import Preparation, summarise
 
 
 def learned(X, scale=None, missing="error", unknown="error", weight=None, cuts=()):
@@ -214,3 +216,40 @@ def test_unsorted_rows_are_not_copied():
     X = sp.csr_array((np.ones(3), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
     assert without_duplicates(X) is X
     assert X.indices.tolist() == [2, 0, 1]
+
+
+def many_levels(n=6000, count=2400):
+    return pd.DataFrame({"name": [f"n{row % count}" for row in range(n)], "x": np.arange(n) * 1.0})
+
+
+def test_levels_take_no_more_than_rows_and_a_copy():
+    X, preparation = many_levels(), Preparation("standard", "error", "error")
+    preparation.learn_columns([X])
+    tracemalloc.start()
+    preparation.learn_scale([(X[:4096], None)])
+    preparation(X[:4096])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2.5 * 8 * 4096 * 2401
+
+
+def test_more_levels_than_there_is_room_for_are_refused(monkeypatch):
+    X = many_levels()
+    monkeypatch.setattr("mercer._memory.physical_memory", lambda: 140 << 20)
+    with pytest.raises(
+        MemoryError, match=r"column 'name' has 2,400 levels, each of which becomes a column of numbers.*"
+    ):
+        KernelRegressor("gaussian(0.5)", n_components=4).fit(X, X["x"])
+    KernelRegressor("gaussian(0.5)", n_components=4).fit(many_levels(count=100), X["x"])
+
+
+def test_summaries_of_many_columns_are_those_of_few(monkeypatch):
+    X, weight = numbers(40, 3).repeat(5, axis=1), np.arange(40.0)
+    X[3, 4] = np.nan
+    for given in (None, weight):
+        whole = summarise(X, given)
+        for name in ("WIDE", "SUMMARISED"):
+            monkeypatch.setattr(f"mercer.learn._preparation.{name}", 4)
+        for ours, theirs in zip(summarise(X, given), whole, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        monkeypatch.undo()

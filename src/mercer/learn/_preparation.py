@@ -18,7 +18,8 @@ from .._array import squares
 from ..data.disguises import remarks
 from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
 from ..data.table_rows import RowError
-from ..data.times import PARTS, TIMES, parts, times
+from ..data.times import PARTS, TIMES, times
+from ..data.times import parts as parts_of_dates
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
@@ -28,6 +29,9 @@ GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such ro
 """What to do about a gap."""
 ABSENT, UNSEEN = -1, -2
 """In the place of the number of a level: there is none, or none of this name."""
+
+WIDE, SUMMARISED = 2048, 256
+"""More columns than the first are summarised as many at a time as the second."""
 
 Vector = NDArray[np.float64]
 
@@ -131,6 +135,12 @@ class Preparation:
         return next((column.name for column in self.columns or () if column.levels is not None), None)
 
     @property
+    def most_levels(self) -> Column | None:
+        """The column with the most levels, where one has some."""
+        levelled = [column for column in self.columns or () if column.levels is not None]
+        return max(levelled, key=lambda column: len(column.levels or ()), default=None)
+
+    @property
     def dated(self) -> bool:
         """Whether some columns are dates or durations."""
         return any(column.time is not None for column in self.columns or ())
@@ -207,32 +217,44 @@ class Preparation:
                 )
             return X
         here = columns(X)
-        if self.columns is None:  # learned from a matrix; that the names are those of then was seen to before
-            encoded = [self._encoded(Column(name, None), column) for name, column in here.items()]
-            return np.concatenate(encoded, axis=1)
-        missing = next((column.name for column in self.columns if column.name not in here), None)
+        # learned from a matrix, all columns are numbers; that their names are those of then was seen to before
+        wanted = tuple(Column(name, None) for name in here) if self.columns is None else self.columns
+        missing = next((column.name for column in wanted if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
-        encoded = [self._encoded(column, here[column.name]) for column in self.columns]
-        return np.concatenate(encoded, axis=1)
+        parts = [None if column.levels is not None else self._numbers(column, here[column.name]) for column in wanted]
+        dtype = np.result_type(*(np.float32 if part is None else part.dtype for part in parts))
+        out = np.empty((X.shape[0], sum(map(self.width_of, wanted))), dtype=dtype)  # once: levels may be many
+        end = 0
+        for column, part in zip(wanted, parts, strict=True):
+            start, end = end, end + self.width_of(column)
+            if part is None:
+                self._set_levels(out[:, start:end], column, here[column.name])
+            else:
+                out[:, start:end] = part
+        return out
 
-    def _encoded(self, column: Column, values: Any) -> NDArray[Any]:
-        kind = kind_of(values)
-        now = holds(kind)
-        if now != column.holds and kind != "empty" and not is_missing(values):
-            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
-        if column.levels is not None:
-            return self._hot(column, values)
-        if now != column.holds:
+    def _numbers(self, column: Column, values: Any) -> NDArray[Any]:
+        """A column of numbers or times as columns of numbers."""
+        if not self._is_as_learned(column, values):
             return np.full((len(values), self.width_of(column)), np.nan)
         if column.time is None:
             return numbers(values)[:, None]
         found = times(values, column.time)
         number = numbers(found)[:, None]
-        return number if self.width_of(column) == 1 else np.concatenate([number, parts(found)], axis=1)
+        return number if self.width_of(column) == 1 else np.concatenate([number, parts_of_dates(found)], axis=1)
 
-    def _hot(self, column: Column, values: Any) -> NDArray[Any]:
-        """A column of levels as columns of 0 and 1."""
+    @staticmethod
+    def _is_as_learned(column: Column, values: Any) -> bool:
+        """Whether a column holds what it held in fit; not so where all of it is missing, and else an error."""
+        now = holds(kind_of(values))
+        if now != column.holds and kind_of(values) != "empty" and not is_missing(values):
+            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
+        return now == column.holds
+
+    def _set_levels(self, out: NDArray[Any], column: Column, values: Any) -> None:
+        """Write a column of levels as columns of 0 and 1."""
+        self._is_as_learned(column, values)
         found, numbered = self.codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
             row = int(np.argmax(numbered == UNSEEN))
@@ -242,9 +264,10 @@ class Preparation:
                 f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}. "
                 "unknown='ignore' lets it stand for none",
             )
-        hot = (numbered[:, None] == np.arange(len(column.levels or ()))).astype(np.float32)
-        hot[numbered == ABSENT] = np.nan
-        return hot
+        out[:] = 0.0
+        out[numbered == ABSENT] = np.nan
+        rows = np.flatnonzero(numbered >= 0)
+        out[rows, numbered[rows]] = 1.0
 
     @staticmethod
     def codes(column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -311,9 +334,12 @@ def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
 
 def summarise(X: Any, weight: Vector | None) -> Summary:
     """The summary of one block, dense or CSR; entries that are not stored are zeros."""
-    n = X.shape[0]
+    n, width = X.shape
     if sp.issparse(X):
         return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
+    if width > WIDE:  # some columns at a time: what is made on the way is several times as large as they are
+        parts = [summarise(X[:, start : start + SUMMARISED], weight) for start in range(0, width, SUMMARISED)]
+        return Summary(*(np.concatenate(one) for one in zip(*parts, strict=True)))
     values = X.astype(np.float64)
     known = ~np.isnan(values)
     w = known * (1.0 if weight is None else weight[:, None])
