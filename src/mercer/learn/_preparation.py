@@ -20,6 +20,7 @@ from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of
 from ..data.table_rows import RowError
 from ..data.times import PARTS, TIMES, times
 from ..data.times import parts as parts_of_dates
+from ._column_summaries import Summary, joined, summarise
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
@@ -29,9 +30,6 @@ GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such ro
 """What to do about a gap."""
 ABSENT, UNSEEN = -1, -2
 """In the place of the number of a level: there is none, or none of this name."""
-
-WIDE, SUMMARISED = 2048, 256
-"""More columns than the first are summarised as many at a time as the second."""
 
 Vector = NDArray[np.float64]
 
@@ -50,16 +48,6 @@ class Column(NamedTuple):
     def holds(self) -> str:
         """What the column has: "levels", "numbers", "dates" or "durations"."""
         return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
-
-
-class Summary(NamedTuple):
-    """What a pass over encoded rows finds in every column, over entries that are not missing."""
-
-    weight: Vector
-    mean: Vector
-    deviation: Vector
-    least: Vector
-    most: Vector
 
 
 class Preparation:
@@ -159,8 +147,7 @@ class Preparation:
         assert total is not None
         self.filling = total.mean if self.missing == "mean" else None
         if self.scale == "standard":
-            variance = total.deviation / np.maximum(total.weight, np.finfo(np.float64).tiny)
-            self._scale_by(np.sqrt(variance), total.mean, is_sparse)
+            self._scale_by(total.spread, total.mean, is_sparse)
         elif self.scale == "minmax" and is_sparse:
             self._scale_by(np.maximum(np.abs(total.least), np.abs(total.most)), total.least, is_sparse)
         elif self.scale == "minmax":
@@ -185,9 +172,7 @@ class Preparation:
         if np.isnan(values).any():
             encoded = self._filled(encoded)
         if self.scale == "unit":
-            norms = np.sqrt(squares(encoded))
-            norms[norms == 0.0] = 1.0
-            return scaled_rows(encoded, 1.0 / norms)
+            return unit_rows(encoded)
         if self.factor is None:
             return encoded
         factor = self.factor.astype(encoded.dtype)
@@ -324,77 +309,32 @@ class Preparation:
         return None
 
 
+def unit_rows(X: Any) -> Any:
+    """Rows of norm 1; a row of zeros stays one."""
+    limits = np.finfo(X.dtype)
+    with np.errstate(over="ignore"):
+        found = squares(X)
+    odd = ~((found > limits.tiny / limits.eps) & np.isfinite(found))  # a square has overflowed, or has no digits
+    if odd.any():  # by their largest entry first; not by a factor, as that of a small one may overflow in its turn
+        largest = np.asarray(abs(X).max(axis=1).toarray()).ravel() if sp.issparse(X) else np.abs(X).max(axis=1)
+        X = divided_rows(X, np.where(odd & (largest > 0.0), largest, 1.0))
+        found = squares(X)
+    norms = np.sqrt(found)
+    norms[norms == 0.0] = 1.0
+    return scaled_rows(X, 1.0 / norms)
+
+
+def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
+    """Every row divided by a number."""
+    if sp.issparse(X):
+        data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
+        return type(X)((data, X.indices, X.indptr), X.shape)
+    return X / divisors[:, None].astype(X.dtype)
+
+
 def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
     """Every row times its factor."""
     if sp.issparse(X):
         data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
         return type(X)((data, X.indices, X.indptr), X.shape)
     return X * factors[:, None].astype(X.dtype)
-
-
-def summarise(X: Any, weight: Vector | None) -> Summary:
-    """The summary of one block, dense or CSR; entries that are not stored are zeros."""
-    n, width = X.shape
-    if sp.issparse(X):
-        return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
-    if width > WIDE:  # some columns at a time: what is made on the way is several times as large as they are
-        parts = [summarise(X[:, start : start + SUMMARISED], weight) for start in range(0, width, SUMMARISED)]
-        return Summary(*(np.concatenate(one) for one in zip(*parts, strict=True)))
-    values = X.astype(np.float64)
-    known = ~np.isnan(values)
-    w = known * (1.0 if weight is None else weight[:, None])
-    total = w.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (
-            np.where(known, values, 0.0).T @ np.ones(n) if weight is None else np.where(known, values, 0.0).T @ weight
-        )
-        mean = mean / total
-    deviation = (w * np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
-    least = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
-    most = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
-    return Summary(total, mean, deviation, least, most)
-
-
-def _summarise_sparse(X: Any, weight: Vector) -> Summary:
-    width, column = X.shape[1], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    values, w = X.data.astype(np.float64), weight[X.indices]
-    known = ~np.isnan(values)
-    values, w, column = values[known], w[known], column[known]
-
-    def sums(terms: Vector) -> Vector:
-        return np.bincount(column, terms, minlength=width).astype(np.float64)
-
-    gaps = np.bincount(
-        np.repeat(np.arange(width), np.diff(X.indptr))[~known], weight[X.indices][~known], minlength=width
-    )
-    total = weight.sum() - gaps
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = sums(w * values) / total
-    deviation = sums(w * (values - mean[column]) ** 2) + (total - sums(w)) * mean**2
-    full = np.bincount(column, minlength=width) == X.shape[0]
-    least, most = np.full(width, np.inf), np.full(width, -np.inf)
-    np.minimum.at(least, column, values)
-    np.maximum.at(most, column, values)
-    return Summary(
-        total,
-        mean,
-        deviation,
-        np.where(full, least, np.minimum(least, 0.0)),
-        np.where(full, most, np.maximum(most, 0.0)),
-    )
-
-
-def joined(left: Summary, right: Summary) -> Summary:
-    """The summary of both blocks, by Chan's update: a large mean costs no digits."""
-    total = left.weight + right.weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(total > 0, right.weight / total, 0.0)
-    ours, theirs = np.where(left.weight > 0, left.mean, right.mean), np.where(right.weight > 0, right.mean, left.mean)
-    apart = theirs - ours
-    return Summary(
-        total,
-        ours + apart * share,
-        left.deviation + right.deviation + np.where(total > 0, apart**2 * left.weight * share, 0.0),
-        np.minimum(left.least, right.least),
-        np.maximum(left.most, right.most),
-    )
