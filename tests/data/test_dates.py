@@ -220,3 +220,14 @@ def test_one_entry_changes_a_fingerprint_of_dates():
 def test_choices_of_dates_are_checked():
     with pytest.raises(ValueError, match=r"dates must be one of \('number', 'parts'\), found 'cyclic'"):
         KernelRegressor(dates="cyclic").fit(np.eye(3), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "value", [dt.date(2020, 1, 5), dt.datetime(2020, 1, 5), pd.Timestamp("2020-01-05"), np.datetime64("2020-01-05")]
+)
+def test_a_split_by_a_date(value):
+    frame = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=20).repeat(2), "x": np.arange(40.0)})
+    train, test = data.open(frame).split(test=value, column="d")
+    assert (train.n_rows, test.n_rows) == (38, 2)
+    np.testing.assert_array_equal(joined(list(test.blocks())).X[:, 0], [8.0, 9.0])
+    assert data.open(frame).split(test=["2020-01-05", "2020-01-07"], column="d")[1].n_rows == 4

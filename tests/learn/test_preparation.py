@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +15,7 @@ from mercer import data
 from mercer.data import Blocks
 from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn._column_summaries import summarise
 from mercer.learn._preparation import Preparation
 
 
@@ -214,3 +217,84 @@ def test_unsorted_rows_are_not_copied():
     X = sp.csr_array((np.ones(3), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
     assert without_duplicates(X) is X
     assert X.indices.tolist() == [2, 0, 1]
+
+
+def many_levels(n=6000, count=2400):
+    return pd.DataFrame({"name": [f"n{row % count}" for row in range(n)], "x": np.arange(n) * 1.0})
+
+
+def test_levels_take_no_more_than_rows_and_a_copy():
+    X, preparation = many_levels(), Preparation("standard", "error", "error")
+    preparation.learn_columns([X])
+    tracemalloc.start()
+    preparation.learn_scale([(X[:4096], None)])
+    preparation(X[:4096])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2.5 * 8 * 4096 * 2401
+
+
+def test_more_levels_than_there_is_room_for_are_refused(monkeypatch):
+    X = many_levels()
+    monkeypatch.setattr("mercer._memory.physical_memory", lambda: 140 << 20)
+    with pytest.raises(
+        MemoryError, match=r"column 'name' has 2,400 levels, each of which becomes a column of numbers.*"
+    ):
+        KernelRegressor("gaussian(0.5)", n_components=4).fit(X, X["x"])
+    KernelRegressor("gaussian(0.5)", n_components=4).fit(many_levels(count=100), X["x"])
+
+
+def test_summaries_of_many_columns_are_those_of_few(monkeypatch):
+    X, weight = numbers(40, 3).repeat(5, axis=1), np.arange(40.0)
+    X[3, 4] = np.nan
+    for given in (None, weight):
+        whole = summarise(X, given)
+        for name in ("WIDE", "SUMMARISED"):
+            monkeypatch.setattr(f"mercer.learn._column_summaries.{name}", 4)
+        for ours, theirs in zip(summarise(X, given), whole, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(("dtype", "sizes"), [(np.float32, (1e20, 1e-23, 1e-40)), (np.float64, (1e160, 1e-170, 1e300))])
+def test_rows_of_any_size_have_norm_1(dtype, sizes, sparse):
+    X = (np.random.default_rng(0).normal(size=(12, 7)) + 0.5).astype(np.float64)
+    X[:, 3] = 0.0
+    X[11] = 0.0
+    expected = X / np.where(np.linalg.norm(X, axis=1) > 0.0, np.linalg.norm(X, axis=1), 1.0)[:, None]
+    for row, size in enumerate(sizes):
+        X[row] *= size
+    given = X.astype(dtype)
+    given = sp.csr_array(given) if sparse else given
+    found = Preparation("unit", "error", "error")(given)
+    found = found.toarray() if sparse else found
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 if dtype == np.float32 else 1e-12)
+    np.testing.assert_allclose(np.linalg.norm(found[:11], axis=1), 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("size", [1e160, 1e300, 1e-170, 1e-290])
+def test_columns_of_any_size_are_scaled(size, sparse):
+    X = np.abs(np.random.default_rng(1).normal(size=(60, 3))) + 0.1
+    X[:20, 1] = 0.0 if sparse else X[:20, 1]
+    X[[0, 1], 0] = 0.0
+    factors = np.array([1.0, size, 1.0 / np.sqrt(size)])
+
+    def prepared(X, **options):
+        rows = sp.csr_array(X) if sparse else X
+        return dense(learned(rows, "standard", **options)(rows))
+
+    for options in ({}, {"cuts": (20,)}, {"cuts": (1, 2, 40)}, {"weight": np.arange(60.0)}):
+        np.testing.assert_allclose(prepared(X * factors, **options), prepared(X, **options), rtol=1e-9, atol=1e-12)
+
+
+def dense(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+def test_a_column_of_zeros_before_small_numbers():
+    X = np.r_[np.zeros(30), np.random.default_rng(2).normal(size=30) * 1e-170][:, None]
+    expected = StandardScaler().fit_transform(X * 1e170)
+    np.testing.assert_allclose(learned(X, "standard", cuts=(10, 30, 45))(X), expected, rtol=1e-9)

@@ -201,8 +201,10 @@ class NamedLayout(Layout):
         return whole.astype(np.int64 if kind == "int" else np.uint64)
 
     def groups(self, batch: Any) -> NDArray[Any]:
-        column = columns(batch)[self.roles.group]
-        return levels(column) if self.kinds[self.roles.group] in LEVELS else numbers(column)
+        column, kind = columns(batch)[self.roles.group], self.kinds[self.roles.group]
+        if kind in TIMES:
+            return times(column, kind)
+        return levels(column) if kind in LEVELS else numbers(column)
 
 
 class MatrixLayout(Layout):

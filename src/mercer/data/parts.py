@@ -36,5 +36,8 @@ class Group(NamedTuple):
 
     def mask(self, found: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows, of which these are the values, are in the part."""
-        inside = np.array([value in self.values for value in found.tolist()], dtype=bool)
+        if found.dtype.kind in "mM":  # of which there are several classes, and text
+            inside = np.isin(found, np.array(self.values, dtype=found.dtype))
+        else:
+            inside = np.array([value in self.values for value in found.tolist()], dtype=bool)
         return inside == self.held_out

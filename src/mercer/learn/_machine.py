@@ -29,7 +29,7 @@ from ._map_choice import check_map_choice, chosen_map, exact_map
 from ._parameters import MachineParameters
 from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
-from ._room import Extent, asked_width, check_before
+from ._room import Extent, asked_width, check_before, check_levels
 from ._rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
@@ -197,6 +197,7 @@ class KernelMachine(MachineParameters):
             raise ValueError(
                 f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
             )
+        check_levels(self, self.preparation_)
         self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = chosen_map(self)

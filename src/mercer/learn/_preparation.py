@@ -18,7 +18,9 @@ from .._array import squares
 from ..data.disguises import remarks
 from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
 from ..data.table_rows import RowError
-from ..data.times import PARTS, TIMES, parts, times
+from ..data.times import PARTS, TIMES, times
+from ..data.times import parts as parts_of_dates
+from ._column_summaries import Summary, joined, summarise
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
@@ -46,16 +48,6 @@ class Column(NamedTuple):
     def holds(self) -> str:
         """What the column has: "levels", "numbers", "dates" or "durations"."""
         return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
-
-
-class Summary(NamedTuple):
-    """What a pass over encoded rows finds in every column, over entries that are not missing."""
-
-    weight: Vector
-    mean: Vector
-    deviation: Vector
-    least: Vector
-    most: Vector
 
 
 class Preparation:
@@ -131,6 +123,12 @@ class Preparation:
         return next((column.name for column in self.columns or () if column.levels is not None), None)
 
     @property
+    def most_levels(self) -> Column | None:
+        """The column with the most levels, where one has some."""
+        levelled = [column for column in self.columns or () if column.levels is not None]
+        return max(levelled, key=lambda column: len(column.levels or ()), default=None)
+
+    @property
     def dated(self) -> bool:
         """Whether some columns are dates or durations."""
         return any(column.time is not None for column in self.columns or ())
@@ -149,8 +147,7 @@ class Preparation:
         assert total is not None
         self.filling = total.mean if self.missing == "mean" else None
         if self.scale == "standard":
-            variance = total.deviation / np.maximum(total.weight, np.finfo(np.float64).tiny)
-            self._scale_by(np.sqrt(variance), total.mean, is_sparse)
+            self._scale_by(total.spread, total.mean, is_sparse)
         elif self.scale == "minmax" and is_sparse:
             self._scale_by(np.maximum(np.abs(total.least), np.abs(total.most)), total.least, is_sparse)
         elif self.scale == "minmax":
@@ -175,9 +172,7 @@ class Preparation:
         if np.isnan(values).any():
             encoded = self._filled(encoded)
         if self.scale == "unit":
-            norms = np.sqrt(squares(encoded))
-            norms[norms == 0.0] = 1.0
-            return scaled_rows(encoded, 1.0 / norms)
+            return unit_rows(encoded)
         if self.factor is None:
             return encoded
         factor = self.factor.astype(encoded.dtype)
@@ -207,32 +202,44 @@ class Preparation:
                 )
             return X
         here = columns(X)
-        if self.columns is None:  # learned from a matrix; that the names are those of then was seen to before
-            encoded = [self._encoded(Column(name, None), column) for name, column in here.items()]
-            return np.concatenate(encoded, axis=1)
-        missing = next((column.name for column in self.columns if column.name not in here), None)
+        # learned from a matrix, all columns are numbers; that their names are those of then was seen to before
+        wanted = tuple(Column(name, None) for name in here) if self.columns is None else self.columns
+        missing = next((column.name for column in wanted if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
-        encoded = [self._encoded(column, here[column.name]) for column in self.columns]
-        return np.concatenate(encoded, axis=1)
+        parts = [None if column.levels is not None else self._numbers(column, here[column.name]) for column in wanted]
+        dtype = np.result_type(*(np.float32 if part is None else part.dtype for part in parts))
+        out = np.empty((X.shape[0], sum(map(self.width_of, wanted))), dtype=dtype)  # once: levels may be many
+        end = 0
+        for column, part in zip(wanted, parts, strict=True):
+            start, end = end, end + self.width_of(column)
+            if part is None:
+                self._set_levels(out[:, start:end], column, here[column.name])
+            else:
+                out[:, start:end] = part
+        return out
 
-    def _encoded(self, column: Column, values: Any) -> NDArray[Any]:
-        kind = kind_of(values)
-        now = holds(kind)
-        if now != column.holds and kind != "empty" and not is_missing(values):
-            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
-        if column.levels is not None:
-            return self._hot(column, values)
-        if now != column.holds:
+    def _numbers(self, column: Column, values: Any) -> NDArray[Any]:
+        """A column of numbers or times as columns of numbers."""
+        if not self._is_as_learned(column, values):
             return np.full((len(values), self.width_of(column)), np.nan)
         if column.time is None:
             return numbers(values)[:, None]
         found = times(values, column.time)
         number = numbers(found)[:, None]
-        return number if self.width_of(column) == 1 else np.concatenate([number, parts(found)], axis=1)
+        return number if self.width_of(column) == 1 else np.concatenate([number, parts_of_dates(found)], axis=1)
 
-    def _hot(self, column: Column, values: Any) -> NDArray[Any]:
-        """A column of levels as columns of 0 and 1."""
+    @staticmethod
+    def _is_as_learned(column: Column, values: Any) -> bool:
+        """Whether a column holds what it held in fit; not so where all of it is missing, and else an error."""
+        now = holds(kind_of(values))
+        if now != column.holds and kind_of(values) != "empty" and not is_missing(values):
+            raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
+        return now == column.holds
+
+    def _set_levels(self, out: NDArray[Any], column: Column, values: Any) -> None:
+        """Write a column of levels as columns of 0 and 1."""
+        self._is_as_learned(column, values)
         found, numbered = self.codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
             row = int(np.argmax(numbered == UNSEEN))
@@ -242,9 +249,10 @@ class Preparation:
                 f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}. "
                 "unknown='ignore' lets it stand for none",
             )
-        hot = (numbered[:, None] == np.arange(len(column.levels or ()))).astype(np.float32)
-        hot[numbered == ABSENT] = np.nan
-        return hot
+        out[:] = 0.0
+        out[numbered == ABSENT] = np.nan
+        rows = np.flatnonzero(numbered >= 0)
+        out[rows, numbered[rows]] = 1.0
 
     @staticmethod
     def codes(column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -301,74 +309,32 @@ class Preparation:
         return None
 
 
+def unit_rows(X: Any) -> Any:
+    """Rows of norm 1; a row of zeros stays one."""
+    limits = np.finfo(X.dtype)
+    with np.errstate(over="ignore"):
+        found = squares(X)
+    odd = ~((found > limits.tiny / limits.eps) & np.isfinite(found))  # a square has overflowed, or has no digits
+    if odd.any():  # by their largest entry first; not by a factor, as that of a small one may overflow in its turn
+        largest = np.asarray(abs(X).max(axis=1).toarray()).ravel() if sp.issparse(X) else np.abs(X).max(axis=1)
+        X = divided_rows(X, np.where(odd & (largest > 0.0), largest, 1.0))
+        found = squares(X)
+    norms = np.sqrt(found)
+    norms[norms == 0.0] = 1.0
+    return scaled_rows(X, 1.0 / norms)
+
+
+def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
+    """Every row divided by a number."""
+    if sp.issparse(X):
+        data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
+        return type(X)((data, X.indices, X.indptr), X.shape)
+    return X / divisors[:, None].astype(X.dtype)
+
+
 def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
     """Every row times its factor."""
     if sp.issparse(X):
         data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
         return type(X)((data, X.indices, X.indptr), X.shape)
     return X * factors[:, None].astype(X.dtype)
-
-
-def summarise(X: Any, weight: Vector | None) -> Summary:
-    """The summary of one block, dense or CSR; entries that are not stored are zeros."""
-    n = X.shape[0]
-    if sp.issparse(X):
-        return _summarise_sparse(X.tocsc(), np.ones(n) if weight is None else weight)
-    values = X.astype(np.float64)
-    known = ~np.isnan(values)
-    w = known * (1.0 if weight is None else weight[:, None])
-    total = w.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = (
-            np.where(known, values, 0.0).T @ np.ones(n) if weight is None else np.where(known, values, 0.0).T @ weight
-        )
-        mean = mean / total
-    deviation = (w * np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
-    least = np.where(known, values, np.inf).min(axis=0, initial=np.inf)
-    most = np.where(known, values, -np.inf).max(axis=0, initial=-np.inf)
-    return Summary(total, mean, deviation, least, most)
-
-
-def _summarise_sparse(X: Any, weight: Vector) -> Summary:
-    width, column = X.shape[1], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    values, w = X.data.astype(np.float64), weight[X.indices]
-    known = ~np.isnan(values)
-    values, w, column = values[known], w[known], column[known]
-
-    def sums(terms: Vector) -> Vector:
-        return np.bincount(column, terms, minlength=width).astype(np.float64)
-
-    gaps = np.bincount(
-        np.repeat(np.arange(width), np.diff(X.indptr))[~known], weight[X.indices][~known], minlength=width
-    )
-    total = weight.sum() - gaps
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = sums(w * values) / total
-    deviation = sums(w * (values - mean[column]) ** 2) + (total - sums(w)) * mean**2
-    full = np.bincount(column, minlength=width) == X.shape[0]
-    least, most = np.full(width, np.inf), np.full(width, -np.inf)
-    np.minimum.at(least, column, values)
-    np.maximum.at(most, column, values)
-    return Summary(
-        total,
-        mean,
-        deviation,
-        np.where(full, least, np.minimum(least, 0.0)),
-        np.where(full, most, np.maximum(most, 0.0)),
-    )
-
-
-def joined(left: Summary, right: Summary) -> Summary:
-    """The summary of both blocks, by Chan's update: a large mean costs no digits."""
-    total = left.weight + right.weight
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(total > 0, right.weight / total, 0.0)
-    ours, theirs = np.where(left.weight > 0, left.mean, right.mean), np.where(right.weight > 0, right.mean, left.mean)
-    apart = theirs - ours
-    return Summary(
-        total,
-        ours + apart * share,
-        left.deviation + right.deviation + np.where(total > 0, apart**2 * left.weight * share, 0.0),
-        np.minimum(left.least, right.least),
-        np.maximum(left.most, right.most),
-    )

@@ -9,10 +9,14 @@ import numpy as np
 from .._memory import check_room
 from .._tiles import summing_threads
 from ..data import Table
+from ..data.rows import BLOCK_ROWS
 from ..maps import FeatureMap, Nystrom
 from ._map_choice import DEFAULT_COMPONENTS
+from ._preparation import Preparation
 from .statistics import chunk_rows
 
+COPIES = 2
+"""Of a block of rows: as it is encoded, and as it is scaled."""
 ROW_BYTES = 32
 """The label, weights and number of the class of a row."""
 
@@ -76,6 +80,16 @@ def check_before(model: Any, table: Table) -> None:
             raise
         landmarks = extent._replace(width=table.n_rows)
         check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", model._allowed)
+
+
+def check_levels(model: Any, preparation: Preparation) -> None:
+    """The same when the levels of columns are known, each of which becomes a column of numbers."""
+    most = preparation.most_levels
+    if most is not None:
+        rows = COPIES * 8 * BLOCK_ROWS * preparation.width(model.n_features_in_)
+        name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
+        advice = "leave it out with columns= of mercer.data.open, or join rare levels"
+        check_room(rows, f"{name}: {advice}. Blocks of {BLOCK_ROWS:,} rows", model._allowed)
 
 
 def check_after(model: Any, extent: Extent) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Table
-from ..learn._preparation import Summary, joined, summarise
+from ..learn._column_summaries import Summary, joined, summarise
 
 
 class ColumnSummary(NamedTuple):
@@ -79,8 +79,7 @@ def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[Co
         if prepared.columns is not None
         else [(name, None, 1) for name in names or [f"column {number}" for number in range(width)]]
     )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(total.deviation / total.weight)
+    spread = np.where(total.weight > 0.0, total.spread, np.nan)
     found, place = [], 0
     for name, levels, taken in kinds:
         gaps = 1.0 - float(total.weight[place]) / whole if whole else 0.0
