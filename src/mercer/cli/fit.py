@@ -217,6 +217,8 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str, report
                 "bytes": written,
                 "task": chosen.name,
                 "rows": found.rows,
+                "held_out": assessed.held_out,
+                "unknown_rows": assessed.unknown.rows,
                 "columns": found.columns,
                 "map": type(model.map_).__name__,
                 "kernel": repr(model.map_.kernel_),

@@ -123,11 +123,9 @@ def shares_of(found: Any) -> dict[str, Any] | None:
 
 
 def as_assessed(assessed: Any) -> dict[str, Any]:
-    """An assessment as JSON has it."""
+    """An assessment as JSON has it, but for the numbers of rows."""
     others = {one.name: as_dicts(one.scores) for one in assessed.baselines if one.scores}
     return {
-        "held_out": assessed.held_out,
-        "unknown_rows": assessed.unknown.rows,
         "imbalance": shares_of(assessed.imbalance),
         "scores": as_dicts(assessed.scores),
         "baselines": others,

@@ -179,6 +179,8 @@ def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) ->
                 "bytes": written,
                 "task": chosen.name,
                 "rows": last.rows,
+                "held_out": assessed.held_out,
+                "unknown_rows": assessed.unknown.rows,
                 "map": type(model.map_).__name__,
                 "kernel": last.kernel,
                 "scale": last.scale,
