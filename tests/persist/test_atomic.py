@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -274,3 +275,30 @@ def test_a_full_disk_is_named(tmp_path):
         "What was there before is as it was: make room and try again, or give another place."
     ]
     assert os.listdir(tmp_path) == []
+
+
+def access_list(*entries):
+    """A POSIX access list as the system stores it."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="access lists are those of Linux")
+def test_access_lists_of_the_folder_are_for_new_files_and_those_of_a_file_stay(tmp_path):
+    everybody = 0xFFFFFFFF
+    friends = access_list((1, 7, everybody), (2, 6, 1234), (4, 5, everybody), (16, 7, everybody), (32, 0, everybody))
+    try:
+        os.setxattr(tmp_path, "system.posix_acl_default", friends)
+    except OSError:
+        pytest.skip("there are no access lists on this disk")
+    path, name = tmp_path / "note", "system.posix_acl_access"
+    with atomic_write(path) as file:
+        file.write(b"new")
+    given = os.getxattr(path, name)
+    with atomic_write(path) as file:
+        file.write(b"newer")
+    assert os.getxattr(path, name) == given
+    os.removexattr(path, name)
+    path.chmod(0o600)
+    with atomic_write(path) as file:
+        assert name not in os.listxattr(file.fileno())
+    assert (name in os.listxattr(path), path.stat().st_mode & 0o777) == (False, 0o600)

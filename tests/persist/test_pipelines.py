@@ -191,7 +191,7 @@ def test_columns_come_back(name, tmp_path):
         same(model, found, mixed(9, seed=1))
         assert list(found[0].get_feature_names_out()) == list(model[0].get_feature_names_out())
         assert str(found) == str(model)
-    alone = clone(COLUMNS["codes"]).fit(X)
+    alone = clone(COLUMNS["codes"]).set_params(n_jobs=2).fit(X)
     same(alone, again(alone, tmp_path), mixed(9, seed=1))
 
 
@@ -404,6 +404,7 @@ HOSTILE = {
         "one fitted part for each|passes|part"),
     "another remainder": ("pipeline-columns", columns(lambda ct: ct["fitted"][2].__setitem__(2, [0])),
         "that no part takes"),
+    "processes without end": ("pipeline-columns", columns(lambda ct: ct["arguments"].update(n_jobs=10**6)), "n_jobs"),
     "a remainder of code": ("pipeline-columns", columns(lambda ct: ct.update(remainder="evil")), "must be one of"),
     "levels twice": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(
         categories_=[{"dtype": "object", "items": ["a", "a"]}])), "levels that differ"),

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from .output import quiet
+from .terminal import printable
 
 WRONG_INPUT = 1
 
@@ -82,6 +83,7 @@ OPTIONS = {
     "give format": "give --format",
     "loss='logistic'": "--loss logistic",
     "keep_statistics=True": "--deviations",
+    "spreadsheet_safe is": "--spreadsheet-safe is",
     "the same call with resume=True": "the same command with --resume",
     "the same call begins": "the same command begins",
     "class_weight is for": "--class-weight is for",
@@ -111,7 +113,7 @@ def noted() -> Iterator[None]:
     def show(message: Any, *_: Any, **__: Any) -> None:
         text = with_options(" ".join(str(message).split()))
         if text not in seen and not quiet():
-            click.echo(f"note: {text}", err=True)
+            click.echo(f"note: {printable(text)}", err=True)
         seen.add(text)
 
     with warnings.catch_warnings():
@@ -128,7 +130,7 @@ def telling_what_is_left() -> Iterator[None]:
         yield
     except BaseException as end:
         for note in getattr(end, "__notes__", ()) if not quiet() else ():
-            click.echo(f"note: {with_options(note)}", err=True)
+            click.echo(f"note: {printable(with_options(note))}", err=True)
         raise
 
 

@@ -6,11 +6,13 @@ import difflib
 import os
 import sys
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 import click
 
 from .. import __version__
+from .terminal import printable
 
 COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform", "tune")
 INTERRUPTED = 130
@@ -42,7 +44,9 @@ class Commands(click.Group):
             code = run(*args, standalone_mode=False, **options)
             sys.stdout.flush()  # not later, where nobody could say what it means that there is no reader
         except click.ClickException as error:
-            error.show()
+            told = StringIO()
+            error.show(told)
+            click.echo(printable(told.getvalue(), breaks=True), err=True, nl=False)  # it may quote files
             sys.exit(error.exit_code)
         except (click.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)

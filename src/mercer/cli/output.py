@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from .._figures import size as size
+from .terminal import STEERING, printable
 
 PLAIN_WIDTH = 120
 """Characters a line where the output is no terminal, which has a width of its own."""
@@ -32,7 +33,9 @@ def for_machines() -> bool:
 
 def show_json(held: Any) -> None:
     """One JSON object; what is not finite is null."""
-    click.echo(json.dumps(plain(held), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(plain(held), indent=2, ensure_ascii=False, allow_nan=False)
+    # JSON has names for these, and says the same with them; what is below a space has one already.
+    click.echo(STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def plain(value: Any) -> Any:
@@ -57,7 +60,8 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str
 
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, width=None if terminal else PLAIN_WIDTH, highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, show_edge=False)
+    shown = None if title is None else Text(printable(title), style="table.title")
+    table = Table(box=box.SIMPLE_HEAD, title=shown, title_justify="left", pad_edge=False, show_edge=False)
     for place, header in enumerate(headers):
         numeric = all(isinstance(row[place], int | float | None) for row in rows)
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
@@ -82,7 +86,7 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
 
 
 def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baselines: Sequence[Any] = ()) -> None:
@@ -143,7 +147,7 @@ def show_assessed(assessed: Any, model: Any) -> None:
 def say(text: str) -> None:
     """A line for people, on the standard error where that is a terminal."""
     if sys.stderr.isatty() and not quiet():
-        click.echo(text, err=True)
+        click.echo(printable(text), err=True)
 
 
 def check_writable(path: str | None) -> None:
@@ -206,4 +210,4 @@ def steps() -> Iterator[Callable[[str], None]]:
     from rich.markup import escape
 
     with Console(stderr=True).status("") as line:
-        yield lambda what: line.update(escape(what))
+        yield lambda what: line.update(escape(printable(what)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -11,8 +12,14 @@ from .destinations import check_destinations
 from .models import loaded, model_argument
 from .output import check_writable, for_machines, show_json
 from .rows import all_between_commas, data_argument, reading_options, table_of
+from .terminal import TerminalWriter
 
 EXTRAS = ("probabilities", "decisions", "deviations")
+
+
+def standard_output() -> Any:
+    """The standard output as a binary file; what labels hold does not steer a terminal."""
+    return TerminalWriter(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 @click.command("predict", cls=Command, short_help="Predict the target of rows.")
@@ -31,7 +38,11 @@ EXTRAS = ("probabilities", "decisions", "deviations")
     "-o", "--output", default="-", show_default=True,
     help="The file to write, .csv, .parquet or .arrow; - is CSV on the standard output.",
 )  # fmt: skip
-def command(model, data, extras, keep, memory, output, **reading):
+@click.option(
+    "--spreadsheet-safe", is_flag=True,
+    help="In CSV, put ' before text that a spreadsheet would take for a formula.",
+)  # fmt: skip
+def command(model, data, extras, keep, memory, output, spreadsheet_safe, **reading):
     """Predict the target of every row of DATA, in its order.
 
     The column "prediction" has labels or numbers. Probabilities need a classifier with --loss logistic, standard
@@ -58,7 +69,7 @@ def command(model, data, extras, keep, memory, output, **reading):
     fitted = loaded(model)
     with table_of(data, memory, model=fitted, keep=keep, **reading) as table:
         found = predictions(fitted, table, extras, keep=keep)
-        rows = write(sys.stdout.buffer if to_stdout else output, found, format)
+        rows = write(standard_output() if to_stdout else output, found, format, spreadsheet_safe=spreadsheet_safe)
     if for_machines():
         show_json({"model": model, "output": output, "rows": rows})
     elif not to_stdout:

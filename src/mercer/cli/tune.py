@@ -37,6 +37,7 @@ from .rows import (
     table_of,
     target_options,
 )
+from .terminal import printable
 
 MINUTES = 2.0
 
@@ -161,7 +162,7 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
         kernels = [repr(kernel) for kernel in search.kernels]
         last = {"kernels": kernels, "rounds": [one._asdict() for one in rounds], "features": search.features}
         return show_json({**facts, **last})
-    click.echo(f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}")
+    click.echo(printable(f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}"))
     show_table(("round", "rows", "features", "kernels"), rounds)
     time = "as long as it takes" if minutes is None else f"{minutes:g} minutes at most"
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
@@ -196,7 +197,7 @@ def show(found: Any, chosen: Any, assessed: Any, output: str, seconds: float) ->
         )
     show_trials(found)
     for note in found.notes:
-        click.echo(note)
+        click.echo(printable(note))
     show_assessed(assessed, model)
     what = f"{type(model).__name__}, {last.kernel}, {model.map_.n_components_:,} features"
     click.echo(f"{output}: {what}, {size(written)}, {seconds:.1f} s")

@@ -18,11 +18,14 @@ WRITTEN = {"csv": (".csv",), "parquet": (".parquet", ".pq"), "arrow": (".arrow",
 WITH_NAMES = ("csv", "parquet", "arrow")
 """Formats whose columns have names."""
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How text begins that spreadsheets take for a formula, those of full width among them."""
+
 Columns = dict[str, NDArray[Any]]
 Writer = Callable[[BinaryIO, Iterator[Any]], int]
 
 
-def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
+def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spreadsheet_safe: bool = False) -> int:
     """Write blocks of rows to a file, which appears whole or not at all.
 
     Parameters
@@ -32,6 +35,9 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
         An ``.npy`` file is written from matrices; elsewhere their columns are named f0, f1, ...
     format : "csv", "parquet", "arrow", "npy", or None
         None goes by the end of the name.
+    spreadsheet_safe : bool, default=False
+        Whether to put ``'`` before text in CSV that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line,
+        which spreadsheets take for a formula and may run; names of columns are treated alike, numbers are not.
 
     Returns
     -------
@@ -53,6 +59,9 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None) -> int:
     chosen = format or (None if is_open else format_to_write(target, hint=", or give format"))
     check_choice("format", chosen, tuple(WRITTEN))
     writer = {"csv": write_csv, "parquet": write_parquet, "arrow": write_arrow, "npy": write_npy}[str(chosen)]
+    if spreadsheet_safe and chosen != "csv":
+        raise ValueError(f"spreadsheet_safe is for CSV, which spreadsheets read as text, found the format {chosen}")
+    blocks = map(without_formulas, blocks) if spreadsheet_safe else blocks
     if is_open:
         return writer(target, iter(blocks))
     with atomic_write(target) as file:
@@ -67,6 +76,23 @@ def format_to_write(path: Any, formats: Iterable[str] = tuple(WRITTEN), hint: st
             return format
     known = ", ".join(ending for format in formats for ending in WRITTEN[format])
     raise ValueError(f"the name of {path} tells no format to write: end it in {known}{hint}")
+
+
+def without_formulas(block: Any) -> Any:
+    """Columns in which no text is a formula to a spreadsheet."""
+    if not isinstance(block, dict):
+        return block
+    return {_as_text(name): _text_column(column) for name, column in block.items()}
+
+
+def _text_column(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind not in "OUT":
+        return column
+    return np.array([_as_text(item) if isinstance(item, str) else item for item in column.tolist()], dtype=object)
+
+
+def _as_text(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULAS) else text
 
 
 def as_batch(block: Any) -> Any:

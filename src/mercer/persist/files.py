@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from typing import Any
 
 import numpy
@@ -101,11 +102,15 @@ def versions() -> dict[str, str]:
 
 def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
     """Raise where the reader would refuse what is to be written, or draw other parameters than the model has."""
+    source = Source(target.arrays, target.arrays.__getitem__, target.from_seed)
     try:
-        again = _model(held, Source(target.arrays, target.arrays.__getitem__, target.from_seed))
+        again = _model(held, source)
     except ModelFileError as error:
         hint = ": save with parameters='full'" if target.from_seed else ""
         raise ValueError(f"the model cannot be saved as it is, {error}{hint}") from error
+    if source.takes_long(sum(array.size for array in target.arrays.values())):
+        told = "the seed draws so much that load will ask for trusted=True: save with parameters='full' for others"
+        warnings.warn(told, UserWarning, stacklevel=3)
     for ours, theirs in zip(leaves(model), leaves(again), strict=True):
         if not isinstance(ours, FeatureMap | KernelMachine):
             lost = difference(ours, theirs)
@@ -143,8 +148,8 @@ def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
         a quarter of the machine's memory.
     trusted : bool, default=False
         Whether a seed may draw for as long as it takes. By default a file is refused whose seed draws more than
-        268 million numbers, or 65,536 times as many features as it has columns, if the file does not hold coefficients
-        enough to need them: a few hundred bytes could ask for hours of work.
+        268 million numbers, or those of 262,144 blocks of as many features as there are columns, if the file does not
+        hold coefficients enough to need them: a few hundred bytes could ask for hours of work.
 
     Returns
     -------

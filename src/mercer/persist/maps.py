@@ -33,7 +33,7 @@ from .values import (
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
 MOST_DRAWN, MOST_PER_ENTRY = 2**28, 2**10
 """Numbers that a seed may draw: some for any file, or more for one with many coefficients of its own."""
-MOST_BLOCKS = 2**16
+MOST_BLOCKS = 2**18
 """Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 
@@ -112,14 +112,15 @@ class Source:
                 f"the seed would draw parameters of {self._left} bytes or more, and {self.memory} are allowed: give "
                 "load more memory where the file is to be trusted"
             )
-        if self.entries is not None and (
-            self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * self.entries)
-            or self._blocks > max(MOST_BLOCKS, self.entries)
-        ):
+        if self.entries is not None and self.takes_long(self.entries):
             refuse(
                 f"the seed would draw {self._drawn} numbers for {self.columns} columns, which may take long, and the "
                 f"file holds {self.entries}: give load trusted=True if you know who wrote it"
             )
+
+    def takes_long(self, entries: int) -> bool:
+        """Whether a seed draws more than a file with so many numbers of its own seems to need."""
+        return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
 
     def check_all_used(self) -> None:
         """Raise where a tensor means nothing to the model."""

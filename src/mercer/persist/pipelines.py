@@ -27,8 +27,8 @@ MOST_COLUMNS = 2**20
 MOST_MASKED = 2**12
 """Where columns are chosen by truth values, scikit-learn compares each with all."""
 WORDS = ("passthrough", "drop")
-OURS = ("steps", "transformers", "remainder", "memory")
-"""Arguments that are kept in another way, or not at all."""
+OURS = ("steps", "transformers", "remainder", "memory", "n_jobs")
+"""Arguments that are kept in another way, or not at all: how many processes to start is no matter of a file."""
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -297,6 +297,8 @@ def difference(ours: Any, theirs: Any, where: str = "") -> str | None:
         if name not in vars(ours) or name not in vars(theirs):
             return f"{where}{name}"
         left, right = getattr(ours, name), getattr(theirs, name)
+        if name == "n_jobs" and isinstance(ours, ColumnTransformer):
+            continue
         if not (_alike if name in arguments else _same)(left, right):
             return f"{where}{name}"
     return None
