@@ -29,6 +29,22 @@ def inner_products(X: Any, Y: Any) -> NDArray[np.float64]:
     return values.toarray() if sp.issparse(values) else values
 
 
+FAR = 1e303
+"""Squares, and sums over columns, of this size are still far enough from the largest number to be added up."""
+
+
+def refuse_far_rows(kernel: Kernel, X: Any, size: Callable[[Any], NDArray[np.float64]], what: str) -> None:
+    """Raise where distances would overflow; for kernels so wide that they are not 0 at any distance that does not."""
+    sizes = row_values(size, X)
+    far = ~(sizes <= FAR / 4.0)
+    if far.any():
+        row = int(np.argmax(far))
+        raise ValueError(
+            f"{kernel!r} is for rows of a {what} up to {FAR / 4.0:g}, beyond which distances overflow float64; "
+            f"row {row} has {sizes[row]:g}: scale the rows down"
+        )
+
+
 class DotProduct(Kernel):
     """k(x, y) = f(<x, y>) with f(t) = sum a_n t^n, a_n >= 0."""
 
@@ -92,6 +108,12 @@ class Radial(ShiftInvariant):
     @abstractmethod
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """g."""
+
+    def check_rows(self, X: Any) -> None:
+        with np.errstate(over="ignore"):
+            reaches = self.radial(np.array([FAR]))[0] > 0.0  # else a distance that overflows gives the 0 that it should
+        if reaches:
+            refuse_far_rows(self, X, squares, "squared norm")
 
     @property
     def _shape(self) -> tuple[str, float] | None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._array import dense
 from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from ._families import ShiftInvariant, by_columns, column_product
+from ._families import FAR, ShiftInvariant, by_columns, column_product, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,6 +28,12 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
 
     def _median(self, rows: Any) -> float:
         return float(1.0 / np.sqrt(median_squared_distance(rows)))
+
+    def check_rows(self, X: Any) -> None:
+        with np.errstate(over="ignore"):
+            reaches = np.isfinite(np.square(np.float64(self.gamma) * FAR))
+        if reaches:
+            refuse_far_rows(self, X, lambda rows: dense(abs(rows).max(axis=1)).ravel(), "largest entry")
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self._against(Y)(X)

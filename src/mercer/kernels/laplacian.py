@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bandwidth import LearnedBandwidth, median_manhattan_distance
-from ._families import ShiftInvariant, manhattan_distances_to
+from ._families import FAR, ShiftInvariant, manhattan_distances_to, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,6 +24,12 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
 
     def _median(self, rows: Any) -> float:
         return 1.0 / median_manhattan_distance(rows)
+
+    def check_rows(self, X: Any) -> None:
+        with np.errstate(over="ignore"):
+            reaches = np.exp(-np.float64(self.gamma) * FAR) > 0.0
+        if reaches:
+            refuse_far_rows(self, X, lambda rows: np.asarray(abs(rows).sum(axis=1)).ravel(), "1-norm")
 
     def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self._against(Y)(X)
