@@ -251,13 +251,29 @@ def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
     assert "rows that the model may have learned from" in run("evaluate m.mercer train.csv").stderr
     (tmp_path / "copy.csv").write_bytes((fitted / "train.csv").read_bytes())
     assert json.loads(run(f"evaluate m.mercer {tmp_path}/copy.csv --json").stdout)["seen_in_fit"]
-    pd.read_csv("train.csv").iloc[::2].to_csv(tmp_path / "other.csv", index=False)
+    rows = pd.read_csv("train.csv")
+    rows.to_parquet(tmp_path / "same.parquet")
+    assert json.loads(run(f"evaluate m.mercer {tmp_path}/same.parquet --json").stdout)["seen_in_fit"]
+    rows.assign(a=rows["a"] + 1e-3).to_csv(tmp_path / "other.csv", index=False)
     result = run(f"evaluate m.mercer {tmp_path}/other.csv --json")
     assert (result.stderr, json.loads(result.stdout)["seen_in_fit"]) == ("", False)
     assert run("evaluate m.mercer train.csv -q").stderr == ""
     same = tmp_path / "m.mercer"
-    assert run(f"fit {tmp_path}/copy.csv --target y --weight w --features 16 -o {same}").exit_code == 0
-    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # whatever the file is called
+    assert run(f"fit {tmp_path}/same.parquet --target y --weight w --features 16 -o {same}").exit_code == 0
+    assert same.read_bytes() == (fitted / "m.mercer").read_bytes()  # whatever the file is called, and its format
+
+
+def test_rows_of_the_fit_are_known_in_any_precision_and_shape(folder, run, tmp_path):
+    options = "--rounds 1 --kernel gaussian('median') --scale standard --features 8"
+    assert run(f"tune houses.csv --target price {options} -o {tmp_path}/t.mercer").exit_code == 0  # in float32
+    assert json.loads(run(f"evaluate {tmp_path}/t.mercer houses.csv --json").stdout)["seen_in_fit"]
+    X = np.random.default_rng(0).normal(size=(200, 3)) * [1, 0, 1]
+    data.write_libsvm(tmp_path / "x.libsvm", X, np.arange(200) % 2)
+    data.write_libsvm(tmp_path / "other.libsvm", X + 0.1, np.arange(200) % 2)
+    assert run(f"fit {tmp_path}/x.libsvm --features 8 -o {tmp_path}/l.mercer").exit_code == 0
+    for name, seen in (("x", True), ("other", False)):
+        found = json.loads(run(f"evaluate {tmp_path}/l.mercer {tmp_path}/{name}.libsvm --json -q").stdout)
+        assert found["seen_in_fit"] == seen
 
 
 def test_maps_are_compared_on_rows_with_gaps(run, fails, tmp_path):

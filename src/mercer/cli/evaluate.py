@@ -36,17 +36,18 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
       mercer evaluate houses.mercer new-houses.csv
       mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
+    from ..learn._origins import has_seen
     from ..report import concerns, evaluate, imbalance, unknown_levels
 
     fitted = loaded(model)
     roles = roles_of(fitted, target, weight, brings_labels(data, reading["format"]))
     with remembered(roles, target, weight), table_of(data, memory, model=fitted, **roles, **reading) as table:
         check_target(table, roles["target"])
-        seen = not set(table.origins).isdisjoint(getattr(fitted, "origins_", ()))
+        seen = has_seen(fitted, table)
         if seen:
             warnings.warn(
-                "these are rows that the model may have learned from, as its fit has read the same file: scores on new "
-                "rows will be lower, such as those of the rows that 'mercer fit' holds out",
+                "these are rows that the model may have learned from, as the first rows of its fit are among them; on new "
+                "rows scores will be lower: see those that 'mercer fit' gives of the rows it holds out",
                 stacklevel=2,
             )
         say(f"scoring {table.n_rows:,} rows")

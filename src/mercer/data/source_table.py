@@ -28,10 +28,6 @@ SURVEYED = 1 << 16
 """Rows whose lots are drawn at once."""
 
 
-MOST_ORIGINS = 64
-"""Files by which a table is known again."""
-
-
 class Start(NamedTuple):
     """Where a block begins: the number of a source, and of a row in it."""
 
@@ -129,10 +125,6 @@ class SourceTable(Table):
     def target_name(self) -> str | int | tuple[str, ...] | None:
         """The column of the targets: its name, or its number where columns have none; names of several."""
         return self._name_of("target")
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        return tuple(origin for source in self._sources[:MOST_ORIGINS] if (origin := source.origin) is not None)
 
     @property
     def weight_name(self) -> str | int | None:

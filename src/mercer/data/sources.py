@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
 from .rows import BLOCK_ROWS
@@ -19,10 +17,6 @@ from .tables import Block, rows_of
 
 BATCH_NUMBERS = 1 << 18
 """About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
-
-
-ORIGIN_BYTES = 1 << 16
-"""How much of a file is looked at to know it again."""
 
 
 class SourceError(ValueError):
@@ -77,11 +71,6 @@ class Source(ABC):
         """What a person calls the row of this number."""
         return f"row {row}"
 
-    @property
-    def origin(self) -> str | None:
-        """A short text by which a file is known again, under another name too; None for what is in memory."""
-        return None
-
     def widened(self, width: int) -> Source | None:
         """The same rows with columns of zeros added, where such columns leave no trace; None elsewhere."""
         return None
@@ -120,11 +109,6 @@ class FileSource(Source):
 
     def fingerprint(self) -> str:
         return self._fingerprint
-
-    @property
-    def origin(self) -> str:
-        with open(self.path, "rb") as file:
-            return digest(self._stamp.size, hashed(np.frombuffer(file.read(ORIGIN_BYTES), dtype=np.uint8)))[:16]
 
     def check(self) -> None:
         try:

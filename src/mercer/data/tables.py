@@ -141,11 +141,6 @@ class Table(ABC):
         """The column of the weights, None where it has no name or number."""
         return None
 
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Short texts by which the files of the rows are known again; those of the first where there are many."""
-        return ()
-
     def features(self) -> Table:
         """The table without targets and weights, where that is another one."""
         return self

@@ -26,6 +26,7 @@ from ._forecast import Work
 from ._gaps import told_where
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map, exact_map
+from ._origins import remember
 from ._parameters import MachineParameters
 from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from ._progress import Progress, Watch
@@ -59,7 +60,7 @@ class KernelMachine(MachineParameters):
     preparation_ : what was learned of the columns
     target_name_, weight_name_ : the columns of targets and weights in the table that the rows came from
         Their names, or their numbers where columns have none; None where there was no such column, or no table.
-    origins_ : short texts by which the files of that table are known again, none for rows in memory
+    first_rows_ : short texts by which the first rows of that table are known again
     """
 
     _set_last: ClassVar[str] = "coef_"
@@ -125,9 +126,7 @@ class KernelMachine(MachineParameters):
         if reset:
             self._drop_learned()
             self._check_pairwise()
-            self.target_name_ = X.target_name if isinstance(X, Table) else None
-            self.weight_name_ = X.weight_name if isinstance(X, Table) else None
-            self.origins_ = X.origins if isinstance(X, Table) else ()
+            remember(self, X)
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")

@@ -34,7 +34,7 @@ ENTRIES = (
     "classes",
     "view_y",
     "apart",
-    "origins",
+    "first_rows",
 )
 VIEW_ENTRIES = ("columns", "names", "preparation", "map")
 ROLES = ("target", "weight")
@@ -74,8 +74,8 @@ def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
     apart = {role: named for role in ROLES if (named := getattr(model, f"{role}_name_", None)) is not None}
     if apart:
         record["apart"] = {role: list(named) if isinstance(named, tuple) else named for role, named in apart.items()}
-    if getattr(model, "origins_", ()):
-        record["origins"] = list(model.origins_)
+    if getattr(model, "first_rows_", ()):
+        record["first_rows"] = list(model.first_rows_)
     if hasattr(model, "view_y_"):
         record["view_y"] = _write_view(model.view_y_, target, f"{path}view_y.")
     return record
@@ -150,7 +150,8 @@ def read_machine(record: Any, source: Source, path: str = "") -> Any:
     check_names(apart, ROLES, "apart")
     for role in ROLES:
         setattr(model, f"{role}_name_", _read_column_name(apart.get(role), f"the column of the {role}"))
-    model.origins_ = tuple(as_text(one, "an origin") for one in as_list(record.get("origins", []), "origins"))
+    prints = as_list(record.get("first_rows", []), "first_rows")
+    model.first_rows_ = tuple(as_text(one, "the fingerprint of a row") for one in prints)
     learned = as_dict(record.get("learned"), "learned")
     check_names(learned, model._learned, "learned")
     for name, value in learned.items():
@@ -183,7 +184,7 @@ def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray
 
 
 def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:
-    model.target_name_, model.weight_name_, model.origins_ = None, None, ()
+    model.target_name_, model.weight_name_, model.first_rows_ = None, None, ()
     model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
     read_names(model, record.get("names"), columns)
     model.map_ = read_map(record.get("map"), source, f"{path}map.")
