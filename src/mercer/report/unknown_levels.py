@@ -29,7 +29,7 @@ class UnknownLevels(NamedTuple):
             return ""
         each = ", ".join(f"column {name!r}: {count:,}" for name, count in self.columns.items())
         return (
-            f"{self.rows:,} of {self.of:,} rows held out have levels that were not in the rows learned from ({each}); "
+            f"{self.rows:,} of {self.of:,} rows have levels that were not in the rows learned from ({each}); "
             "such a level counts as none"
         )
 
