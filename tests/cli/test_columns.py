@@ -248,7 +248,7 @@ def test_columns_without_names_are_matched_by_their_number(fitted, run, tmp_path
 
 
 def test_scores_on_rows_of_the_fit_come_with_a_word(fitted, run, tmp_path):
-    assert "rows that the model may have learned from" in run("evaluate m.mercer train.csv").stderr
+    assert "the model may have learned from these rows" in run("evaluate m.mercer train.csv").stderr
     (tmp_path / "copy.csv").write_bytes((fitted / "train.csv").read_bytes())
     assert json.loads(run(f"evaluate m.mercer {tmp_path}/copy.csv --json").stdout)["seen_in_fit"]
     rows = pd.read_csv("train.csv")

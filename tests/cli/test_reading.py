@@ -33,7 +33,7 @@ def test_a_rare_level_does_not_end_a_fit(run, rare, tmp_path, command):
     found = json.loads(result.stdout)
     assert 0 < found["unknown_rows"] < 30
     assert found["scores"]["R2"]["value"] > 0.5
-    told = f"{found['unknown_rows']} of {found['held_out']} rows held out have levels that were not in the rows learned"
+    told = f"{found['unknown_rows']} of {found['held_out']} rows have levels that were not in the rows learned"
     assert f"note: {told}" in result.stderr
     assert told in page.read_text()
 
@@ -45,7 +45,7 @@ def test_rare_levels_in_scores_and_comparisons(run, fails, rare, tmp_path):
     result = run("evaluate", tmp_path / "m.mercer", rare, "--target", "y", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["unknown_rows"] == 30
-    assert "note: 30 of 300 rows held out have levels" in result.stderr
+    assert "note: 30 of 300 rows have levels" in result.stderr
     assert "--unknown ignore" in fails("predict", tmp_path / "m.mercer", rare)
     result = run("compare", rare, "--target", "y", "--maps", "nystrom", "--features", 16, "--json")
     assert json.loads(result.stdout)["unknown_rows"] > 0

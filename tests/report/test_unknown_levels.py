@@ -39,7 +39,7 @@ def test_unknown_levels_are_counted(fitted):
     found = unknown_levels(model, test)
     assert found == (3, 100, {"zip": 3, "town": 1})
     assert found.sentence == (
-        "3 of 100 rows held out have levels that were not in the rows learned from (column 'zip': 3, column 'town': "
+        "3 of 100 rows have levels that were not in the rows learned from (column 'zip': 3, column 'town': "
         "1); such a level counts as none"
     )
     assert unknown_levels(model, train) == (0, 300, {})
@@ -69,16 +69,16 @@ def test_pages_and_studies(fitted):
     model, train, test = fitted
     studied = study(model, train, test)
     assert all(np.isfinite(one.score.value) for one in studied.widths)
-    assert "3 of 100 rows held out have levels" in training_page("m", model, train, test, studied=studied)
+    assert "3 of 100 rows have levels" in training_page("m", model, train, test, studied=studied)
     classes, rest = (data.open(part.assign(y=part["y"] > 0.5), target="y") for part in (rare()[:300], rare()[300:]))
     classifier = KernelClassifier(n_components=16, missing="mean", random_state=0).fit(classes)
     assert study(classifier, classes, rest).path
-    assert "3 of 100 rows held out have levels" in training_page("m", classifier, classes, rest)
+    assert "3 of 100 rows have levels" in training_page("m", classifier, classes, rest)
 
 
 def test_comparisons():
     X = rare(300, strange=30)
-    with pytest.warns(UserWarning, match="rows held out have levels that were not in the rows learned from"):
+    with pytest.warns(UserWarning, match="rows have levels that were not in the rows learned from"):
         found = compare(
             data.open(X, target="y"), "regression", maps=["OrthogonalFourier"], features=[16], missing="mean",
             rows=200, test_rows=100,
