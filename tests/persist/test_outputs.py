@@ -78,6 +78,11 @@ def test_an_array_that_is_mapped_from_a_file_keeps_it(tmp_path):
     for rows in (mapped, mapped[:100], np.asarray(mapped)[10:]):
         with pytest.raises(ValueError, match=r"the output '.*' is the same file as the data '.*X\.npy'"):
             train(learner(), rows, rows[:, 0], output=tmp_path / "X.npy")
+    np.save(tmp_path / "w.npy", np.abs(X[:, 1]))
+    weights = np.load(tmp_path / "w.npy", mmap_mode="r")
+    for name, given in (("X.npy", (X, mapped[:, 0])), ("w.npy", (X, X[:, 0], weights))):
+        with pytest.raises(ValueError, match=f"is the same file as the data '.*{name}'"):
+            train(learner(), *given, output=tmp_path / name)
 
 
 def test_another_file_of_the_same_name_size_and_time_is_another(tmp_path):

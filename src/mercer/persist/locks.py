@@ -55,8 +55,10 @@ def locked(path: Path) -> Iterator[None]:
 def check_lock(path: Path) -> None:
     """Refuse a file of this name that is no lock of ours: it would be written over, and removed in the end."""
     try:
-        mode = path.lstat().st_mode
-        ours = stat.S_ISREG(mode) and _is_ours(path.read_bytes()[: MOST_BYTES + 1])
+        ours = stat.S_ISREG(path.lstat().st_mode)
+        if ours:
+            with open(path, "rb") as file:
+                ours = _is_ours(file.read(MOST_BYTES + 1))
     except FileNotFoundError:
         return
     if not ours:

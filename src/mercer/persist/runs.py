@@ -117,7 +117,9 @@ def train(
     if is_stream(output):
         raise ValueError(f"expected the name of a file as output, found the pipe or device {os.fspath(output)!r}")
     beside = files_beside(output, checkpoint)
-    check_apart([("the output", output), *beside.items()], [("the data", path) for path in files_of(X)])
+    check_apart(
+        [("the output", output), *beside.items()], [("the data", path) for path in files_of(X, y, sample_weight)]
+    )
     store = Checkpoints(beside[CHECKPOINT])
     locks = [path for what, path in beside.items() if what in LOCKS]
     for lock in locks:
@@ -149,13 +151,15 @@ def files_beside(output: Any, checkpoint: Any = None) -> dict[str, Path]:
     return found if checkpoint is None else found | {LOCKS[1]: Path(f"{place}.lock")}
 
 
-def files_of(X: Any) -> Iterator[Path]:
-    """The files that rows are read from, as far as they are known: those of a table, or of an array that is mapped."""
-    yield from getattr(X, "files", ()) if isinstance(X, Table) else ()
-    while isinstance(X, np.ndarray):
-        if isinstance(X, np.memmap) and X.filename is not None:
-            yield Path(X.filename)
-        X = X.base
+def files_of(*given: Any) -> Iterator[Path]:
+    """The files that rows are read from, as far as they are known: those of a table, or of arrays that are mapped."""
+    for part in given:
+        if isinstance(part, Table):
+            yield from getattr(part, "files", ())
+        while isinstance(part, np.ndarray):
+            if isinstance(part, np.memmap) and part.filename is not None:
+                yield Path(part.filename)
+            part = part.base
 
 
 def _check_learner(learner: Any) -> None:
