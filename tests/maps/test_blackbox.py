@@ -1,5 +1,6 @@
 """Nystrom on strings and other objects, and on precomputed kernel matrices."""
 
+import copy
 import pickle
 from collections import Counter
 
@@ -150,6 +151,44 @@ def test_a_function_of_rows_is_the_kernel(rule, dtype):
     np.testing.assert_allclose(function.transform(X.tolist()), kernel.transform(X), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("landmarks", ["uniform", "kmeans", list(range(10))], ids=["uniform", "kmeans", "given"])
+def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_when_asked_for(landmarks):
+    X, calls = rows(2000), []
+
+    def counted(x, y):
+        calls.append(1)
+        return gaussian(x, y)
+
+    options = {"n_components": 10, "landmarks": landmarks, "random_state": 0}
+    function, kernel = Nystrom(counted, n_jobs=1, **options).fit(X), Nystrom(Gaussian(0.2), **options).fit(X)
+    assert len(calls) <= 10 * 10 + 16 * 16 + 16 * 10
+    copied = copy.copy(function)
+    calls.clear()
+    assert function.residual_trace_ == pytest.approx(kernel.residual_trace_, rel=1e-6)
+    assert len(calls) >= 2000 * 11
+    measured, made = function.residual_trace_, len(calls)
+    assert function.residual_trace_ is not None
+    assert len(calls) == made  # once
+    assert copy.copy(function).residual_trace_ == measured
+    assert np.isnan(copied.residual_trace_.trace)
+    calls.clear()
+    function.transform(X[:7])
+    copied._onto(copied.parameters_, np.ones((1, copied.n_components_)))
+    assert len(calls) == 7 * 10
+
+
+def test_what_is_no_kernel_may_be_seen_when_the_trace_is_measured():
+    X = rows(500)
+
+    def nearly(x, y):  # but for one row, which no landmark is
+        return gaussian(x, y) * (1.0 if (x == X[123]).all() == (y == X[123]).all() else 3.0)
+
+    map = Nystrom(nearly, n_components=10, landmarks=list(range(10)), n_jobs=1, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
+        assert np.isnan(map.residual_trace_.trace)
+    assert np.isnan(map.residual_trace_.trace)
+
+
 def test_functions_take_torch():
     torch = pytest.importorskip("torch")
     X = rows()
@@ -222,7 +261,7 @@ def test_compressed_takes_what_its_map_takes(method):
     assert cross_val_score(model, Gaussian(0.5)(X), y, cv=3).mean() > 0.8
 
 
-STRINGS, MATRIX = Nystrom(spectrum), Nystrom("precomputed")
+STRINGS, MATRIX, OUTER = Nystrom(spectrum), Nystrom("precomputed"), RandomFourier(Gaussian(1.0))
 BY_WHICH = r"must be a map of a kernel of mercer\.kernels, found one of Precomputed"
 NUMBERS = "takes rows of numbers and kernels of mercer.kernels, found objects"
 
@@ -243,8 +282,8 @@ NUMBERS = "takes rows of numbers and kernels of mercer.kernels, found objects"
         (TensorProduct(RandomFourier(), Compressed(STRINGS)), WORDS, TypeError, f"TensorProduct {NUMBERS}"),
         (Stack(MATRIX, RandomFourier()), np.eye(9), TypeError, f"left {BY_WHICH}"),
         (TensorProduct(RandomFourier(), MATRIX), np.eye(9), TypeError, f"right {BY_WHICH}"),
-        (Composed(RandomFourier(), STRINGS), WORDS, TypeError, "inner must be a kernel of .*, found Pairwise"),
-        (Composed(RandomFourier(), MATRIX), np.eye(9), TypeError, "inner must be a kernel of .*, found Precomputed"),
+        (Composed(OUTER, STRINGS), WORDS, TypeError, "inner must be a kernel of .*, found Pairwise"),
+        (Composed(OUTER, MATRIX), np.eye(9), TypeError, "inner must be a kernel of .*, found Precomputed"),
         (
             Composed(STRINGS, RandomFourier()),
             np.eye(9),
@@ -339,8 +378,10 @@ def test_bad_input_of_transform():
         kernel_error(matrix, np.ones((2, 4)))
     with pytest.raises(NotImplementedError, match="the mean of Nystrom is not known"):
         strings.mean(WORDS)
-    with pytest.raises(TypeError, match="kernel must be a kernel"):
+    with pytest.raises(ValueError, match="unknown kernel 'precomputed': that word stands alone"):
         Compressed(Nystrom("precomputed!"), n_components=2).fit(np.eye(4))
+    with pytest.raises(TypeError, match="kernel must be a kernel"):
+        Compressed(Nystrom(3), n_components=2).fit(np.eye(4))
 
 
 CHECKED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,10 @@ class Candidates:
         self.numbers: Indices = rows.choose(count)
         # A precomputed matrix has a row for every column: its rows are read when they are needed.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
-        self.diagonal = self._diagonal()
         self._noise = max(NOISE, 64.0 * self.epsilon)
         self.negative = 0.0
+        if isinstance(kernel, Kernel):
+            _ = self.diagonal  # names a row that overflows before the landmarks do
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -102,14 +104,14 @@ class Candidates:
         """The residual diagonal with 0 for what is rounding."""
         return explained(residual, self.diagonal, self._noise)
 
-    def probes(self, rng: Stream, residual: Vector, landmarks: Indices) -> Indices:
+    def probes(self, rng: Stream, residual: Vector | None, landmarks: Indices) -> Indices:
         """Places of a few candidates, no landmarks: those with the lowest residual k(x, x) - ||phi(x)||^2, and others.
 
         The lowest, as a negative one proves that the kernel is no kernel; random others for kernels whose diagonal
-        tells nothing, such as distances.
+        tells nothing, such as distances. Where no residual is known, random ones alone.
         """
         places = np.flatnonzero(~np.isin(self.numbers, landmarks))
-        lowest = places[np.argsort(residual[places], kind="stable")[:PROBES]]
+        lowest = places[:0] if residual is None else places[np.argsort(residual[places], kind="stable")[:PROBES]]
         return np.union1d(lowest, places[rng.permutation(len(places))[:PROBES]])
 
     def judge(self, left: Matrix, landmarks: Matrix, cross: Matrix, inner: Matrix) -> None:
@@ -131,7 +133,9 @@ class Candidates:
         """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
         return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
 
-    def _diagonal(self) -> Vector:
+    @cached_property
+    def diagonal(self) -> Vector:
+        """k(x, x) of the candidates."""
         values = np.empty(len(self))
         for tile in tiles(len(self), BLOCK_ROWS):
             X = self.sample(tile)

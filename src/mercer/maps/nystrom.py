@@ -5,19 +5,20 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
 from .._random import Stream
-from .._tiles import tile_rows, tiles
+from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
 from ._base import FeatureMap, Native
 from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
@@ -62,8 +63,8 @@ class Nystrom(FeatureMap):
     with :math:`\epsilon` that of the kernel matrix: of float64, in which kernels are evaluated for float32 rows too,
     or of a precomputed matrix itself. What the features lack of the kernel is positive semi-definite, so its trace
     bounds every error; ``residual_trace_`` measures it on training rows, after the cut. For a function or a matrix that
-    is not positive semi-definite there is no such bound. Where ``fit`` sees that, in the landmarks' matrix, by a row
-    with k(x, x) < ||Z(x)||^2 or on a few random rows, it warns, and the trace is NaN.
+    is not positive semi-definite there is no such bound. Where that is seen, in the landmarks' matrix, by a row with
+    k(x, x) < ||Z(x)||^2 or on a few random rows, there is a warning, and the trace is NaN.
 
     ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
     ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
@@ -97,7 +98,9 @@ class Nystrom(FeatureMap):
     component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
     residual_trace_ : trace, relative trace and number of rows
         All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``. NaN
-        where the kernel is not positive semi-definite.
+        where the kernel is not positive semi-definite. Where the kernel is a function, and landmarks are not chosen by
+        its values at all rows ("leverage", "rpcholesky"), it is measured when first asked for: ``fit`` calls the
+        function for landmarks and 16 other rows alone, and keeps the rows. In copies and pickles it is then NaN.
 
     References
     ----------
@@ -235,8 +238,15 @@ class Nystrom(FeatureMap):
         root = candidates.whitening(gram, self._most)
         # A wrapper counts on the width that was specified; `fit` drops these columns again.
         root = pad(root, min(self._n_landmarks, self._most))
-        params = NystromParameters(stored(landmarks), chosen, root, np.zeros(3))
-        return params._replace(residual=self._residual(rng.child("probes"), params, gram, candidates))
+        params, probes = NystromParameters(stored(landmarks), chosen, root, np.zeros(3)), rng.child("probes")
+        self._measure: Callable[[], NDArray[np.float64]] | None = None
+        if self._is_function and not self._by("leverage", "rpcholesky"):
+            # Every value is a call of the function: a few rows are looked at, and all of them when somebody asks.
+            self._judge(probes, None, params, gram, candidates)
+            if candidates.negative == 0.0:
+                self._measure = lambda: self._residual(probes, params, gram, candidates)
+            return params._replace(residual=np.array([math.nan, 0.0, len(candidates)]))
+        return params._replace(residual=self._residual(probes, params, gram, candidates))
 
     def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
         """Landmarks and their row numbers."""
@@ -271,27 +281,35 @@ class Nystrom(FeatureMap):
         residual = candidates.diagonal.copy()
         for tile in tiles(len(candidates), tile_rows(self._scratch(candidates.rows.n_features))):
             residual[tile] -= squares(self._apply(params, double(candidates.sample(tile))))
-        probes = candidates.probes(rng, residual, params.indices)
-        if candidates.negative == 0.0 and len(probes):
-            self._probe(probes, params, gram, candidates)
-        if candidates.negative < 0.0:
-            warnings.warn(
-                f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
-                f"{candidates.negative:.3g}, where the mean of k(x, x) is {candidates.diagonal.mean():.3g}; what is "
-                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
-                UserWarning,
-                stacklevel=2,
-            )
+        self._judge(rng, residual, params, gram, candidates)
         # Beyond rounding a negative residual is an error too: of a nearly singular matrix of landmarks.
         trace = float(candidates.unexplained(np.abs(residual)).sum()) if candidates.negative == 0.0 else math.nan
         return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
 
-    def _probe(self, places: Any, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates) -> None:
-        """See whether what the features lack of the kernel on these candidates is positive semi-definite."""
-        X, inner = double(candidates.sample(places)), candidates.block(places)
-        Z = self._apply(params, X)
-        cross = kernel_block(self.kernel_, X, restored(params.landmarks, X.shape[-1]))
-        candidates.judge(inner - Z @ Z.T, gram, cross, inner)
+    def _judge(
+        self,
+        rng: Stream,
+        residual: NDArray[np.float64] | None,
+        params: NystromParameters,
+        gram: NDArray[np.float64],
+        candidates: Candidates,
+    ) -> None:
+        """Warn where what the features lack of the kernel is not positive semi-definite on a few candidates."""
+        places = candidates.probes(rng, residual, params.indices)
+        if candidates.negative == 0.0 and len(places):
+            X, inner = double(candidates.sample(places)), candidates.block(places)
+            cross = kernel_block(self.kernel_, X, restored(params.landmarks, X.shape[-1]))
+            Z = cross @ params.whitening
+            candidates.judge(inner - Z @ Z.T, gram, cross, inner)
+        if candidates.negative < 0.0:
+            diagonal = np.diag(gram) if residual is None else candidates.diagonal
+            warnings.warn(
+                f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
+                f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; what is "
+                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _apply(self, params: NystromParameters, X: Array) -> Array:
         values = kernel_block(self.kernel_, to_numpy(X), restored(params.landmarks, X.shape[-1]))
@@ -347,8 +365,21 @@ class Nystrom(FeatureMap):
     def _adopt(self, params: NystromParameters, n_features: int) -> None:
         super()._adopt(params, n_features)
         self.component_indices_ = params.indices if len(params.indices) else None
-        trace, total, rows = params.residual.tolist()
-        self.residual_trace_ = ResidualTrace(trace, trace / (total or 1.0), int(rows))
+
+    @property
+    def residual_trace_(self) -> ResidualTrace:
+        """Of a function it is measured when it is asked for: one call for every row, and one for every landmark."""
+        check_is_fitted(self)
+        measure, self._measure = getattr(self, "_measure", None), None
+        if measure is not None:
+            with single_threaded_blas():
+                self.parameters_ = self.parameters_._replace(residual=measure())
+        trace, total, rows = self.parameters_.residual.tolist()
+        return ResidualTrace(trace, trace / (total or 1.0), int(rows))
+
+    def __getstate__(self) -> Any:
+        # A copy has landmarks, and not the rows behind them: what was not measured by then is not.
+        return {name: value for name, value in super().__getstate__().items() if name != "_measure"}
 
     def _layout(self, n_features: int) -> NystromParameters:
         return nystrom_layout(self._is_precomputed, self.n_components_, n_features)
