@@ -46,8 +46,8 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         seen = has_seen(fitted, table)
         if seen:
             warnings.warn(
-                "these are rows that the model may have learned from, as the first rows of its fit are among them; on new "
-                "rows scores will be lower: see those that 'mercer fit' gives of the rows it holds out",
+                "these are rows that the model may have learned from, as the first rows of its fit are among them; on "
+                "new rows scores will be lower: see those that 'mercer fit' gives of the rows it holds out",
                 stacklevel=2,
             )
         say(f"scoring {table.n_rows:,} rows")
