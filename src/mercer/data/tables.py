@@ -206,9 +206,8 @@ def checked_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """The weights of a block, where each is a number that is not negative."""
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(wrong):
-        raise ValueError(
-            f"weights must be finite numbers of at least 0, found {weight.ravel()[wrong[0]]} in row {wrong[0]} of a block"
-        )
+        row = int(wrong[0])
+        raise ValueError(f"weights must be finite numbers of at least 0, found {weight[row]} in row {row} of a block")
     return weight
 
 

@@ -180,4 +180,16 @@ def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
 
 def probabilities(values: NDArray[Any]) -> NDArray[Any]:
     """Those of classes by their decision values; the first of two has 0."""
-    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)
+    return Softmax.probabilities(of_every_class(values))
+
+
+def log_probabilities(values: NDArray[Any]) -> NDArray[Any]:
+    """Their logarithms, which have digits where probabilities themselves are too small for any."""
+    every = of_every_class(values).astype(np.float64)
+    every -= every.max(axis=1, keepdims=True)
+    return (every - np.log(np.exp(every).sum(axis=1, keepdims=True))).astype(values.dtype)
+
+
+def of_every_class(values: NDArray[Any]) -> NDArray[Any]:
+    """Decision values, a column per class; of two classes, the first has 0."""
+    return np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values

@@ -254,10 +254,14 @@ class Newton:
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
             curved = self.ridge * direction + bent
             taken += 1
-            length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
-            step, residual = step + length * direction, residual - length * curved
-            turned = self.precondition(residual)
-            following = self.sums(residual * turned)
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
+                further, residual = step + length * direction, residual - length * curved
+                turned = self.precondition(residual)
+                following = self.sums(residual * turned)
+            if not (np.isfinite(further).all() and np.isfinite(following).all()):
+                break  # the Hessian is beyond what this precision tells: what was found before is a step too
+            step = further
             if (following <= goal).all():
                 break
             energies.append(float(following.max()))

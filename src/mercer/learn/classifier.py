@@ -356,8 +356,8 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         """Take coefficients, a column a class, with the intercept as the last row where there is one."""
         if not np.isfinite(W).all():
             raise ValueError(
-                f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale the "
-                "rows down"
+                f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
+                "the rows down"
             )
         width = self.map_.n_components_
         self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
