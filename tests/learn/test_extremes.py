@@ -21,9 +21,7 @@ Y = (X[:, 0] > 0.0).astype(int) + (X[:, 1] > 0.5)
 def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
     weight = np.where(np.arange(300) == 7, wrong, 1.0)
     model = kind(n_components=16)
-    with pytest.raises(
-        ValueError, match=r"weights must be finite numbers of at least 0, found (nan|inf|-1.0) in row 7"
-    ):
+    with pytest.raises(ValueError, match=r"weights must be finite numbers of at least 0, found \S+ in row 7"):
         model.fit(data.Blocks([(X, Y.astype(float), weight)]))
     with pytest.raises(NotFittedError):
         (model.transform if hasattr(model, "transform") else model.predict)(X)
@@ -32,9 +30,7 @@ def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 @pytest.mark.parametrize("wrong", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 0.0, 1: 0.0}])
 def test_class_weights_that_cannot_be_are_refused(loss, wrong):
-    with pytest.raises(
-        ValueError, match="class_weight must have finite numbers of at least 0, not all of them 0, found"
-    ):
+    with pytest.raises(ValueError, match="class_weight must have finite numbers of at least 0, not all of them 0"):
         KernelClassifier(n_components=16, loss=loss, class_weight=wrong).fit(X, Y > 0)
 
 
@@ -71,10 +67,7 @@ def test_balanced_classes_have_the_same_weight_with_those_of_rows(loss):
     y, weight = (Y > 0).astype(int), RNG.integers(1, 6, 300).astype(float)
     whole = KernelClassifier(n_components=16, loss=loss, class_weight="balanced", random_state=0, tol=1e-8)
     rows = np.repeat(np.arange(300), weight.astype(int))
-    weighted, repeated = (
-        whole.fit(X, y, weight).coef_.copy(),
-        whole.set_params(map="RandomFourier").fit(X[rows], y[rows]),
-    )
+    whole.set_params(map="RandomFourier", kernel="gaussian(0.5)")
     weighted = whole.fit(X, y, weight).coef_.copy()
     repeated = whole.fit(X[rows], y[rows]).coef_
     np.testing.assert_allclose(weighted, repeated, atol=1e-3 * np.abs(repeated).max())
@@ -91,7 +84,7 @@ def test_float32_rows_with_targets_of_a_large_mean():
 
 @pytest.mark.parametrize("alpha", ["gcv", "loo", [0.1, 1.0]])
 def test_targets_whose_squares_overflow(alpha):
-    with pytest.raises(ValueError, match="the squares of the targets overflow"), np.errstate(over="ignore"):
+    with pytest.raises(ValueError, match="the squares of the targets overflow"):
         KernelRegressor(n_components=16, alpha=alpha).fit(X, 1e200 * X[:, 0])
 
 

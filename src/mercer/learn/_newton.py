@@ -134,8 +134,9 @@ class Newton:
             W = W + length * step
             F = F + length.astype(F.dtype) * V
             self.keep(W, F, objectives)
-        # No objective is below 0, so that none is further away than this one itself.
-        report = Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), min(gap, 1.0), self.name)
+        # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
+        converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
+        report = Report(bool(converged), iteration, design.passes, tuple(objectives), min(gap, 1.0), self.name)
         return Solution(W, self.factors or [], report)
 
     # -- where it ends -------------------------------------------------------------------------------------------------
