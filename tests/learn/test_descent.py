@@ -16,7 +16,7 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, _descent
-from mercer.learn._descent import SLOWEST, WINDOW, WINDOWS, is_cheaper, remaining, sampled
+from mercer.learn._descent import is_cheaper, sampled
 from mercer.persist import train
 from mercer.persist.checkpoints import read_checkpoint
 
@@ -121,11 +121,11 @@ def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch,
 
 def test_too_few_steps_are_told(wide):
     X, y = problem(3)
-    with pytest.warns(ConvergenceWarning, match="after 5 steps the objective may be inf of itself"):
+    with pytest.warns(ConvergenceWarning, match=r"after 5 steps the objective may be [\de.-]+ of itself above"):
         KernelClassifier(map=features(), max_iter=1).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert KernelClassifier(map=features(), tol=0.1).fit(X, y).convergence_.n_iter >= WINDOWS * WINDOW
+        assert KernelClassifier(map=features(), tol=0.1).fit(X, y).convergence_.gap <= 0.1
 
 
 def test_the_method_is_in_the_model_file(wide, tmp_path):
@@ -141,20 +141,6 @@ def test_which_method_is_cheaper():
     assert not is_cheaper(60_000, 4096, 10, 1000.0)  # steps would be too many
     assert not is_cheaper(600, 50, 4, 2.0)
     assert not is_cheaper(60_000, 1024, 10, 2.0)
-
-
-def test_what_is_left_of_a_geometric_fall():
-    steps = np.arange(WINDOWS * WINDOW + 1.0)[:, None]
-    for share in (0.1, 0.5, 0.9):
-        values = 5.0 + share**steps
-        assert remaining(values) == pytest.approx((values[-1, 0] - 5.0) / values[-1, 0], rel=1e-6, abs=1e-12)
-    assert remaining(values[1:]) == np.inf
-    assert remaining(5.0 - steps / 100) == np.inf  # it does not slow down
-    assert remaining(np.full((len(steps), 2), 3.0)) == 0.0
-    assert remaining(np.hstack([values, np.full_like(values, 2.0)])) == remaining(values)
-    assert remaining(5.0 + (SLOWEST + 0.01) ** (steps / WINDOW)) == np.inf
-    # A fast fall and then a slow one, which a look at two windows would take for the end.
-    assert remaining(np.where(steps <= WINDOW, 10.0 - steps, 10.0 - WINDOW - 1e-6 * (steps - WINDOW))) == np.inf
 
 
 def test_a_sample_takes_rows_from_everywhere_once():

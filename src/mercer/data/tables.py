@@ -257,6 +257,15 @@ def alike(blocks: Iterable[Block]) -> Iterator[Block]:
         yield block
 
 
+def checked_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights of a block, where each is a number that is not negative."""
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(f"weights must be finite numbers of at least 0, found {weight[row]} in row {row} of a block")
+    return weight
+
+
 def as_block(item: Any) -> Block:
     """One item of a source, its rows checked for what every learner needs."""
     parts = item if isinstance(item, tuple) else (item,)
@@ -277,7 +286,7 @@ def as_block(item: Any) -> Block:
             )
         )
     y = None if y is None else np.asarray(y)
-    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    weight = None if weight is None else checked_weights(np.asarray(weight, dtype=np.float64))
     for name, part in (("y", y), ("weights", weight)):
         if part is not None and part.shape[0] != X.shape[0]:
             raise ValueError(f"a block of {X.shape[0]} rows has {part.shape[0]} {name}")

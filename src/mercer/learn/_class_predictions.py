@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
-from ._labels import Classes, Tasks, checked_labels, each, probabilities
+from ._labels import Classes, Tasks, checked_labels, each, log_probabilities, probabilities
 from ._machine import KernelMachine
 
 Matrix = NDArray[np.float64]
@@ -75,8 +75,7 @@ class ClassPredictions(KernelMachine):
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
-        with np.errstate(divide="ignore"):
-            return each(np.log, self.predict_proba(X))
+        return each(log_probabilities, self.decision_function(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; for several tasks, of those of which every class is.

@@ -23,12 +23,8 @@ from ._newton import PRODUCT_COST, Factor, Matrix, Newton, Solution, Values, cur
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-WINDOW, WINDOWS = 4, 3
-"""Steps that are looked at together, since single ones are uneven, and how often, to tell of those to come."""
 PATIENCE = 25
 """Steps at least before another factor: each of them makes the directions begin anew."""
-SLOWEST = 0.95
-"""A larger share that a window leaves of the one before says nothing about where the steps will end."""
 STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125
 """What usual problems took: steps here, passes of Newton's method, and the share of rows in a class's Hessian.
 
@@ -56,13 +52,8 @@ class Descent(Newton):
         self.factor_of_all: Factor | None = None
         self.steps_since = 0
         """Steps since the factor was made."""
-        self.history: list[Matrix] = []
         self.before: tuple[Matrix, Matrix, Matrix] | None = None
         """Gradient, direction and energy of the last step."""
-        self.stretch = np.ones(loss.n_columns)
-        """How far it went, in every column."""
-        self.fall = math.inf
-        """What the next step is expected to take off the objective, as a share of it."""
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         return super().minimise(tol, STEPS_FOR_ONE * max_iter, start)
@@ -72,12 +63,6 @@ class Descent(Newton):
     @cached_property
     def usual_steps(self) -> float:
         return usual_steps(start_curvature(self.design, self.loss))
-
-    def foretell(self, iteration: int, max_iter: int, tol: float) -> None:
-        if self.gaps and math.isinf(self.gaps[-1]):  # too few steps to tell the gap, but not how it falls
-            self.gaps[-1] = self.fall
-        super().foretell(iteration, max_iter, tol)
-        self.steps_to_come = max(self.steps_to_come, WINDOWS * WINDOW + 1.0 - iteration)
 
     def factor_works(self) -> list[Work]:
         D = self.design.width
@@ -93,28 +78,21 @@ class Descent(Newton):
         assert self.before is not None
         assert self.factor_of_all is not None
         numbers = np.array([self.design.passes, self.steps_since], dtype=np.int64)
-        return numbers, np.array(self.history), *self.before, self.stretch, self.factor_of_all[0]
+        return numbers, *self.before, self.factor_of_all[0]
 
     def restore(self, numbers: Values, *arrays: Values) -> None:
         self.design.passes, self.steps_since = numbers.tolist()
-        history, gradient, direction, energy, self.stretch, factor = arrays
-        self.history, self.before = list(history), (gradient, direction, energy)
+        gradient, direction, energy, factor = arrays
+        self.before = gradient, direction, energy
         self.factor_of_all = np.asfortranarray(factor), True
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
-    def step_and_gap(self, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
-        self.history.append(values)
-        gap = remaining(np.array(self.history[-WINDOWS * WINDOW - 1 :]))
-        worn = self.steps_since >= self.steps_worth_a_factor() and gap > tol
-        if self.factor_of_all is None or worn:
+    def step(self, F: Values, gradient: Matrix) -> Matrix:
+        if self.factor_of_all is None or self.steps_since >= self.steps_worth_a_factor():
             self.factor_of_all = self.design.kept("factor", self.average_factor, F), True
             self.steps_since, self.before = 0, None
-        turned = self.precondition(gradient)
-        # What the next step would take off, were it to go straight down and as far as the last one.
-        falls = 0.5 * self.by_task(self.stretch * gradient * turned) / np.where(values > 0.0, values, 1.0)
-        self.fall = float(falls.max())
-        return self.direction(gradient, turned), max(gap, self.fall)
+        return self.direction(gradient, self.precondition(gradient))
 
     def direction(self, gradient: Matrix, turned: Matrix) -> Matrix:
         """That of the next step, whose length is found afterwards."""
@@ -127,10 +105,6 @@ class Descent(Newton):
         self.before = gradient, direction, energy
         self.steps_since += 1
         return direction
-
-    def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
-        self.stretch = super().length(F, V, W, step)
-        return self.stretch
 
     def precondition(self, G: Matrix) -> Matrix:
         assert self.factor_of_all is not None
@@ -153,22 +127,6 @@ class Descent(Newton):
         """How many steps take as long as a factor."""
         n, D, k = self.design.n_rows, self.design.width, self.loss.n_columns
         return max(PATIENCE, round(factor_cost(sample_size(n, D), D) / pass_cost(n, D, k)))
-
-
-def remaining(values: Matrix) -> float:
-    """What further steps will take off the objectives, a row of them a step, were they to go on as in the last ones.
-
-    Relative to the last objective, and of several tasks the largest; infinity where there are too few to tell. Of two
-    shares that windows left of those before the larger counts: slow steps may follow fast ones.
-    """
-    if len(values) <= WINDOWS * WINDOW:
-        return math.inf
-    falls = -np.diff(values[::-WINDOW][::-1], axis=0)
-    shares = np.divide(falls[1:], falls[:-1], out=np.ones_like(falls[1:]), where=falls[:-1] > 0.0).max(axis=0)
-    slow, last = shares >= SLOWEST, np.maximum(falls[-1], 0.0)
-    left = np.where(slow, math.inf, last * shares / (1.0 - np.minimum(shares, SLOWEST)))
-    left = np.where(last > 0.0, left, 0.0)  # as far as numbers can tell
-    return float((left / np.where(values[-1] > 0.0, values[-1], 1.0)).max())
 
 
 def sampled(n_rows: int, count: int) -> NDArray[np.int64]:

@@ -66,8 +66,8 @@ class Tasks:
         alike = len({labels.dtype.kind for labels in found}) == 1  # numbers must not become text beside some
         return np.stack([labels if alike else labels.astype(object) for labels in found], axis=1)
 
-    def weights(self, class_weight: Any, y: Any) -> tuple[Matrix, ...] | None:
-        """What a row of each class counts, in every task; None where all count alike."""
+    def weights(self, class_weight: Any, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
+        """What a row of each class counts beside its own weight, in every task; None where all count alike."""
         if class_weight is None:
             return None
         given = class_weight if isinstance(class_weight, list) else [class_weight] * len(self.classes)
@@ -76,12 +76,28 @@ class Tasks:
         if not known or len(given) != len(self.classes):
             raise ValueError(f"class_weight must be None, 'balanced' or {wanted}, found {class_weight!r}")
         tasks = zip(given, self.classes, columns_of(y), strict=True)
-        return tuple(compute_class_weight(weight, classes=classes, y=column) for weight, classes, column in tasks)
+        return tuple(checked_class_weights(one, classes, column, row_weight) for one, classes, column in tasks)
 
     def listed(self) -> list[Any]:
         """The labels as plain values."""
         found = [classes.tolist() for classes in self.classes]
         return found if self.several else found[0]
+
+
+def checked_class_weights(
+    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], row_weight: Matrix | None
+) -> Matrix:
+    """What a row of each class counts; "balanced" classes have the same weight in all, those of the rows included."""
+    found = np.asarray(compute_class_weight(class_weight, classes=classes, y=y), dtype=np.float64)
+    if isinstance(class_weight, str) and row_weight is not None:
+        totals = np.bincount(codes_of(y, classes, 0), row_weight, minlength=len(classes))
+        found = totals.sum() / (len(classes) * totals)
+    if not (np.isfinite(found).all() and (found >= 0.0).all() and found.any()):
+        raise ValueError(
+            "class_weight must have finite numbers of at least 0, not all of them 0, found "
+            f"{dict(zip(classes.tolist(), found.tolist(), strict=True))}"
+        )
+    return found
 
 
 def checked_labels(y: Any) -> NDArray[Any]:
@@ -164,4 +180,16 @@ def each(function: Callable[[NDArray[Any]], NDArray[Any]], values: Any) -> Any:
 
 def probabilities(values: NDArray[Any]) -> NDArray[Any]:
     """Those of classes by their decision values; the first of two has 0."""
-    return Softmax.probabilities(np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values)
+    return Softmax.probabilities(of_every_class(values))
+
+
+def log_probabilities(values: NDArray[Any]) -> NDArray[Any]:
+    """Their logarithms, which have digits where probabilities themselves are too small for any."""
+    every = of_every_class(values).astype(np.float64)
+    every -= every.max(axis=1, keepdims=True)
+    return (every - np.log(np.exp(every).sum(axis=1, keepdims=True))).astype(values.dtype)
+
+
+def of_every_class(values: NDArray[Any]) -> NDArray[Any]:
+    """Decision values, a column per class; of two classes, the first has 0."""
+    return np.stack([np.zeros_like(values), values], axis=1) if values.ndim == 1 else values

@@ -236,6 +236,12 @@ class KernelMachine(MachineParameters):
                 f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
             )
 
+    @staticmethod
+    def _refuse_overflow(*learned: NDArray[Any]) -> None:
+        """Raise where numbers have become too large: what they would predict means nothing."""
+        if not all(np.isfinite(one).all() for one in learned):
+            raise ValueError("what was learned is too large for a number: scale the rows, targets or weights down")
+
     def _drop_learned(self) -> None:
         """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
@@ -295,8 +301,11 @@ class KernelMachine(MachineParameters):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any]) -> NDArray[Any]:
-        """<coef, z> + intercept for every row of X and every row of ``coef``."""
+    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+        """<coef, z> + intercept for every row of X and every row of ``coef``.
+
+        In the precision of the rows, or in that of ``result``, in which the intercept is then added.
+        """
         features, params = self.map_, self.map_.parameters_
         while isinstance(features, Compressed):  # what is learned on a projection needs none
             coef = features.fold(coef)
@@ -307,7 +316,8 @@ class KernelMachine(MachineParameters):
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
             Z, dtype = features._features(params, prepared, 1, first), prepared.dtype
-            return (Z if is_folded else Z @ coef.T.astype(dtype)) + intercept.astype(dtype)
+            found = Z if is_folded else Z @ coef.T.astype(dtype)
+            return found.astype(result or dtype, copy=False) + intercept.astype(result or dtype)
 
         return self._by_rows(X, products)
 

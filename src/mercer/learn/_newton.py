@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._tiles import run_tiles
 from ._designs import Design
 from ._forecast import Work, steps_left
+from ._intercepts import balancing
 from ._losses import Loss
 
 Matrix = NDArray[np.float64]
@@ -39,6 +40,12 @@ GOOD_SLOPE = 0.01
 SEARCH_STEPS = 30
 LEVEL = 1e-6
 """A slope is 0 where it is below this share of those at the ends."""
+MOST_PRODUCTS = 50
+"""Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
+BALANCED = 0.01
+"""What intercepts may be from their best, as a share of the gap that ends the steps."""
+STILL = 4
+"""Steps that take nothing off the objective before the search for a smaller one ends."""
 USUAL_STEPS, USUAL_PRODUCTS = 8, 4
 """How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
 
@@ -51,10 +58,9 @@ class Report(NamedTuple):
     passes: int
     objectives: tuple[float, ...]
     gap: float
-    """About the relative distance to the least objective; of several tasks the largest.
+    """How far the objective is above the least one at most, as a share of it; of several tasks the largest.
 
-    Of Newton's method half the squared decrement over the objective; of conjugate gradients what further steps would
-    take off, were each to take the same share as the last ones of those before, and no less than what the next does.
+    A bound by duality: half the squared norm of the gradient, over the objective.
     """
     method: str = "newton"
     """"newton", or "conjugate gradients" where wide features made it the cheaper one."""
@@ -112,23 +118,58 @@ class Newton:
         for iteration in range(len(objectives), max_iter + 1):
             self.foretell(iteration, max_iter, tol)
             self.expect(self.factor_works())
+            W, F = self.balanced(W, F, tol * objectives[-1] if objectives else 0.0)
             values = 0.5 * self.by_task(self.ridge * W**2) + loss.value(F)
             objectives.append(float(values.sum()))
             design.watch.objective = objectives[-1]
             gradient = self.ridge * W + design.kept("gradient", design.transposed, loss.slope(F), "gradient")
-            step, gap = self.step_and_gap(F, gradient, values, tol)
+            gap = self.gap(W, F, gradient, values)
             self.gaps.append(gap)
-            if gap <= tol or iteration == max_iter:
+            if gap <= tol or iteration == max_iter or self.stands_still(objectives):
                 break
-            self.foretell(iteration, max_iter, tol)
+            step = self.step(F, gradient)
             self.expect([Work("decision values", self.product_work)])
             V = design.kept("decision values", design.products, step, "decision values")
             length = self.length(F, V, W, step)
             W = W + length * step
             F = F + length.astype(F.dtype) * V
             self.keep(W, F, objectives)
-        report = Report(bool(gap <= tol), iteration, design.passes, tuple(objectives), gap, self.name)
+        # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
+        converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
+        report = Report(bool(converged), iteration, design.passes, tuple(objectives), min(gap, 1.0), self.name)
         return Solution(W, self.factors or [], report)
+
+    # -- where it ends -------------------------------------------------------------------------------------------------
+
+    def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
+        """How far the least objective may be at most, as a share of this one; of several tasks the largest.
+
+        The slopes of the loss are a point of the dual problem, and half the squared norm of the gradient is the
+        distance of the two objectives there. That holds for intercepts of which the gradient is 0; what is left of it,
+        next to nothing, counts with how far an intercept could be from its best.
+        """
+        n_features = self.design.n_features
+        bound = 0.5 * self.by_task(gradient[:n_features] ** 2)
+        if self.design.intercept:
+            reach = 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[n_features])
+            bound = bound + self.by_task((np.abs(gradient[n_features]) * reach)[None])
+        share = bound / np.where(values > 0.0, values, 1.0)
+        return float(share.max()) if np.isfinite(share).all() else np.inf
+
+    def balanced(self, W: Matrix, F: Values, enough: float) -> tuple[Matrix, Values]:
+        """The same with the best intercepts for it, to a small part of what is ``enough`` of the objective."""
+        if not self.design.intercept:
+            return W, F
+        reach = 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
+        shift = balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / reach)
+        W = W.copy()
+        W[-1] += shift
+        return W, F + shift.astype(F.dtype)
+
+    def stands_still(self, objectives: list[float]) -> bool:
+        """Whether the last steps have taken nothing off the objective, as far as numbers can tell."""
+        eps = float(np.finfo(self.design.dtype).eps)
+        return len(objectives) > STILL and objectives[-1 - STILL] - objectives[-1] <= eps * abs(objectives[-1])
 
     # -- what is to come -----------------------------------------------------------------------------------------------
 
@@ -195,33 +236,33 @@ class Newton:
 
     # -- the step ------------------------------------------------------------------------------------------------------
 
-    def step_and_gap(self, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
-        """The next step, and the gap before it; a step is not asked for where the gap is within ``tol``."""
-        step = self.step(F, gradient)
-        return step, float((-0.5 * self.by_task(gradient * step) / np.where(values > 0.0, values, 1.0)).max())
-
     def step(self, F: Values, gradient: Matrix) -> Matrix:
         """- H^-1 g, by conjugate gradients."""
-        if self.is_stale:
+        is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
+        if is_fresh:
             self.factors = self.fresh_factors(F)
-        worth = self.steps_worth_fresh_factors(F)
+        most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would help no more
         step, residual = np.zeros_like(gradient), -gradient
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
-        while taken < 2 * worth:
+        while taken < most:
             what = "conjugate gradients"
-            left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), 2 * worth - taken)
+            left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), most - taken)
             self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
             curved = self.ridge * direction + bent
             taken += 1
-            length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
-            step, residual = step + length * direction, residual - length * curved
-            turned = self.precondition(residual)
-            following = self.sums(residual * turned)
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
+                further, residual = step + length * direction, residual - length * curved
+                turned = self.precondition(residual)
+                following = self.sums(residual * turned)
+            if not (np.isfinite(further).all() and np.isfinite(following).all()):
+                break  # the Hessian is beyond what this precision tells: what was found before is a step too
+            step = further
             if (following <= goal).all():
                 break
             energies.append(float(following.max()))
@@ -295,7 +336,9 @@ class Newton:
         So is everything that the rounding of the sums could make negative: this preconditions, and moves no solution.
         """
         trace = float(np.trace(moments))
-        hair = max(HAIR * (1.0 + trace / len(moments)), ROUNDING * float(np.finfo(moments.dtype).eps) * trace)
+        rounding = ROUNDING * float(np.finfo(moments.dtype).eps) * trace
+        # No more than that for coefficients: it would slow down what holds them where C is large.
+        hair = np.where(self.ridge[:, 0] > 0.0, rounding, max(HAIR * (1.0 + trace / len(moments)), rounding))
         moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], hair).astype(moments.dtype)
         return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
 

@@ -242,6 +242,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         total = np.sqrt(float(moments.weight[0]))
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
+        self._refuse_overflow(x_directions, y_directions, S)
         watch.end()
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean

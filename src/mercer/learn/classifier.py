@@ -89,7 +89,8 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         rest and the intercept is regularised like a coefficient. It is refused where that takes more than ``memory``,
         or than the machine has.
     tol : float, default=1e-4
-        The solver stops when the objective is within this distance of the least one, relative to it.
+        The solver stops when the objective is certain to be within this distance of the least one, relative to it; of
+        rows in float32, where no step helps any more, within 1e-7. A warning is given where it ends further away.
     max_iter : int, default=100
         The largest number of Newton steps; of steps of conjugate gradients there may be five times as many.
     memory : int, str or None, default=None
@@ -236,7 +237,8 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         else:
             y, weight = all_labels(table, watch)
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
-            class_weights = self._weights_of(Tasks(classes), y[weight > 0.0])
+            counted = weight > 0.0
+            class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
         rows = self._start(table, exact=True, watch=watch)
         self.convergence_: Report | None = None
@@ -319,13 +321,13 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
                 "cannot be weighed again: give a dict"
             )
 
-    def _weights_of(self, tasks: Tasks, y: Any) -> tuple[Matrix, ...] | None:
+    def _weights_of(self, tasks: Tasks, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
         if tasks.several and self.loss == "squared" and self.class_weight is not None:
             raise ValueError(
                 "class_weight must be None where loss='squared' has several tasks, which share one sum over the rows, "
                 f"found {self.class_weight!r}"
             )
-        return tasks.weights(self.class_weight, y)
+        return tasks.weights(self.class_weight, y, row_weight)
 
     def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
         if not isinstance(X, Table):
@@ -360,6 +362,11 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     def _adopt(self, W: Matrix) -> None:
         """Take coefficients, a column a class, with the intercept as the last row where there is one."""
+        if not np.isfinite(W).all():
+            raise ValueError(
+                f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
+                "the rows down"
+            )
         width = self.map_.n_components_
         self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
         self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)

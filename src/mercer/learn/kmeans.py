@@ -194,6 +194,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             design.watch.expect(self._passes(design.n_rows, width, left))
         best = min(found, key=lambda one: one.inertia)
         labels = nearest(design, best.centres)
+        self._refuse_overflow(best.centres, np.array(best.inertia))
         design.watch.end()
         self.labels_ = labels
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres

@@ -152,6 +152,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
+        self._refuse_overflow(values, vectors, centred.feature_mean)
         rows.watch.end()
         self.mean_ = centred.feature_mean
         self.eigenvalues_ = values

@@ -222,6 +222,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             alpha = float(self.alpha)
             coef = solve_ridge(moments, alpha, intercept, self._precision)
         else:
+            if not np.isfinite(np.diag(centred.squares)).all():
+                raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
             path = Path.of(moments, intercept, self._precision)
             if watch is not None:
                 watch.done("decomposition")
@@ -232,6 +234,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
+        self._refuse_overflow(offset)
         if watch is not None:
             watch.end()
         for name in ("alphas_", "scores_"):  # of a path that was tried before
@@ -299,10 +302,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         Returns
         -------
-        y : array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
+        y : float64 array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
         """
         check_is_fitted(self)
-        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+        # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
+        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 

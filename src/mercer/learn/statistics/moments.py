@@ -66,7 +66,8 @@ class Moments(NamedTuple):
         gram = scaled.T @ scaled
         cross = (scaled.T @ (deviations * root[:, None]).astype(Z.dtype)).astype(np.float64)
         cross += np.outer(features, mean)
-        squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
+        with np.errstate(over="ignore"):  # told of where they are needed
+            squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
         return cls(gram, cross, squares, features, targets, np.array([total]), np.array([float(len(Z))]))
 
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
@@ -81,12 +82,10 @@ class Moments(NamedTuple):
             return Centred(self.gram, self.cross, self.squares, *zeros)
         z, y = self.features / total, self.targets / total
         products = np.outer(self.features, z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = self.squares - np.outer(self.targets, y)
         return Centred(
-            np.subtract(self.gram, products, out=products),
-            self.cross - np.outer(self.features, y),
-            self.squares - np.outer(self.targets, y),
-            z,
-            y,
+            np.subtract(self.gram, products, out=products), self.cross - np.outer(self.features, y), squares, z, y
         )
 
 

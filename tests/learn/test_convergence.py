@@ -1,0 +1,87 @@
+"""What a solver claims: never nearer to the least objective than it is."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import RandomFourier
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, _descent
+from mercer.learn._intercepts import balancing
+from mercer.learn._losses import Logistic, Softmax, SquaredHinge
+
+DIGITS, DIGIT = (part[:400] for part in load_digits(return_X_y=True))
+
+
+def features(gamma=0.02, width=60):
+    return RandomFourier(Gaussian(gamma), n_components=width, random_state=0)
+
+
+def fitted(X, y, **options):
+    """A machine, whether it warned, and its objective in float64."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = KernelClassifier(map=features(), **options).fit(X, y)
+    Z, C = model.map_.transform(X).astype(np.float64), model.C
+    F = Z @ model.coef_.T + model.intercept_
+    if model.loss == "squared_hinge":
+        signs = np.where(y[:, None] == (model.classes_ if len(model.classes_) > 2 else model.classes_[1:]), 1.0, -1.0)
+        loss = (np.maximum(1.0 - signs * F, 0.0) ** 2).sum()
+    elif F.shape[1] == 1:
+        loss = np.logaddexp(0.0, -np.where(y == model.classes_[1], 1.0, -1.0) * F[:, 0]).sum()
+    else:
+        top = F.max(axis=1)
+        loss = (np.log(np.exp(F - top[:, None]).sum(axis=1)) + top - F[np.arange(len(y)), y]).sum()
+    value = 0.5 * (model.coef_**2).sum() + C * loss
+    return model, any(issubclass(one.category, ConvergenceWarning) for one in told), value
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["newton", "conjugate gradients"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4, 1e8])
+@pytest.mark.parametrize("classes", [2, 10])
+def test_claims_are_true(monkeypatch, classes, C, loss, dtype, wide):
+    """The best of several ways stands for the least objective: no claim may be below what is known to be possible."""
+    X, y = (DIGITS / 16.0), DIGIT if classes == 10 else DIGIT % 2
+    best = min(fitted(X, y, loss=loss, C=C, tol=tol, max_iter=60)[2] for tol in (1e-4, 1e-7))
+    monkeypatch.setattr(_descent, "is_cheaper", lambda *_: wide)
+    model, warned, value = fitted(X.astype(dtype), y, loss=loss, C=C, max_iter=40 if not wide else 20)
+    report, slack = model.convergence_, 10.0 * np.finfo(dtype).eps
+    assert report.converged == (report.gap <= model.tol) == (not warned)
+    assert (value - best) / value <= report.gap + slack
+
+
+def test_a_step_that_is_not_finished_makes_no_claim():
+    model, warned, value = fitted(DIGITS, DIGIT, C=1e6, max_iter=2)
+    assert warned
+    assert not model.convergence_.converged
+    assert (value - fitted(DIGITS, DIGIT, C=1e6, max_iter=100)[2]) / value <= model.convergence_.gap
+
+
+def test_steps_end_where_the_precision_does():
+    X = (DIGITS / 16.0).astype(np.float32)
+    model, warned, _ = fitted(X, DIGIT % 2, C=1e8, tol=1e-12, max_iter=500)
+    assert warned
+    assert model.convergence_.n_iter < 400
+
+
+@pytest.mark.parametrize("far", [0.0, 50.0, -1e4])
+@pytest.mark.parametrize("kind", [SquaredHinge, Logistic, Softmax])
+def test_intercepts_are_the_best_ones(kind, far):
+    rng = np.random.default_rng(0)
+    classes = 3 if kind is not Logistic else 2
+    loss = kind(rng.integers(0, classes, 200), classes, rng.uniform(0.0, 2.0, 200))
+    F = rng.normal(size=(200, loss.n_columns)) + (far if kind is not Softmax else 0.0)
+    shift = balancing(loss, F, np.full(loss.n_columns, 1e-9))
+    left = np.abs(loss.slope(F + shift).sum(axis=0))
+    if kind is Softmax:  # a few steps towards it, each of which helps
+        assert left.max() < 0.1 * np.abs(loss.slope(F).sum(axis=0)).max()
+        assert loss.value(F + shift)[0] <= loss.value(F)[0]
+    else:
+        assert left.max() < 1e-6

@@ -1,0 +1,103 @@
+"""Weights, targets and probabilities at the ends of what numbers hold: right, or an error, and nothing in between."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from mercer import data
+from mercer.learn import KernelCCA, KernelClassifier, KernelPCA, KernelRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 3))
+Y = (X[:, 0] > 0.0).astype(int) + (X[:, 1] > 0.5)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
+@pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor, KernelPCA, KernelCCA])
+def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
+    weight = np.where(np.arange(300) == 7, wrong, 1.0)
+    model = kind(n_components=16)
+    with pytest.raises(ValueError, match=r"weights must be finite numbers of at least 0, found \S+ in row 7"):
+        model.fit(data.Blocks([(X, Y.astype(float), weight)]))
+    with pytest.raises(NotFittedError):
+        (model.transform if hasattr(model, "transform") else model.predict)(X)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
+@pytest.mark.parametrize("wrong", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 0.0, 1: 0.0}])
+def test_class_weights_that_cannot_be_are_refused(loss, wrong):
+    with pytest.raises(ValueError, match="class_weight must have finite numbers of at least 0, not all of them 0"):
+        KernelClassifier(n_components=16, loss=loss, class_weight=wrong).fit(X, Y > 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
+@pytest.mark.parametrize("C", [1.0, 1e8])
+def test_coefficients_are_numbers_whatever_the_weights(C, loss, classes, dtype):
+    for seed in range(2):
+        weight = 10.0 ** np.random.default_rng(seed).uniform(-6.0, 6.0, 300)
+        model = KernelClassifier(n_components=32, loss=loss, C=C, random_state=0, max_iter=20)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "the features are linearly dependent")
+            model.fit(X.astype(dtype), Y if classes == 3 else Y > 0, weight)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.intercept_).all()
+        assert len(np.unique(model.predict(X.astype(dtype)))) > 1
+
+
+def test_what_overflows_is_not_fitted(monkeypatch):
+    import mercer.learn.classifier as module
+
+    monkeypatch.setattr(module, "least_loss", lambda *_: (np.full((17, 1), np.nan), None))
+    model = KernelClassifier(n_components=16)
+    with pytest.raises(ValueError, match="the coefficients overflow: lower C"):
+        model.fit(X, Y > 0)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_balanced_classes_have_the_same_weight_with_those_of_rows(loss):
+    y, weight = (Y > 0).astype(int), RNG.integers(1, 6, 300).astype(float)
+    whole = KernelClassifier(n_components=16, loss=loss, class_weight="balanced", random_state=0, tol=1e-8)
+    rows = np.repeat(np.arange(300), weight.astype(int))
+    whole.set_params(map="RandomFourier", kernel="gaussian(0.5)")
+    weighted = whole.fit(X, y, weight).coef_.copy()
+    repeated = whole.fit(X[rows], y[rows]).coef_
+    np.testing.assert_allclose(weighted, repeated, atol=1e-3 * np.abs(repeated).max())
+
+
+def test_float32_rows_with_targets_of_a_large_mean():
+    rows, y = X.astype(np.float32), 1.7e9 + 60.0 * np.sin(X[:, 0])
+    model = KernelRegressor(n_components=64, alpha=1e-3, random_state=0).fit(rows, y)
+    predicted = model.predict(rows)
+    assert predicted.dtype == np.float64
+    assert model.score(rows, y) > 0.99
+    assert len(np.unique(predicted)) > 250
+
+
+@pytest.mark.parametrize("alpha", ["gcv", "loo", [0.1, 1.0]])
+def test_targets_whose_squares_overflow(alpha):
+    with pytest.raises(ValueError, match="the squares of the targets overflow"):
+        KernelRegressor(n_components=16, alpha=alpha).fit(X, 1e200 * X[:, 0])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logarithms_of_probabilities_that_are_too_small(classes):
+    model = KernelClassifier(n_components=16, loss="logistic", random_state=0).fit(X, Y if classes == 3 else Y > 0)
+    model.coef_ = 200.0 * model.coef_
+    rows = X.astype(np.float32)
+    found = model.predict_log_proba(rows)
+    values = model.decision_function(rows).astype(np.float64)
+    values = np.stack([np.zeros(300), values], axis=1) if classes == 2 else values
+    top = values.max(axis=1, keepdims=True)
+    expected = values - top - np.log(np.exp(values - top).sum(axis=1, keepdims=True))
+    assert found.dtype == np.float32
+    assert expected.min() < -146.0
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
