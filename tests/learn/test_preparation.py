@@ -195,9 +195,9 @@ def test_entries_that_are_stored_twice_add_up(scale):
     X[X < 0.4] = 0.0
     once, doubled = sp.csr_array(X), twice(X)
     held = doubled.nnz
-    expected = KernelRegressor(n_components=16, scale=scale, random_state=0).fit(once, y)
+    expected = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0).fit(once, y)
     for table in (None, data.open(doubled, target=y), data.Blocks([(doubled, y)])):
-        model = KernelRegressor(n_components=16, scale=scale, random_state=0)
+        model = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0)
         model = model.fit(doubled, y) if table is None else model.fit(table)
         np.testing.assert_allclose(model.predict(once), expected.predict(once), rtol=1e-9)
         np.testing.assert_allclose(expected.predict(doubled), expected.predict(once), rtol=1e-9)

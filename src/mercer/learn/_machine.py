@@ -14,16 +14,14 @@ from .._checks import check_choice, check_jobs
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
-from ..data.frames import check_infinite, columns, is_frame, is_numeric, settled
 from ..data.table_rows import placed
-from ..data.tables import Block, part_of, without_duplicates
-from ..data.times import days_of
+from ..data.tables import Block, part_of
 from ..kernels import Kernel
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._row_check import check_rows, validated
+from ..maps._row_check import check_rows
 from ..maps._tables import adopt_columns, matched_columns
+from ._checked_rows import as_in_fit, checked_rows
 from ._forecast import Work
-from ._gaps import told_where
 from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map, exact_map
 from ._origins import remember
@@ -107,19 +105,7 @@ class KernelMachine(MachineParameters):
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X as scikit-learn validates it; a frame with levels or dates as it is."""
-        if is_frame(X):
-            X = settled(X)
-            framed = not reset and self.preparation_.columns is not None
-            if framed or not all(map(is_numeric, columns(X).values())):
-                check_infinite(X)
-                return validate_data(self, X, skip_check_array=True, reset=reset)
-        X, gaps = days_of(X), "allow-nan" if self.missing == "mean" else True
-        with told_where(X):
-            return without_duplicates(
-                validated(
-                    self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
-                )
-            )
+        return checked_rows(self, X, reset)
 
     def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
         """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
@@ -170,19 +156,7 @@ class KernelMachine(MachineParameters):
             return table
         matched = matched_columns(self, table)
         matched.head()  # not that of the table, which may have faults in columns that are not asked for
-        wanted = {column.name: column.holds for column in self.preparation_.columns or ()}
-        found = {
-            **dict.fromkeys(matched.levels, "levels"),
-            **{name: f"{kind}s" for name, kind in matched.times.items()},
-        }
-        for name in sorted(matched.names or ()):
-            kinds = wanted.get(name, "numbers"), found.get(name, "numbers")
-            if kinds[0] == kinds[1]:
-                continue
-            if not matched.is_missing(name):
-                raise ValueError(f"column {name!r} had {kinds[0]} in fit and has {kinds[1]} now")
-            matched = matched.framed()  # in a matrix nobody would know which column is the one that is missing
-        return matched
+        return as_in_fit(matched, self.preparation_)
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
