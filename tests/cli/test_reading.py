@@ -51,6 +51,20 @@ def test_rare_levels_in_scores_and_comparisons(run, fails, rare, tmp_path):
     assert json.loads(result.stdout)["unknown_rows"] > 0
 
 
+def test_predictions_can_ignore_levels_that_the_model_has_not_learned(run, rare, tmp_path):
+    frame = pd.read_csv(rare)
+    frame[frame["zip"].isin(["a", "b"])].to_csv(tmp_path / "common.csv", index=False)
+    for words in (("--unknown", "ignore"), ()):  # the other way round, too
+        fitted = "fit", tmp_path / "common.csv", "--target", "y", "--features", 16, "-o", tmp_path / "m.mercer"
+        assert run(*fitted, *words).exit_code == 0
+        asked = () if words else ("--unknown", "ignore")
+        result = run("predict", tmp_path / "m.mercer", rare, *asked, "-o", tmp_path / "p.csv")
+        assert result.exit_code == 0, result.output
+        assert np.isfinite(pd.read_csv(tmp_path / "p.csv")["prediction"]).all()
+        assert run("transform", tmp_path / "m.mercer", rare, *asked, "-o", tmp_path / "z.npy").exit_code == 0
+    assert run("predict", tmp_path / "m.mercer", rare, "--unknown", "error").exit_code == 1
+
+
 def test_dates_on_the_command_line(run, tmp_path):
     when = pd.date_range("2020-01-01", periods=400, freq="37h")
     frame = pd.DataFrame({"when": when, "day": when.date, "x": RNG.normal(size=400)})

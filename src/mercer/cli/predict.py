@@ -9,7 +9,7 @@ import click
 
 from .command import Command
 from .destinations import check_destinations
-from .models import loaded, model_argument
+from .models import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
 from .rows import all_between_commas, data_argument, reading_options, table_of
 from .terminal import TerminalWriter
@@ -33,6 +33,7 @@ def standard_output() -> Any:
     "--keep", multiple=True, callback=all_between_commas, metavar="COLUMN",
     help="A column of DATA, such as an id, to stand before the prediction; several between commas, or several times.",
 )  # fmt: skip
+@unknown_option
 @reading_options
 @click.option(
     "-o", "--output", default="-", show_default=True,
@@ -42,7 +43,7 @@ def standard_output() -> Any:
     "--spreadsheet-safe", is_flag=True,
     help="In CSV, put ' before text that a spreadsheet would take for a formula.",
 )  # fmt: skip
-def command(model, data, extras, keep, memory, output, spreadsheet_safe, **reading):
+def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe, **reading):
     """Predict the target of every row of DATA, in its order.
 
     The column "prediction" has labels or numbers. Probabilities need a classifier with --loss logistic, standard
@@ -66,7 +67,7 @@ def command(model, data, extras, keep, memory, output, spreadsheet_safe, **readi
     if not to_stdout:
         check_writable(output)
     format = "csv" if to_stdout else format_to_write(output, WITH_NAMES)
-    fitted = loaded(model)
+    fitted = treating(loaded(model), unknown)
     with table_of(data, memory, model=fitted, keep=keep, **reading) as table:
         found = predictions(fitted, table, extras, keep=keep)
         rows = write(standard_output() if to_stdout else output, found, format, spreadsheet_safe=spreadsheet_safe)

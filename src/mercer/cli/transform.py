@@ -6,7 +6,7 @@ import click
 
 from .command import Command
 from .destinations import check_destinations
-from .models import loaded, model_argument
+from .models import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
 from .rows import data_argument, reading_options, table_of
 
@@ -14,9 +14,10 @@ from .rows import data_argument, reading_options, table_of
 @click.command("transform", cls=Command, short_help="Write the features of rows.")
 @model_argument
 @data_argument
+@unknown_option
 @reading_options
 @click.option("-o", "--output", required=True, help="The file to write: .npy, .parquet, .arrow or .csv.")
-def command(model, data, memory, output, **reading):
+def command(model, data, unknown, memory, output, **reading):
     """Write the features of every row of DATA: those of a map, or those that a learner sees.
 
     An .npy file holds one matrix; in other files the columns are f0, f1, ...
@@ -32,7 +33,7 @@ def command(model, data, memory, output, **reading):
     check_destinations({"-o": output}, data, model, reading["format"])
     check_writable(output)
     format = format_to_write(output)
-    fitted = loaded(model)
+    fitted = treating(loaded(model), unknown)
     with table_of(data, memory, model=fitted, **reading) as table:
         rows = write(output, features(fitted, table), format)
     if for_machines():

@@ -246,7 +246,7 @@ class Preparation:
             known = ", ".join(map(repr, (column.levels or ())[:8])) + (", ..." if len(column.levels or ()) > 8 else "")
             raise RowError(
                 row,
-                f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}. "
+                f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}; "
                 "unknown='ignore' lets it stand for none",
             )
         out[:] = 0.0
