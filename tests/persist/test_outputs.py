@@ -172,14 +172,16 @@ def test_links_of_these_names_are_not_followed(tmp_path):
 
 
 def test_a_link_that_comes_after_the_check_is_not_followed_either(tmp_path, monkeypatch):
-    theirs = tmp_path / "theirs"
-    theirs.touch()
-    (tmp_path / "model.lock").symlink_to(theirs)
+    X, lock = problem()[0], tmp_path / "model.lock"
+    (tmp_path / "theirs").touch()
     monkeypatch.setattr("mercer.persist.runs.check_lock", lambda path: None)
-    X = problem()[0]
-    with pytest.raises(FileExistsError, match=r"model\.lock' is there and is no lock"):
-        train(learner(), X, X[:, 0], output=tmp_path / "model")
-    assert theirs.read_bytes() == b""
+    for name in ("theirs", "nowhere"):
+        lock.symlink_to(tmp_path / name)
+        with pytest.raises(FileExistsError, match=r"model\.lock' is there and is no lock"):
+            train(learner(), X, X[:, 0], output=tmp_path / "model")
+        lock.unlink()
+    assert (tmp_path / "theirs").read_bytes() == b""
+    assert os.listdir(tmp_path) == ["theirs"]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,9 @@ COLUMNS = {
     ),
     "slice": ColumnTransformer([("scaled", MaxAbsScaler(), slice(0, 2)), ("out", "drop", slice(2, 4))]),
     "mask": ColumnTransformer([("scaled", MaxAbsScaler(), [True, True, False, False])]),
+    "slice of names": ColumnTransformer([("scaled", MaxAbsScaler(), slice("a", "b")), ("m", "passthrough", ["m"])]),
+    "from the end": ColumnTransformer([("scaled", MaxAbsScaler(), [-4, 1]), ("one", MinMaxScaler(), slice(3, None))]),
+    "an array": ColumnTransformer([("scaled", MaxAbsScaler(), np.array([0, 1]))]),
     "codes": ColumnTransformer(
         [
             ("codes", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), ["k", "m"]),
@@ -404,6 +407,14 @@ HOSTILE = {
         "one fitted part for each|passes|part"),
     "another remainder": ("pipeline-columns", columns(lambda ct: ct["fitted"][2].__setitem__(2, [0])),
         "that no part takes"),
+    "columns that are not those of the fit": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
+        2, {"list": ["length", "level"]})), "not those it was fitted on"),
+    "a column by a number out of range": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
+        2, {"list": [2**31]})), "must be among the 4"),
+    "a column of no kind": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
+        2, {"list": [0.5, None]})), "must be among the 4"),
+    "a mask that is too short": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
+        2, {"list": [True]})), "shorter|longer|argument"),
     "processes without end": ("pipeline-columns", columns(lambda ct: ct["arguments"].update(n_jobs=10**6)), "n_jobs"),
     "a remainder of code": ("pipeline-columns", columns(lambda ct: ct.update(remainder="evil")), "must be one of"),
     "levels twice": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(

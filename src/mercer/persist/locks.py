@@ -109,6 +109,7 @@ def _opened(path: Path) -> int:
         if _is_current(descriptor, path):
             return descriptor
         os.close(descriptor)  # whoever had it has removed the file in between
+        check_lock(path)
 
 
 def _is_current(descriptor: int, path: Path) -> bool:

@@ -236,6 +236,9 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
         widths[name] = as_whole(four[3], f"the width of {where}")
     if [name for name in parts if name != "remainder"] != list(given) or len(parts) != len(fitted):
         refuse(f"{path}ColumnTransformer must have one fitted part for each of its transformers, in their order")
+    for name, chosen in given.items():
+        if _places(model, chosen, name) != inputs[name]:
+            refuse(f"the columns of part {name!r:.60} of {path}ColumnTransformer are not those it was fitted on")
     masks = any(
         isinstance(columns, list) and any(isinstance(one, bool) for one in columns) for columns in given.values()
     )
@@ -253,6 +256,32 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
         model.output_indices_[name] = slice(start, start + widths[name])
         start += widths[name]
     model.output_indices_ |= {name: slice(0, 0) for name in inputs if name not in gives}
+
+
+def _places(model: Any, chosen: Any, name: str) -> list[int]:
+    """The numbers of columns that a part was given by number, by name, as a slice or by truth values."""
+    count = model.n_features_in_
+    names = {column: place for place, column in enumerate(getattr(model, "feature_names_in_", ()))}
+    numbers = range(count)
+
+    def place(one: Any) -> int:
+        if isinstance(one, str) and one in names:
+            return names[one]
+        if isinstance(one, str | bool) or not isinstance(one, int) or not -count <= one < count:
+            refuse(f"the columns of part {name!r:.60} must be among the {count} of the table, found {one!r:.60}")
+        return numbers[one]
+
+    if isinstance(chosen, slice):
+        if isinstance(chosen.start, str) or isinstance(chosen.stop, str):  # of names, the last is among them
+            start = 0 if chosen.start is None else place(chosen.start)
+            stop = count if chosen.stop is None else place(chosen.stop) + 1
+            return list(numbers[start : stop : chosen.step])
+        return list(numbers[chosen])
+    held = chosen.tolist() if isinstance(chosen, np.ndarray) else chosen
+    held = held if isinstance(held, list) else [held]
+    if held and all(isinstance(one, bool) for one in held):
+        return [one for one, taken in zip(numbers, held, strict=True) if taken]
+    return [place(one) for one in held]
 
 
 def read_unfitted_model(record: Any, array: Callable[[str], NDArray[Any]], path: str) -> Any:
