@@ -123,3 +123,12 @@ def test_narrow_machines_say_so():
     assert KernelClassifier(map=OrthogonalFourier(n_components=2)).__sklearn_tags__().classifier_tags.poor_score
     for n_components in (32, None, "many"):
         assert not KernelRegressor(n_components=n_components).__sklearn_tags__().regressor_tags.poor_score
+
+
+@pytest.mark.parametrize("map", ["auto", "nystrom", "orthogonal_fourier"])
+def test_a_plan_names_the_map_that_rows_that_differ_will_have(map):
+    X, y, _ = problem()
+    for n_components in (23, 24):
+        model = KernelRegressor(n_components=n_components, map=map, random_state=0)
+        found = mercer.report.plan(model, mercer.data.open(X, target=y))
+        assert found.map == type(model.fit(X, y).map_).__name__

@@ -69,7 +69,7 @@ def total_variance(rows: Any) -> float:
         count += size
     variance = deviation / count
     if not variance > 1e-28 * mean**2:
-        alone = ", found n_samples=1" if rows.n_rows == 1 else ""
+        alone = ", found n_samples=1" if rows.n_rows == 1 else ", found n_features=1" if rows.n_features == 1 else ""
         raise ValueError(
             f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
         )

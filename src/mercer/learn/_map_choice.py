@@ -27,12 +27,22 @@ def exact_map(model: Any, rows: TableRows) -> FeatureMap | None:
 
     Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
     """
-    if not isinstance(model.map, str) or not (model.map == "auto" or named_map(model.map) is Nystrom):
+    if not may_be_exact(model):
         return None
     different = distinct_rows(rows.chunks(BLOCK_ROWS), width_asked(model))
     if different is None:
         return None
     return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
+
+
+def may_be_exact(model: Any) -> bool:
+    """Whether a machine leaves it to us to make landmarks of all different rows, where they are few."""
+    return isinstance(model.map, str) and (model.map == "auto" or named_map(model.map) is Nystrom)
+
+
+def expected_map(model: Any, n_rows: int) -> FeatureMap:
+    """The map of a machine for so many rows, if all of them are different: what can be said without reading them."""
+    return chosen_map(model, "uniform" if may_be_exact(model) and n_rows <= width_asked(model) else None)
 
 
 def width_asked(model: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -239,7 +239,7 @@ class Nystrom(FeatureMap):
         # A wrapper counts on the width that was specified; `fit` drops these columns again.
         root = pad(root, min(self._n_landmarks, self._most))
         params, probes = NystromParameters(stored(landmarks), chosen, root, np.zeros(3)), rng.child("probes")
-        self._measure: Callable[[], NDArray[np.float64]] | None = None
+        self.__dict__.pop("_measure", None)  # that of another fit
         if self._is_function and not self._by("leverage", "rpcholesky"):
             # Every value is a call of the function: a few rows are looked at, and all of them when somebody asks.
             self._judge(probes, None, params, gram, candidates)
@@ -370,8 +370,7 @@ class Nystrom(FeatureMap):
     def residual_trace_(self) -> ResidualTrace:
         """Of a function it is measured when it is asked for: one call for every row, and one for every landmark."""
         check_is_fitted(self)
-        measure, self._measure = getattr(self, "_measure", None), None
-        if measure is not None:
+        if measure := self.__dict__.pop("_measure", None):
             with single_threaded_blas():
                 self.parameters_ = self.parameters_._replace(residual=measure())
         trace, total, rows = self.parameters_.residual.tolist()

@@ -231,7 +231,7 @@ def describe(path: Any) -> dict[str, Any]:
     ...     mercer.save(mercer.TensorSketch(n_components=8, random_state=0).fit([[1.0, 2.0]]), name)
     ...     found = mercer.persist.describe(name)
     >>> found["class"], found["model"]["seed"], found["tensors"]["parameters.signs"]
-    ('TensorSketch', 0, ('I8', (2, 2)))
+    ('TensorSketch', 0, ('I8', (2, 3)))
     """
     try:
         with open(path, "rb") as file:

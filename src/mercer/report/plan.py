@@ -8,7 +8,7 @@ from .._memory import as_bytes
 from ..data import SourceTable
 from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn._map_choice import chosen_map
+from ..learn._map_choice import expected_map
 
 
 class Plan(NamedTuple):
@@ -48,7 +48,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     ('OrthogonalFourier', 1000, 2, 80000)
     """
     n_rows = table.n_rows
-    chosen = chosen_map(learner, n_rows)
+    chosen = expected_map(learner, n_rows)
     width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
     rows = next(table.blocks()).X
