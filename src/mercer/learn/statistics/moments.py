@@ -11,6 +11,8 @@ Matrix = NDArray[np.float64]
 
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 128 * 2**20
+EXACT_ROWS = 1024
+"""Rows of float32 of which there is a copy in float64 at a time."""
 POWER_STEPS = 8
 """Products with the second moments, to estimate their largest eigenvalue."""
 SAFETY = 4.0
@@ -55,8 +57,15 @@ class Moments(NamedTuple):
     rows: Matrix
 
     @classmethod
-    def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
-        """Those of one chunk; products of features are in their precision, and are to be added in float64."""
+    def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, exact: bool = False) -> Self:
+        """Those of one chunk; products of features are in their precision, and are to be added in float64.
+
+        With ``exact`` they are in float64, at twice the time for float32.
+        """
+        if exact and Z.dtype != np.float64:
+            parts = [slice(start, start + EXACT_ROWS) for start in range(0, len(Z), EXACT_ROWS)]
+            each = [cls.of(Z[p].astype(np.float64), Y[p], None if weight is None else weight[p]) for p in parts]
+            return cls(*(sum(terms[1:], terms[0]) for terms in zip(*each, strict=True)))
         if weight is not None and (weight == 1.0).all():
             weight = None  # and no copy of Z
         total = float(len(Z)) if weight is None else float(weight.sum())
