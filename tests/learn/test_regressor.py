@@ -15,6 +15,7 @@ from mercer import Compressed, Nystrom, RandomFourier, StructuredFourier, Tensor
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelRegressor
+from mercer.learn.statistics import Moments
 
 
 def problem(n=400, d=3, targets=None, dtype=np.float64, seed=0):
@@ -335,3 +336,30 @@ def test_a_single_alpha_leaves_nothing_of_a_path_that_was_tried_before():
     assert model.alpha_ == 0.5
     assert not hasattr(model, "alphas_")
     assert not hasattr(model, "scores_")
+
+
+@pytest.mark.parametrize("alpha", ["gcv", "loo", 1e-4, (1e-6, 1e-3)])
+def test_float32_rows_do_as_well_as_float64_where_alpha_is_small(alpha):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(3000, 3))
+    y = np.sin(3.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) + 0.1 * X[:, 2] + 0.02 * rng.normal(size=3000)
+    scores = []
+    for dtype in (np.float64, np.float32):
+        features = RandomFourier(Gaussian(0.3), n_components=512, random_state=0)
+        model = KernelRegressor(map=features, alpha=alpha).fit(X[:2000].astype(dtype), y[:2000])
+        scores.append(model.score(X[2000:].astype(dtype), y[2000:]))
+    assert scores[1] > scores[0] - 0.02
+
+
+def test_the_rounding_of_sums_is_below_what_is_allowed_for():
+    X = np.random.default_rng(0).normal(size=(9000, 4)).astype(np.float32)
+    for gamma in (0.001, 0.1, 1.0):
+        Z = RandomFourier(Gaussian(gamma), n_components=200, random_state=0).fit_transform(X)
+        Y = np.zeros((4096, 0))
+        parts = [Moments.of(Z[start : start + 4096], Y[: len(Z) - start], None) for start in (0, 4096, 8192)]
+        sums = Moments(*(sum(np.asarray(part[place], np.float64) for part in parts) for place in range(7)))
+        exact = Moments.of(Z[:4096], Y, None, exact=True)
+        exact = exact.plus(Moments.of(Z[4096:], np.zeros((4904, 0)), None, exact=True))
+        off = np.linalg.norm(sums.gram - exact.gram, 2)
+        assert 0.0 < off < sums.rounding(float(np.finfo(np.float32).eps)) < 1e-5 * np.linalg.norm(exact.gram, 2)
+        np.testing.assert_allclose(exact.gram, Z.astype(np.float64).T @ Z.astype(np.float64), rtol=1e-11, atol=1e-11)

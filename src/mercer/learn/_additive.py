@@ -20,6 +20,7 @@ from ._progress import Watch
 from ._room import Extent, check_after
 from ._rows import Chunk, PreparedRows
 from .statistics import Moments
+from .statistics.moments import SAFETY
 
 Matrix = NDArray[np.float64]
 
@@ -160,7 +161,7 @@ class AdditiveMachine(KernelMachine, ABC):
         watch = Watch(self.callback, table, n_jobs=self.n_jobs)
         watch.expect(self._expected(table.n_rows, self.map_.n_components_))
         rows = PreparedRows(table, self.preparation_, self._rng, watch)
-        return self._moments(rows), float(np.finfo(rows.dtype).eps), watch
+        return self._moments(rows), self._precision_of(rows), watch
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
@@ -170,9 +171,26 @@ class AdditiveMachine(KernelMachine, ABC):
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, *self._targets(chunk))
+            return Moments.of(Z, *self._targets(chunk), exact)
 
+        exact = self._needs_digits(rows)
         return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+
+    def _needs_digits(self, rows: PreparedRows) -> bool:
+        """Whether the least alpha that may be asked for is below what sums in the precision of the rows are off.
+
+        Features are taken to be of norm 1, as those of most kernels are.
+        """
+        return self._least_alpha <= SAFETY * float(np.finfo(rows.dtype).eps) * rows.n_rows
+
+    @property
+    @abstractmethod
+    def _least_alpha(self) -> float:
+        """The least alpha that is given, 0 where it is chosen."""
+
+    def _precision_of(self, rows: PreparedRows) -> float:
+        """That of sums over these rows."""
+        return float(np.finfo(np.float64 if self._needs_digits(rows) else rows.dtype).eps)
 
     def _renew(self, moments: Moments, precision: float, watch: Watch | None) -> None:
         """Coefficients from other sums, which are then kept."""
@@ -187,7 +205,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _fit_sums(self, rows: PreparedRows) -> None:
         """Coefficients from one pass, and perhaps another."""
         rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
-        moments, self._precision = self._moments(rows), float(np.finfo(rows.dtype).eps)
+        moments, self._precision = self._moments(rows), self._precision_of(rows)
         self._solve(moments, rows, rows.watch)
         self.statistics_ = moments if self.keep_statistics else None
 

@@ -26,7 +26,7 @@ def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: floa
     ``precision`` is the relative error of the moments.
     """
     centred = moments.centred(intercept)
-    factor = cholesky(centred.gram, alpha, precision)
+    factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
     if factor is not None:
         return scipy.linalg.cho_solve(factor, centred.cross)
     warnings.warn(
@@ -38,8 +38,11 @@ def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: floa
     return Path.of(moments, intercept, precision).coefficients(alpha)
 
 
-def cholesky(gram: Matrix, alpha: float, precision: float) -> tuple[Matrix, bool] | None:
-    """The factor of gram + alpha I, None where it is singular as far as the moments can tell."""
+def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> tuple[Matrix, bool] | None:
+    """The factor of gram + alpha I, None where it is singular as far as the moments can tell.
+
+    An alpha above the rounding of eigenvalues holds what is next to singular; below it, only clear pivots do.
+    """
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += alpha
     try:  # the transpose is the same matrix in the order of LAPACK, which would else copy it
@@ -47,7 +50,8 @@ def cholesky(gram: Matrix, alpha: float, precision: float) -> tuple[Matrix, bool
     except np.linalg.LinAlgError:
         return None
     pivots = np.diag(factor[0]) ** 2
-    return factor if pivots.min() > len(gram) * precision * pivots.max() else None
+    is_clear = alpha > rounding or pivots.min() > len(gram) * precision * pivots.max()
+    return factor if is_clear and np.isfinite(pivots).all() else None
 
 
 class Path(NamedTuple):
@@ -60,35 +64,29 @@ class Path(NamedTuple):
     squares: Matrix
     weight: float
     intercept: bool
-    precision: float
-
-    @property
-    def negligible(self) -> float:
-        """Eigenvalues up to this are rounding."""
-        return len(self.values) * self.precision * float(self.values[-1])
+    negligible: float
+    """Eigenvalues up to this are rounding: directions that only an alpha above it can hold."""
 
     @classmethod
     def of(cls, moments: Moments, intercept: bool, precision: float) -> Path:
         """The path of these moments, known to this relative precision."""
         centred = moments.centred(intercept)
         values, vectors = np.linalg.eigh(centred.gram)
-        negligible = len(values) * precision * max(float(values[-1]), 0.0)
-        values = np.where(values > negligible, values, 0.0)
-        turned = np.where(values[:, None] > 0.0, vectors.T @ centred.cross, 0.0)
-        squares = np.diag(centred.squares)
-        return cls(values, vectors, turned, squares, float(moments.weight[0]), intercept, precision)
+        turned, squares = vectors.T @ centred.cross, np.diag(centred.squares)
+        total, negligible = float(moments.weight[0]), moments.rounding(precision)
+        return cls(np.maximum(values, 0.0), vectors, turned, squares, total, intercept, negligible)
 
     def alphas(self) -> Matrix:
         """Those to try where none are given."""
         largest = float(self.values[-1]) or 1.0
-        least = max(WIDEST_RANGE, 10.0 * self.precision)
+        least = max(WIDEST_RANGE, min(self.negligible / largest, 1.0))
         return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
 
     def shrunk(self, alpha: float) -> Matrix:
         """1 / (eigenvalue + alpha); 0 where that is no more than rounding."""
         shifted = self.values + alpha
         return np.divide(
-            1.0, shifted, out=np.zeros_like(shifted), where=(self.values > 0.0) | (alpha > self.negligible)
+            1.0, shifted, out=np.zeros_like(shifted), where=(self.values > self.negligible) | (alpha > self.negligible)
         )
 
     def coefficients(self, alpha: float) -> Matrix:
@@ -171,7 +169,7 @@ class Posterior(NamedTuple):
     def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
         """None where the features depend on each other."""
         centred = moments.centred(intercept)
-        factor = cholesky(centred.gram, alpha, precision)
+        factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
         if factor is None:
             return None
         coef, total = scipy.linalg.cho_solve(factor, centred.cross), float(moments.weight[0])

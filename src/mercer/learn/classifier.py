@@ -297,6 +297,10 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
+    def _least_alpha(self) -> float:
+        return 0.5 / float(self.C)
+
+    @property
     def _holds_rows(self) -> bool:
         return self.loss != "squared"
 

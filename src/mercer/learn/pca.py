@@ -149,7 +149,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
         moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
         centred = moments.centred(True)
-        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), float(np.finfo(rows.dtype).eps))
+        values, vectors = largest_eigenpairs(
+            centred.gram, int(self.n_directions), moments.rounding(float(np.finfo(rows.dtype).eps))
+        )
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
         self._refuse_overflow(values, vectors, centred.feature_mean)
@@ -199,12 +201,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return tags
 
 
-def largest_eigenpairs(gram: Matrix, count: int, precision: float) -> tuple[Matrix, Matrix]:
-    """At most so many eigenpairs, largest first, without those that are rounding; at least one."""
+def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matrix, Matrix]:
+    """At most so many eigenpairs, largest first, without those whose values are up to ``rounding``; at least one."""
     width = len(gram)
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = max(1, int(np.count_nonzero(values > width * precision * values[0])))
+    kept = max(1, int(np.count_nonzero(values > rounding)))
     return np.maximum(values[:kept], 0.0), vectors[:, :kept]
 
 

@@ -185,6 +185,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
+    @property
+    def _least_alpha(self) -> float:
+        return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
+
     def _needed(self, extent: Extent) -> int:
         return extent.sums(copies=3 if is_number(self.alpha) else 5)  # a decomposition works on two more
 

@@ -11,6 +11,12 @@ Matrix = NDArray[np.float64]
 
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 128 * 2**20
+EXACT_ROWS = 1024
+"""Rows of float32 of which there is a copy in float64 at a time."""
+POWER_STEPS = 8
+"""Products with the second moments, to estimate their largest eigenvalue."""
+SAFETY = 4.0
+"""How many times the rounding of sums that was measured is allowed for."""
 
 
 def chunk_rows(width: int, itemsize: int) -> int:
@@ -51,8 +57,15 @@ class Moments(NamedTuple):
     rows: Matrix
 
     @classmethod
-    def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
-        """Those of one chunk; products of features are in their precision, and are to be added in float64."""
+    def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, exact: bool = False) -> Self:
+        """Those of one chunk; products of features are in their precision, and are to be added in float64.
+
+        With ``exact`` they are in float64, at twice the time for float32.
+        """
+        if exact and Z.dtype != np.float64:
+            parts = [slice(start, start + EXACT_ROWS) for start in range(0, len(Z), EXACT_ROWS)]
+            each = [cls.of(Z[p].astype(np.float64), Y[p], None if weight is None else weight[p]) for p in parts]
+            return cls(*(sum(terms[1:], terms[0]) for terms in zip(*each, strict=True)))
         if weight is not None and (weight == 1.0).all():
             weight = None  # and no copy of Z
         total = float(len(Z)) if weight is None else float(weight.sum())
@@ -73,6 +86,22 @@ class Moments(NamedTuple):
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
         """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
+
+    def rounding(self, precision: float) -> float:
+        """How far eigenvalues of the second moments may be off, where products of features have this precision.
+
+        Products of chunks are rounded in their own precision, about the origin, and then added in float64: measured on
+        maps of many kinds, their error is below one unit of the last place of the largest eigenvalue, whatever the
+        width. What decomposes them works in float64, with an error that grows with the width.
+        """
+        vector = self.features + np.sqrt(np.diag(self.gram)) * (float(np.linalg.norm(self.features)) or 1.0) * 1e-3
+        for _ in range(POWER_STEPS):
+            turned = self.gram @ vector
+            length = float(np.linalg.norm(turned))
+            if not 0.0 < length < np.inf:
+                return 0.0
+            largest, vector = length / float(np.linalg.norm(vector)), turned / length
+        return (SAFETY * precision + len(self.gram) * float(np.finfo(np.float64).eps)) * largest
 
     def centred(self, intercept: bool) -> Centred:
         """Moments about the means, or as they are where there is no intercept."""
