@@ -29,7 +29,8 @@ from ._labels import (
     known_classes,
 )
 from ._machine import KernelMachine
-from ._newton import Report, usual_works
+from ._newton import Report
+from ._passes import usual_works
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._room import Extent
