@@ -15,6 +15,7 @@ from mercer import Compressed, Nystrom, RandomFourier, StructuredFourier, Tensor
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelRegressor
+from mercer.learn._ridge import Path
 from mercer.learn.statistics import Moments
 
 
@@ -363,3 +364,10 @@ def test_the_rounding_of_sums_is_below_what_is_allowed_for():
         off = np.linalg.norm(sums.gram - exact.gram, 2)
         assert 0.0 < off < sums.rounding(float(np.finfo(np.float32).eps)) < 1e-5 * np.linalg.norm(exact.gram, 2)
         np.testing.assert_allclose(exact.gram, Z.astype(np.float64).T @ Z.astype(np.float64), rtol=1e-11, atol=1e-11)
+
+
+def test_directions_of_small_eigenvalues_are_held_by_alpha():
+    values = np.array([0.0, 1e-6, 1.0])
+    path = Path(values, np.eye(3), np.ones((3, 1)), np.ones(1), 10.0, False, 1e-4)
+    np.testing.assert_allclose(path.shrunk(1e-3), 1.0 / (values + 1e-3))
+    np.testing.assert_allclose(path.shrunk(1e-5), [0.0, 0.0, 1.0 / (1.0 + 1e-5)])  # of least norm

@@ -24,9 +24,11 @@ def tune(
     map: Any = "auto",
     scale: str | None = "auto",
     loss: str = "auto",
+    class_weight: str | None = None,
     features: int = 8192,
     missing: str = "error",
     unknown: str = "error",
+    dates: str = "number",
     memory: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -64,12 +66,16 @@ def tune(
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
         The loss of a classifier; "logistic" gives probabilities. "auto" is "squared", or at last "squared_hinge" where
         that did better and there is time.
+    class_weight : {"balanced"} or None, default=None
+        With "balanced" every class of a classifier counts the same, however many rows it has.
     features : int, default=8192
         The width of the last map, at most.
     missing : {"error", "mean"}, default="error"
         Whether gaps are refused or filled with the mean of their column.
     unknown : {"error", "ignore"}, default="error"
         Whether levels that ``fit`` has not seen are refused, or stand for none.
+    dates : {"number", "parts"}, default="number"
+        How dates become numbers, see :class:`mercer.KernelClassifier`.
     memory : int, text like "2GB", or None, default=None
         How much memory the features of a classifier may take; None is a quarter of the machine's.
     random_state : int, Generator, RandomState or None, default=0
@@ -112,11 +118,13 @@ def tune(
         map=map,
         scale=scale,
         loss=loss,
+        class_weight=class_weight,
         features=features,
         rounds=ROUNDS if rounds is None else rounds,
         seconds=SECONDS if seconds is None and rounds is None else seconds,
         missing=missing,
         unknown=unknown,
+        dates=dates,
         memory=memory,
         random_state=random_state,
         n_jobs=n_jobs,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from ._designs import Design
 from ._forecast import Work
 from ._losses import Loss
-from ._newton import PRODUCT_COST, Factor, Matrix, Newton, Solution, Values, curvature_works, step_works
+from ._newton import Factor, Matrix, Newton, Solution, Values
+from ._passes import PRODUCT_COST, curvature_works, step_works
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""

@@ -21,6 +21,7 @@ from ._designs import Design
 from ._forecast import Work, steps_left
 from ._intercepts import balancing
 from ._losses import Loss
+from ._passes import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]
@@ -33,8 +34,6 @@ ROUNDING = 8.0
 """Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
 FORCING = 0.1
 """How far conjugate gradients reduce the error of a Newton step."""
-PRODUCT_COST = 3.0
-"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
 GOOD_SLOPE = 0.01
 """A whole step is taken as it is where the slope at its end is below this share of that at its start."""
 SEARCH_STEPS = 30
@@ -46,8 +45,6 @@ BALANCED = 0.01
 """What intercepts may be from their best, as a share of the gap that ends the steps."""
 STILL = 4
 """Steps that take nothing off the objective before the search for a smaller one ends."""
-USUAL_STEPS, USUAL_PRODUCTS = 8, 4
-"""How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
 
 
 class Report(NamedTuple):
@@ -366,28 +363,6 @@ class Newton:
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
         return zero_between(slope, low, below, high, above)
-
-
-def product_work(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of one product with all features, as many as those of a product of large matrices take as long."""
-    return 2.0 * PRODUCT_COST * n_rows * width * n_columns
-
-
-def step_works(product: float, products: int) -> list[Work]:
-    """The passes of a Newton step with so many steps of conjugate gradients."""
-    inner = products * [Work("conjugate gradients", 2.0 * product)]
-    return [Work("gradient", product), *inner, Work("decision values", product)]
-
-
-def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
-    """The passes for so many Hessians, with their factors."""
-    return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
-
-
-def usual_works(n_rows: int, width: int, n_columns: int) -> list[Work]:
-    """The passes of Newton's method, before there is anything to judge by."""
-    hessians = curvature_works(n_rows, width, 1 + n_columns)
-    return hessians + USUAL_STEPS * step_works(product_work(n_rows, width, n_columns), USUAL_PRODUCTS)
 
 
 def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix) -> Matrix:

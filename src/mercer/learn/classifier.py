@@ -30,7 +30,8 @@ from ._labels import (
 )
 from ._machine import KernelMachine
 from ._map_choice import is_narrow
-from ._newton import Report, usual_works
+from ._newton import Report
+from ._passes import usual_works
 from ._progress import Progress, Watch
 from ._ridge import solve_ridge
 from ._room import Extent
