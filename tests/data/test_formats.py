@@ -101,7 +101,7 @@ def test_matrices(tmp_path, kind):
     model = KernelRegressor(n_components=16, random_state=0).fit(table)
     expected = KernelRegressor(n_components=16, random_state=0).fit(sp.csr_array(X) if kind == "csr" else X, y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.predict(table).dtype == np.float32
+    assert model.predict(table).dtype == np.float64
     assert model.score(table) == pytest.approx(expected.score(X, y), rel=1e-4)
     np.testing.assert_array_equal(next(table.blocks(2)).y, y[8192:])
 

@@ -120,7 +120,7 @@ def test_blocks_batches_sparse_and_float32_matrices():
     sparse = KernelRegressor("precomputed", n_components=30, random_state=0).fit(sp.csr_array(K), y)
     np.testing.assert_allclose(sparse.predict(sp.csr_array(K)), model.predict(K), atol=1e-9)
     single = KernelRegressor("precomputed", n_components=30, random_state=0).fit(K.astype(np.float32), y)
-    assert single.predict(K.astype(np.float32)).dtype == np.float32
+    assert single.predict(K.astype(np.float32)).dtype == np.float64
     # Batches: the matrix of the first, then values of more rows against those.
     batches = KernelRegressor("precomputed", n_components=30, random_state=0).prepare(K[:100, :100])
     batches.partial_fit(K[:100, :100], y[:100]).partial_fit(K[100:, :100], y[100:])

@@ -132,14 +132,15 @@ class LeaveOneOut(NamedTuple):
 
         Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
         """
-        # In the precision of the features: errors are summed in more.
-        turned = (Z - self.feature_mean.astype(Z.dtype)) @ self.path.vectors.astype(Z.dtype)
+        # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
+        Z = Z.astype(np.float64, copy=False)
+        turned = (Z - self.feature_mean) @ self.path.vectors
         w = np.ones(len(Z)) if weight is None else weight
         # All alphas in one product: a pass over the turned features for each would take longer than turning them.
         shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
-        leverage = w[:, None] * ((turned**2) @ shrunk.astype(Z.dtype) + self.path.intercept / self.path.weight)
+        leverage = w[:, None] * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
         coef = shrunk[:, :, None] * self.path.turned[:, None, :]
-        fitted = (turned @ coef.reshape(len(coef), -1).astype(Z.dtype)).reshape(len(Z), *coef.shape[1:])
+        fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(Z), *coef.shape[1:])
         with np.errstate(divide="ignore"):
             errors = ((Y - self.target_mean)[:, None] - fitted) / np.maximum(1.0 - leverage, 0.0)[:, :, None]
         sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)

@@ -41,9 +41,13 @@ class Extent(NamedTuple):
         features = chunk_rows(self.width, self.itemsize) * self.width * self.itemsize
         return summing_threads(self.n_jobs, held) * (features + held)
 
-    def sums(self, copies: int) -> int:
-        """Bytes of moments in float64: while they are summed, or solved in so many copies."""
-        return max(8 * self.square + self.chunks(self.itemsize * self.square), 8 * copies * self.square)
+    def sums(self, copies: int, exact: bool = False) -> int:
+        """Bytes of moments in float64: while they are summed, or solved in so many copies.
+
+        Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
+        """
+        held = 16 if exact and self.itemsize < 8 else self.itemsize
+        return max(8 * self.square + self.chunks(held * self.square), 8 * copies * self.square)
 
     def newton(self) -> int:
         """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""

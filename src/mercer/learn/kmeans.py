@@ -106,6 +106,12 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
+    target_name_ : str, int, tuple of str or None
+        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+    weight_name_ : str, int or None
+        The column of the weights in that table.
+    first_rows_ : tuple of str
+        Fingerprints of the first rows of that table, by which they are known again.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str

@@ -98,6 +98,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The fitted map.
     preparation_ : Preparation
         What was learned about the columns: their levels, means and scales.
+    target_name_ : str, int, tuple of str or None
+        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+    weight_name_ : str, int or None
+        The column of the weights in that table.
+    first_rows_ : tuple of str
+        Fingerprints of the first rows of that table, by which they are known again.
     n_features_in_ : int
         The number of columns that ``fit`` has seen.
     feature_names_in_ : ndarray of str
@@ -190,7 +196,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
     def _needed(self, extent: Extent) -> int:
-        return extent.sums(copies=3 if is_number(self.alpha) else 5)  # a decomposition works on two more
+        if is_number(self.alpha):
+            return extent.sums(copies=3)
+        return extent.sums(copies=5, exact=True)  # a decomposition works on two more
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         sums, solution = super()._expected(n_rows, width)

@@ -63,9 +63,7 @@ class Moments(NamedTuple):
         With ``exact`` they are in float64, at twice the time for float32.
         """
         if exact and Z.dtype != np.float64:
-            parts = [slice(start, start + EXACT_ROWS) for start in range(0, len(Z), EXACT_ROWS)]
-            each = [cls.of(Z[p].astype(np.float64), Y[p], None if weight is None else weight[p]) for p in parts]
-            return cls(*(sum(terms[1:], terms[0]) for terms in zip(*each, strict=True)))
+            return cls._exact(Z, Y, weight)
         if weight is not None and (weight == 1.0).all():
             weight = None  # and no copy of Z
         total = float(len(Z)) if weight is None else float(weight.sum())
@@ -82,6 +80,20 @@ class Moments(NamedTuple):
         with np.errstate(over="ignore"):  # told of where they are needed
             squares = (deviations * w[:, None]).T @ deviations + total * np.outer(mean, mean)
         return cls(gram, cross, squares, features, targets, np.array([total]), np.array([float(len(Z))]))
+
+    @classmethod
+    def _exact(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Self:
+        """Those of one chunk of float32 features in float64, a few rows at a time; two sums are held at most."""
+        sums: Self | None = None
+        for start in range(0, len(Z), EXACT_ROWS):
+            rows = slice(start, start + EXACT_ROWS)
+            more = cls.of(Z[rows].astype(np.float64), Y[rows], None if weight is None else weight[rows])
+            if sums is None:
+                sums = more
+            else:
+                for total, part in zip(sums, more, strict=True):
+                    total += part
+        return cls.of(Z.astype(np.float64), Y, weight) if sums is None else sums
 
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
         """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
