@@ -15,6 +15,8 @@ Matrix = NDArray[np.float64]
 
 STEPS = 30
 """At most: each bracket is halved at least."""
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+"""Slopes that add up to less than this share of their sizes add up to nothing, as far as numbers can tell."""
 TOGETHER = 4
 """Steps for classes that share a problem, where no bracket tells how far is too far."""
 
@@ -28,8 +30,10 @@ def balancing(loss: Loss, F: Values, enough: Matrix) -> Matrix:
     low, high, reach = np.full_like(shift, -np.inf), np.full_like(shift, np.inf), np.ones_like(shift)
     for step in range(STEPS):
         at = F + shift.astype(F.dtype)
-        slopes = loss.slope(at).sum(axis=0, dtype=np.float64)
-        open_ = (np.abs(slopes) > enough) & (alone | (step < TOGETHER))
+        each = loss.slope(at)
+        slopes = each.sum(axis=0, dtype=np.float64)
+        rounding = ROUNDING * np.abs(each).sum(axis=0, dtype=np.float64)
+        open_ = (np.abs(slopes) > np.maximum(enough, rounding)) & (alone | (step < TOGETHER))
         if not open_.any():
             break
         low, high = np.where(slopes < 0.0, shift, low), np.where(slopes > 0.0, shift, high)
@@ -40,5 +44,9 @@ def balancing(loss: Loss, F: Values, enough: Matrix) -> Matrix:
         between = np.isfinite(low) & np.isfinite(high)
         middle = np.where(between, 0.5 * (np.where(between, low, 0.0) + np.where(between, high, 0.0)), away)
         inside = (newton > low) & (newton < high) & (bend > 0.0) & (np.abs(newton - shift) <= reach)
-        shift, reach = np.where(open_, np.where(inside | ~alone, newton, middle), shift), 2.0 * reach
+        bounded = np.clip(newton, shift - reach, shift + reach)  # where nothing bends, a Newton step has no end
+        shift = np.where(open_, np.where(alone, np.where(inside, newton, middle), bounded), shift)
+        reach = np.where(inside, reach, 2.0 * reach)
+    if not alone.all() and loss.value(F + shift.astype(F.dtype)).sum() > loss.value(F).sum():
+        shift[~alone] = 0.0
     return shift
