@@ -51,6 +51,19 @@ def test_coefficients_are_numbers_whatever_the_weights(C, loss, classes, dtype):
         assert len(np.unique(model.predict(X.astype(dtype)))) > 1
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_best_intercept_of_very_uneven_classes_is_found(classes):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, classes, 60)
+    weight = {label: 1000.0 if label == 0 else 1e-4 for label in range(classes)}
+    options = {"loss": "logistic", "class_weight": weight, "max_iter": 1000, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelClassifier("gaussian(0.01)", **options).fit(rng.normal(size=(60, 2)), y)
+    assert np.abs(model.decision_function(rng.normal(size=(60, 2)))).max() < 40.0  # log(1000 / 1e-4) is 16
+    assert model.convergence_.converged
+
+
 def test_what_overflows_is_not_fitted(monkeypatch):
     import mercer.learn.classifier as module
 
