@@ -56,12 +56,6 @@ def test_show_versions(capsys):
     assert "scikit-learn" in printed
 
 
-def test_files_stay_small():
-    root = SOURCE.parent
-    long = {path.name: n for path in root.rglob("*.py") if (n := len(path.read_text().splitlines())) > 400}
-    assert not long
-
-
 def test_kernel_error_is_its_definition():
     X = sample_rows(30)
     sketch = TensorSketch(Polynomial(2), n_components=16, random_state=0).fit(X)

@@ -15,6 +15,7 @@ from mercer.choose import Search, Trial, forecasts, growth, halving, tuning
 from mercer.choose.candidates import Family, grid
 from mercer.choose.clocks import Clock
 from mercer.choose.halving import expected, promoted, rounds_of
+from mercer.choose.samples import balanced_weights
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 
 RNG = np.random.default_rng(0)
@@ -422,6 +423,24 @@ def test_tune_has_the_defaults_of_the_command_line(monkeypatch):
     assert [(one.setting.clock.seconds, one.rounds) for one in made] == [(120.0, 4), (None, 2), (7.0, 2)]
     assert [one.task for one in made] == ["regression", "regression", "classification"]
     assert next(made[2].table.blocks()).weight is not None
+
+
+def test_balanced_classes_count_the_weights_of_rows():
+    y, weight = np.repeat(["a", "b"], [90, 10]), np.repeat([1.0, 9.0], [90, 10])
+    for given in (None, weight):
+        found = balanced_weights(y, given)
+        assert found[:90].sum() == pytest.approx(found[90:].sum())
+        assert found.sum() == pytest.approx(100.0 if given is None else 180.0)
+
+
+def test_tune_passes_on_what_the_search_takes(monkeypatch):
+    made = []
+    monkeypatch.setattr(Search, "run", lambda self: made.append(self))
+    mercer.tune(X, CLASSES, class_weight="balanced", dates="parts", missing="mean")
+    assert made[0].class_weight == "balanced"
+    assert made[0].preparing == {"missing": "mean", "unknown": "error", "dates": "parts"}
+    with pytest.raises(TypeError, match="map must be 'auto' or the name of a map"):
+        mercer.tune(X, NUMBERS, map=mercer.RandomFourier())
 
 
 def test_what_tune_refuses():

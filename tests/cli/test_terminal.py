@@ -157,3 +157,13 @@ def test_the_library_writes_text_that_is_no_formula():
         assert found == [f"'{one}" for one in FORMULAS[:6]] + FORMULAS[6:]
     with pytest.raises(ValueError, match="spreadsheet_safe is for CSV"):
         mercer.data.write(io.BytesIO(), [np.ones((1, 1))], "npy", spreadsheet_safe=True)
+
+
+def test_kept_columns_are_no_formulas_either(folder, run, tmp_path):
+    frame = pd.read_csv(folder / "houses.csv").head(4).assign(id=["=1+1", "-5", "+x", "plain"])
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    words = "predict", folder / "houses.mercer", tmp_path / "rows.csv", "--keep", "id", "-o", tmp_path / "p.csv"
+    assert run(*words, "--spreadsheet-safe").exit_code == 0
+    assert pd.read_csv(tmp_path / "p.csv", dtype=str)["id"].tolist() == ["'=1+1", "'-5", "'+x", "plain"]
+    assert run(*words).exit_code == 0
+    assert pd.read_csv(tmp_path / "p.csv", dtype=str)["id"].tolist() == ["=1+1", "-5", "+x", "plain"]

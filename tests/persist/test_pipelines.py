@@ -414,7 +414,7 @@ HOSTILE = {
     "a column of no kind": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
         2, {"list": [0.5, None]})), "must be among the 4"),
     "a mask that is too short": ("pipeline-columns", columns(lambda ct: ct["transformers"][0].__setitem__(
-        2, {"list": [True]})), "shorter|longer|argument"),
+        2, {"list": [True]})), "a truth value for each of 4 columns, found 1"),
     "processes without end": ("pipeline-columns", columns(lambda ct: ct["arguments"].update(n_jobs=10**6)), "n_jobs"),
     "a remainder of code": ("pipeline-columns", columns(lambda ct: ct.update(remainder="evil")), "must be one of"),
     "levels twice": ("pipeline-columns", columns(lambda ct: ct["fitted"][1][1]["learned"].update(

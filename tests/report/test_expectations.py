@@ -135,3 +135,13 @@ def test_the_few_rows_that_make_most_of_an_error():
     assert found.share == pytest.approx(3e4 / (3e4 + 998))
     told = found.told(data.open(np.ones((1000, 2))))
     assert told.startswith("2 of 1,000 rows make 97 % of the squared error (namely ")
+
+
+def test_a_classifier_below_the_largest_class_needs_no_baseline_to_be_told():
+    X = RNG.normal(size=(200, 2))
+    model = KernelClassifier(n_components=8, loss="squared", random_state=0).fit(X, X[:, 0] > 0.0)
+    (found,) = report.concerns(model, data.open(X, target=X[:, 0] < 0.3))  # the labels are those of other classes
+    assert "always predicting True would have" in found.message
+    assert report.concerns(model, data.open(X, target=X[:, 0] > 0.0)) == []
+    weighed = KernelClassifier(n_components=8, loss="squared", class_weight="balanced", random_state=0)
+    assert report.concerns(weighed.fit(X, X[:, 0] > 0.0), data.open(X, target=X[:, 0] < 0.3)) == []

@@ -111,6 +111,18 @@ def test_what_cannot_be_reported(model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_does_not_take_the_place_of_the_rows(model, tmp_path):
+    pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    before = (tmp_path / "rows.csv").read_bytes()
+    table = data.open(tmp_path / "rows.csv", target="y")
+    (tmp_path / "link.html").hardlink_to(tmp_path / "rows.csv")
+    for name in ("rows.csv", "link.html"):
+        for rows, test in ((table, None), (X, table)):
+            with pytest.raises(ValueError, match="is the same file as the data"):
+                report(model, rows, Y if test is not None else None, test=test, path=tmp_path / name)
+    assert (tmp_path / "rows.csv").read_bytes() == before
+
+
 def test_the_package_is_still_one():
     assert mercer.report is report
     assert inspect.ismodule(mercer.report)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.class_weight import compute_sample_weight
 
 from .._memory import as_bytes
 from .._random import Stream
@@ -66,11 +65,16 @@ def sample_of(
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
     if (Y[:1] == Y).all():
         raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
-    weight = block.weight
-    if balanced:
-        each = compute_sample_weight("balanced", block.y)
-        weight = each if weight is None else weight * each
+    weight = balanced_weights(block.y, block.weight) if balanced else block.weight
     return Sample(X, Y.reshape(len(Y), -1), weight, task == "classification", balanced)
+
+
+def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """What rows count, so that every class has the same weight in all."""
+    labels, codes = np.unique(y, return_inverse=True)
+    each = np.ones(len(codes)) if weight is None else weight
+    totals = np.bincount(codes, each)
+    return each * (each.sum() / (len(labels) * np.maximum(totals, np.finfo(np.float64).tiny)))[codes]
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:

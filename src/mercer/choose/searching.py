@@ -59,8 +59,8 @@ def tune(
     kernels : sequence of kernels or texts, or None, default=None
         The kernels to try. A bandwidth "median" or "scale" is searched, a number stays as it is. None is Gaussian,
         Laplacian, Matern and polynomial kernels.
-    map : "auto", the name of a map or a FeatureMap, default="auto"
-        The map that makes the features.
+    map : str, default="auto"
+        The map that makes the features: "auto" or the name of one.
     scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
         How columns are scaled; "auto" tries "standard" and "minmax", and None for kernels that take no negative values.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"

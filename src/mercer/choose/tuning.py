@@ -139,6 +139,8 @@ class Search(Growth):
         ending: Callable[[Trial], float] | None = None,
     ):
         check_choice("task", task, TASKS[1:])
+        if not isinstance(map, str):
+            raise TypeError(f"map must be 'auto' or the name of a map, whose kernel is searched, found {map!r}")
         check_choice("loss", loss, ("auto", *BENT))
         check_whole("features", features)
         check_whole("rounds", rounds)

@@ -47,7 +47,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
         if seen:
             warnings.warn(
                 "the model may have learned from these rows, since the first rows of its fit are among them; scores on "
-                "new rows will be lower: go by those that 'mercer fit' prints for the rows it holds out",
+                "new rows will be worse: go by those that 'mercer fit' prints for the rows it holds out",
                 stacklevel=2,
             )
         say(f"scoring {table.n_rows:,} rows")

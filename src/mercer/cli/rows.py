@@ -62,20 +62,20 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="The share of rows that are kept apart and scored; 0 for none.",
         ),
         gap_options,
+        click.option(
+            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+            help="Levels that come up in predictions only.",
+        ),
     )  # fmt: skip
 
 
 def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What rows do not tell."""
+    """What becomes of gaps and dates."""
     return _with(
         function,
         click.option(
             "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True,
             help="Gaps: an error, or filled with the mean of their column.",
-        ),
-        click.option(
-            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
-            help="Levels that come up in predictions only.",
         ),
         click.option(
             "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,

@@ -113,7 +113,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
                 random_state=seed,
                 seconds=left,
                 progress=told,
-                ending=ending_of(0 if test is None else test.n_rows, report is not None),
+                ending=ending_of(0 if test is None else test.n_rows, rows.width, report is not None),
                 **arguments(options),
             )
             if dry_run:
@@ -135,14 +135,14 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         show_concerns(assessed.concerns)
 
 
-def ending_of(test_rows: int, page: bool) -> Any:
+def ending_of(test_rows: int, columns: int, page: bool) -> Any:
     """How long scores and the page will take, as a function of a fit."""
     from ..report.times import page_seconds, scoring_seconds
 
     def seconds(fit: Any) -> float:
         if not test_rows:
             return 5.0 if page else 0.0
-        return scoring_seconds(fit, test_rows) + (page_seconds(fit, test_rows) if page else 0.0)
+        return scoring_seconds(fit, test_rows) + (page_seconds(fit, test_rows, columns) if page else 0.0)
 
     return seconds
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._checks import check_choice
+from .frames import kind_of
 from .sources import arrow
 
 WRITTEN = {"csv": (".csv",), "parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather"), "npy": (".npy",)}
@@ -85,8 +86,9 @@ def without_formulas(block: Any) -> Any:
     return {_as_text(name): _text_column(column) for name, column in block.items()}
 
 
-def _text_column(column: NDArray[Any]) -> NDArray[Any]:
-    if column.dtype.kind not in "OUT":
+def _text_column(column: Any) -> Any:
+    """A column of NumPy or Arrow, as it is where it holds no text."""
+    if kind_of(column) != "text":
         return column
     return np.array([_as_text(item) if isinstance(item, str) else item for item in column.tolist()], dtype=object)
 

@@ -61,7 +61,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     map : str or FeatureMap, default="auto"
         The map that makes the features of X: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     kernel_y : Kernel, str, callable or None, default=None
         The kernel of Y, as ``kernel`` is that of X.
     n_components_y : int or None, default=None

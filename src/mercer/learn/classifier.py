@@ -73,7 +73,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, which gives probabilities, or least
         squares on targets 1 and -1, which needs no iterations.

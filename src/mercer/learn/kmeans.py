@@ -59,7 +59,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     n_clusters : int, default=8
         The number of clusters.
     n_init : int, default=3

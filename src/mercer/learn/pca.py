@@ -48,7 +48,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     n_directions : int, default=2
         How many principal components to compute; fewer are given where the features span fewer.
     scale : {"standard", "unit", "minmax"} or None, default=None

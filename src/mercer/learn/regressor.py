@@ -50,7 +50,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where there are no more rows than ``n_components``.
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     alpha : float, sequence of floats, "gcv" or "loo", default=1.0
         How strongly large coefficients are held back. Of several values the best by generalised cross-validation is
         taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error of leaving out one row, which

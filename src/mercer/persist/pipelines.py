@@ -236,14 +236,14 @@ def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> No
         widths[name] = as_whole(four[3], f"the width of {where}")
     if [name for name in parts if name != "remainder"] != list(given) or len(parts) != len(fitted):
         refuse(f"{path}ColumnTransformer must have one fitted part for each of its transformers, in their order")
-    for name, chosen in given.items():
-        if _places(model, chosen, name) != inputs[name]:
-            refuse(f"the columns of part {name!r:.60} of {path}ColumnTransformer are not those it was fitted on")
     masks = any(
         isinstance(columns, list) and any(isinstance(one, bool) for one in columns) for columns in given.values()
     )
     if masks and model.n_features_in_ > MOST_MASKED:
         refuse(f"{path}ColumnTransformer may choose among {MOST_MASKED} columns by truth values, found more")
+    for name, chosen in given.items():
+        if _places(model, chosen, name) != inputs[name]:
+            refuse(f"the columns of part {name!r:.60} of {path}ColumnTransformer are not those it was fitted on")
     rest = inputs.pop("remainder", [])
     model._columns, model._transformer_to_input_indices = list(given.values()), inputs
     model._validate_remainder(None)
@@ -280,6 +280,8 @@ def _places(model: Any, chosen: Any, name: str) -> list[int]:
     held = chosen.tolist() if isinstance(chosen, np.ndarray) else chosen
     held = held if isinstance(held, list) else [held]
     if held and all(isinstance(one, bool) for one in held):
+        if len(held) != count:
+            refuse(f"part {name!r:.60} must have a truth value for each of {count} columns, found {len(held)}")
         return [one for one, taken in zip(numbers, held, strict=True) if taken]
     return [place(one) for one in held]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..data import Table
 from ..learn import KernelClassifier
 from .baselines import Baseline, baselines
-from .evaluation import evaluate
+from .evaluation import measures, scored
 from .expectations import Concern, concerns
 from .imbalance import Imbalance, imbalance
 from .scores import Score
@@ -75,7 +75,9 @@ def assess(
     if test is None:
         return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
     strange, model = unknown_levels(model, test), treating_unknown(model)
-    scores = evaluate(model, test, random_state=random_state)
-    others = baselines(model, train, test, trained=trained, random_state=random_state, progress=progress)
+    measured = measures(model, test)
+    scores = scored(measured, random_state=random_state)
+    given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}
+    others = baselines(model, train, test, measured=measured, **given)
     worries = concerns(model, test, scores=scores, baselines=others)
     return Assessment(test.n_rows, scores, strange, others, worries, uneven)

@@ -12,7 +12,7 @@ from .._checks import check_whole
 from .._random import as_seed
 from ..data import Table
 from ..learn import KernelClassifier
-from .evaluation import check_predicts, measures
+from .evaluation import Measured, check_predicts, measures
 from .other_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
 from .unknown_levels import treating_unknown
@@ -61,6 +61,7 @@ def baselines(
     level: float = 0.95,
     random_state: Any = 0,
     progress: Callable[[str], None] | None = None,
+    measured: Measured | None = None,
 ) -> list[Baseline]:
     """Score other models on the rows that were held out, beside a fitted learner.
 
@@ -84,6 +85,8 @@ def baselines(
         See :func:`mercer.report.bootstrap`.
     progress : callable or None, default=None
         Called with what is done next.
+    measured : tuple or None, default=None
+        What ``mercer.report.evaluation.measures`` found on the rows held out, where that was asked before.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def baselines(
     model = treating_unknown(model)  # a level of a row held out may not be among those learned from
     check_whole("rows", rows)
     told, seed = progress or (lambda what: None), as_seed(random_state)
-    mine, y, weight = measures(model, test)
+    mine, y, weight = measures(model, test) if measured is None else measured
     contest = Contest(model, mine, y, (np.ones(len(y)) if weight is None else weight, resamples, level, seed))
     found = [contest.simplest(train)]
     for kind in (LinearModel, BoostedTrees) if trained else ():

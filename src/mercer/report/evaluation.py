@@ -23,6 +23,8 @@ from .scores import Metric, Score, bootstrap, classification_metrics, regression
 from .unknown_levels import treating_unknown
 
 EXTRAS = ("probabilities", "decisions", "deviations")
+Measured = tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None]
+"""Scores as functions of what rows count, the targets of the rows, and their weights."""
 
 
 def evaluate(
@@ -62,12 +64,16 @@ def evaluate(
     check_choice("unknown", unknown, (*UNKNOWN, None))
     if unknown is not None:
         model = treating_unknown(model, unknown)
-    metrics, y, weight = measures(model, table)
-    rows = np.ones(len(y)) if weight is None else weight
-    return bootstrap(metrics, rows, resamples, level, random_state)
+    return scored(measures(model, table), resamples, level, random_state)
 
 
-def measures(model: Any, table: Table) -> tuple[dict[str, Metric], NDArray[Any], NDArray[np.float64] | None]:
+def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: Any = 0) -> list[Score]:
+    """Scores with intervals from what was measured on the rows."""
+    metrics, y, weight = measured
+    return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
+
+
+def measures(model: Any, table: Table) -> Measured:
     """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights."""
     check_predicts(model)
     if not isinstance(model, KernelClassifier):

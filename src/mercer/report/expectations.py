@@ -75,7 +75,10 @@ def concerns(
     model = treating_unknown(model)  # a level of a row held out may not be among those learned from
     named = {one.name: one for one in (evaluate(model, test) if scores is None else scores)}
     if isinstance(model, KernelClassifier):
-        return _beaten(model, baselines)
+        if any(one.is_simplest for one in baselines):
+            return _beaten(model, baselines)
+        below_largest = _below_largest_class(model, test, named["accuracy"])
+        return [*([] if below_largest is None else [below_largest]), *_beaten(model, baselines)]
     below = _below_mean(named["R2"])
     worse = [one for one in (below, _unexpected(model, named["RMSE"])) if one is not None]
     outlying = Outlying.of_model(model, test) if worse else None
@@ -89,6 +92,25 @@ def _below_mean(r2: Score) -> Concern | None:
         return None
     said = f"R2 is {r2.value:.3g} on the rows held out: worse than always predicting their mean"
     return Concern(said, f"{TRY}, and transform a target or columns with heavy tails")
+
+
+def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | None:
+    """A classifier that is right less often than the largest class of the rows; not where classes were weighed."""
+    if model.class_weight is not None:
+        return None
+    totals: dict[Any, float] = {}
+    for block in test.targets():
+        labels, codes = np.unique(np.asarray(block.y), return_inverse=True)
+        for label, total in zip(labels.tolist(), np.bincount(codes, block.weight).tolist(), strict=True):
+            totals[label] = totals.get(label, 0.0) + total
+    largest = max(totals, key=lambda label: totals[label])
+    share = totals[largest] / sum(totals.values())
+    if accuracy.value >= share:
+        return None
+    said = (
+        f"Accuracy is {accuracy.value:.4g} on these rows, where always saying {largest} would be right in {share:.4g}"
+    )
+    return Concern(said, TRY)
 
 
 def _unexpected(model: Any, error: Score) -> Concern | None:

@@ -84,8 +84,9 @@ class Sampled:
         if given is None:
             return codes, weight
         if given == "balanced":  # by hand: a class may have no rows here
-            counts = np.bincount(codes, minlength=self.classes)
-            each = len(codes) / (self.classes * np.maximum(counts, 1))
+            rows = np.ones(len(codes)) if weight is None else weight
+            totals = np.bincount(codes, rows, minlength=self.classes)
+            each = rows.sum() / (self.classes * np.where(totals > 0.0, totals, 1.0))
         else:
             each = np.array([given.get(label, 1.0) for label in np.asarray(self.model.classes_).tolist()])
         return codes, each[codes] * (1.0 if weight is None else weight)

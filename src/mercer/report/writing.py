@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import data
+from .._places import check_apart
 from ..data import SourceTable
 from ..persist import atomic_write
 from .assessment import assess
@@ -113,6 +114,8 @@ def write(
     check_predicts(model)
     train = as_table("X", X, y, sample_weight)
     held_out = None if test is None else as_table("test", *(test if isinstance(test, tuple) else (test,)))
+    tables = [one for one in (train, held_out) if one is not None]
+    check_apart([("the page", path)], [("the data", file) for one in tables for file in one.files])
     found = assess(model, train, held_out, random_state=random_state)
     studied = None if held_out is None else study(model, train, held_out, random_state=random_state)
     page = training_page(
