@@ -107,9 +107,7 @@ def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | 
     share = totals[largest] / sum(totals.values())
     if accuracy.value >= share:
         return None
-    said = (
-        f"Accuracy is {accuracy.value:.4g} on these rows, where always saying {largest} would be right in {share:.4g}"
-    )
+    said = f"Accuracy is {accuracy.value:.4g} on these rows; always predicting {largest} would have {share:.4g}"
     return Concern(said, TRY)
 
 
