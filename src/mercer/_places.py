@@ -21,7 +21,7 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
     that is not there yet by the number of its folder and its name.
     """
     try:
-        status = os.stat(path)
+        status = _status(path)
     except OSError:
         if isinstance(path, int):  # closed
             return None
@@ -32,6 +32,14 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
             return (os.path.join(folder, name),)
         return (above.st_dev, above.st_ino, folded(name) if ignores_case(folder) else name)
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def _status(path: Any) -> os.stat_result:
+    """That of a file, also where a slash follows its name: whoever writes to it does not see the slash."""
+    try:
+        return os.stat(path)
+    except NotADirectoryError:
+        return os.stat(os.path.realpath(path))
 
 
 def folded(name: str) -> str:

@@ -20,7 +20,7 @@ X = np.random.default_rng(0).normal(size=(100, 2))
         ((np.arange(100) % 3).astype(float), "classification", "whole numbers of 3"),
         (np.arange(100) / 2.0, "regression", "fractions"),
         (np.arange(100) > 50, "classification", "truth values"),
-        (np.arange(100).astype(str), "classification", "text"),
+        (np.array([f"kind {number % 5}" for number in range(100)]), "classification", "text"),
     ],
 )
 def test_the_task_of_a_target(y, task, why):
@@ -63,3 +63,8 @@ def test_maps_that_serve_can_be_fitted():
         assert set(found) <= {note.name for note in MAPS}
         for map in found.values():
             assert map.fit(rows).n_components_ > 0
+
+
+def test_numbers_as_text_are_classes_with_a_warning():
+    with pytest.warns(UserWarning, match="the target is text that looks like numbers, such as '0'"):
+        assert task_of(data.open(X, target=np.arange(100).astype(str))).name == "classification"

@@ -44,6 +44,15 @@ def content(folder):
     [
         (*FIT, "-o", "d.csv"),
         (*FIT, "-o", "./d.csv"),
+        (*FIT, "-o", "d.csv/"),
+        (*FIT, "-o", "hard.csv/."),
+        (*FIT, "-o", "x.mercer", "--report", "d.csv/"),
+        (*FIT, "-o", "x.mercer", "--report", "x.mercer/"),
+        (*FIT, "-o", "c.toml/", "--config", "c.toml"),
+        (*COMPARE, "--html", "d.csv/"),
+        ("predict", "m.mercer", "d.csv", "-o", "d.csv/"),
+        ("predict", "m.mercer", "d.csv", "-o", "m.mercer//"),
+        ("transform", "m.mercer", "d.csv", "-o", "d.csv/."),
         (*FIT, "-o", "same/many/../d.csv"),
         (*FIT, "-o", "many/../d.csv"),
         (*FIT, "-o", "link.csv"),
@@ -200,5 +209,5 @@ def test_a_full_disk_is_one_sentence_that_names_the_file(here, fails, monkeypatc
 
     monkeypatch.setattr("mercer.persist.locks.os.write", full)
     message = fails(*FIT, "-o", "x.mercer")
-    assert f"Error: {here}/x.mercer.lock: no space left on device; make room, or give another place with -o" in message
+    assert f"Error: {here}/x.mercer.lock: no space left on device; make room, or give another place" in message
     assert not (here / "x.mercer.lock").exists()

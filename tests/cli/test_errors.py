@@ -95,7 +95,7 @@ def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypat
 
     monkeypatch.setattr("mercer.persist.runs.save", full)
     message = fails(f"fit houses.csv --target price --features 8 -o {tmp_path}/m.mercer")
-    assert message == "Error: m.mercer: no space left on device; make room, or give another place with -o\n"
+    assert message == "Error: m.mercer: no space left on device; make room, or give another place\n"
 
 
 def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):

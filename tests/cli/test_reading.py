@@ -125,3 +125,22 @@ def test_a_gap_in_a_row_held_out_is_told_before_the_fit(fails, tmp_path, command
     assert f"line {row + 2} of " in message
     assert "column 'town' is missing; --missing mean fills it" in message
     assert not (tmp_path / "m.mercer").exists()
+
+
+def test_labels_that_were_not_learned_do_not_end_a_fit(run, tmp_path):
+    pd.DataFrame({"x": np.arange(60.0), "y": [f"name{row}" for row in range(60)]}).to_csv(
+        tmp_path / "a.csv", index=False
+    )
+    result = run("fit", tmp_path / "a.csv", "--target", "y", "--features", 8, "-o", tmp_path / "m.mercer", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["scores"]["accuracy"]["value"] == 0.0
+    assert "labels that the model has not learned" in result.stderr
+
+
+def test_a_target_that_looks_like_numbers_is_told(run, fails, tmp_path):
+    frame = pd.DataFrame({"x": RNG.normal(size=90)}).assign(price=RNG.uniform(1.0, 9.0, 90))
+    frame.to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
+    result = run("fit", tmp_path / "a.csv", "--target", "price", "--features", 8, "-o", tmp_path / "m.mercer")
+    assert "the target is text that looks like numbers, such as" in result.stderr
+    message = fails("fit", tmp_path / "a.csv", "--target", "price", "--task", "regression", "-o", tmp_path / "m.mercer")
+    assert "it looks like numbers, such as" in message

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from mercer import KernelRegressor
+from mercer.data import disguises
 from mercer.data.disguises import remarks
 
 NUMBERS = {
@@ -92,3 +93,22 @@ def test_a_fit_warns(tmp_path, in_files):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         KernelRegressor(n_components=8, random_state=0).fit(X[["x"]].assign(town="Oslo"), X["x"])
+
+
+def test_padded_and_long_text_takes_no_longer_than_it_is(monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(disguises, "NUMBER", Pattern(disguises.NUMBER, looked_at))
+    assert disguises.disguise([" " * 5000 + "free text!", "1," * 5000, "$12.50"]) is None
+    assert disguises.disguise(["   $12.50 ", " $1,000.00", "$7   "]).startswith("numbers, such as")
+    assert max(map(len, looked_at)) <= disguises.LONGEST
+
+
+class Pattern:
+    """Notes what is matched."""
+
+    def __init__(self, pattern, seen):
+        self.pattern, self.seen = pattern, seen
+
+    def fullmatch(self, text):
+        self.seen.append(text)
+        return self.pattern.fullmatch(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import tracemalloc
 
 import numpy as np
@@ -265,3 +266,17 @@ def test_writing(tmp_path):
         data.write_libsvm(path, X, ["a", "b", "c"])
     assert [file.name for file in tmp_path.iterdir()] == ["rows.libsvm"]
     np.testing.assert_array_equal(whole(path).X.toarray(), X)
+
+
+def test_a_file_is_written_as_others_are(tmp_path):
+    X = np.eye(2)
+    path, link = tmp_path / "rows.libsvm", tmp_path / "link"
+    path.write_text("old")
+    path.chmod(0o600)
+    link.symlink_to(path)
+    (tmp_path / f".rows.libsvm.{os.getpid()}").write_text("precious")
+    data.write_libsvm(link, X)
+    assert link.is_symlink()
+    assert path.read_text() == "0 1:1\n0 2:1\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / f".rows.libsvm.{os.getpid()}").read_text() == "precious"

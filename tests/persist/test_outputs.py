@@ -17,6 +17,7 @@ import mercer
 from mercer.learn import KernelRegressor
 from mercer.persist import CheckpointError, train
 from mercer.persist.checkpoints import read_checkpoint
+from mercer.persist.locks import check_lock, locked
 
 from .small_runs import checkpoint_of, features, problem
 
@@ -291,3 +292,20 @@ def test_a_run_that_ends_before_any_checkpoint_says_so(tmp_path):
         train(learner(), np.full_like(X, np.nan), X[:, 0], output=tmp_path / "model")
     assert not hasattr(failed.value, "__notes__")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_lock_that_is_a_hard_link_is_not_written_through(tmp_path):
+    (tmp_path / "victim").write_bytes(b"")
+    os.link(tmp_path / "victim", tmp_path / "model.lock")
+    with pytest.raises(FileExistsError, match="is no lock of mercer"), locked(tmp_path / "model.lock"):
+        pass
+    assert (tmp_path / "victim").read_bytes() == b""
+    with pytest.raises(FileExistsError, match="is no lock of mercer"):
+        check_lock(tmp_path / "model.lock")
+
+
+def test_a_file_that_takes_the_place_of_a_lock_is_looked_at_again(tmp_path):
+    (tmp_path / "model.lock").write_text("mine, and dear to me")  # as if it had come after `check_lock`
+    with pytest.raises(FileExistsError, match="is no lock of mercer"), locked(tmp_path / "model.lock"):
+        pass
+    assert (tmp_path / "model.lock").read_text() == "mine, and dear to me"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._checks import check_choice
 from ..data import Table
+from ..data.disguises import LOOKED_AT, disguise
 from ..kernels import Gaussian, parse
 from ..maps import FeatureMap
 
@@ -52,9 +54,11 @@ def task_of(table: Table, asked: str = "auto") -> Task:
     """
     check_choice("task", asked, TASKS)
     if asked != "auto":
-        kind = np.asarray(next(table.targets()).y).dtype.kind
-        if asked == "regression" and kind in "OU":
-            raise ValueError("regression needs a target of numbers, found text: ask for classification")
+        y = np.asarray(next(table.targets()).y)
+        if asked == "regression" and y.dtype.kind in "OU":
+            like = text_disguise(y)
+            hint = "ask for classification" if like is None else f"it looks like {like}"
+            raise ValueError(f"regression needs a target of numbers, found text: {hint}")
         return Task(asked, "as asked for")
     seen: set[Any] = set()
     for block in table.targets():
@@ -62,6 +66,11 @@ def task_of(table: Table, asked: str = "auto") -> Task:
             raise ValueError("the rows have no target: name one")
         y = np.asarray(block.y)
         if y.dtype.kind not in "iuf":
+            like = text_disguise(y)
+            if like is not None:
+                warnings.warn(
+                    f"the target is text that looks like {like}; now each is a class", UserWarning, stacklevel=2
+                )
             return Task("classification", "the target is " + ("truth values" if y.dtype.kind == "b" else "text"))
         if y.dtype.kind == "f" and (y != np.floor(y)).any():
             return Task("regression", "the target has fractions")
@@ -69,6 +78,12 @@ def task_of(table: Table, asked: str = "auto") -> Task:
         if len(seen) > MOST_CLASSES:
             return Task("regression", f"the target is whole numbers of more than {MOST_CLASSES} different values")
     return Task("classification", f"the target is whole numbers of {len(seen)} different values")
+
+
+def text_disguise(y: Any) -> str | None:
+    """What a target of text looks like, numbers or dates, with what to do; None where it looks like text."""
+    labels = [label for label in dict.fromkeys(y.ravel().tolist()) if isinstance(label, str)]
+    return disguise(labels[:LOOKED_AT]) if labels else None
 
 
 def check_class_weight(task: str, class_weight: Any) -> None:

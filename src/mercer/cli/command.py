@@ -71,11 +71,11 @@ def sentence(error: Exception) -> str:
 
 HINTS = {
     errno.ENOENT: "; is the name right?",
-    errno.EACCES: "; give another place with -o, or ask for the right to it",
-    errno.EROFS: "; give another place with -o",
-    errno.ENOSPC: "; make room, or give another place with -o",
-    errno.EDQUOT: "; make room, or give another place with -o",
-    errno.EFBIG: "; give another place with -o, where files may be larger",
+    errno.EACCES: "; give another place, or ask for the right to it",
+    errno.EROFS: "; give another place",
+    errno.ENOSPC: "; make room, or give another place",
+    errno.EDQUOT: "; make room, or give another place",
+    errno.EFBIG: "; give another place, where files may be larger",
 }
 OPTIONS = {
     "missing='mean'": "--missing mean",

@@ -115,10 +115,11 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         with steps() as tell:
             assessed = assess(model, rows, test, trained=report is not None, random_state=seed, progress=tell)
         note_unknown(assessed.unknown)
-        if report is not None:
-            write_page(report, output, model, rows, test, assessed, (fitted - begun, perf_counter() - fitted))
-        show(model, chosen, found, assessed, output, report)
+        times = fitted - begun, perf_counter() - fitted
+        show(model, chosen, found, assessed, output)
         show_concerns(assessed.concerns)
+        if report is not None:
+            write_page(report, output, model, rows, test, assessed, times)
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -183,6 +184,8 @@ def write_page(
     page = training_page(title, model, train, test, **told)
     with atomic_write(path) as file:
         file.write(page.encode())
+    if not for_machines():
+        click.echo(f"{path}: the page about it")
 
 
 def show_plan(found: Any, chosen: Any) -> None:
@@ -205,7 +208,7 @@ def show_plan(found: Any, chosen: Any) -> None:
     )
 
 
-def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str, report: str | None) -> None:
+def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> None:
     """What was done."""
     from pathlib import Path
 
@@ -229,5 +232,3 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str, report
         )
     show_assessed(assessed, model)
     click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
-    if report is not None:
-        click.echo(f"{report}: the page about it")

@@ -158,13 +158,13 @@ def check_writable(path: str | None) -> None:
 
     if is_stream(path):  # which is written to as it is
         if not os.access(path, os.W_OK):
-            raise ValueError(f"{path} cannot be written: no right to it; give another place with -o")
+            raise ValueError(f"{path} cannot be written: no right to it; give another place")
         return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
     if not os.access(folder, os.W_OK):
-        raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place with -o")
+        raise ValueError(f"{path} cannot be written: no right to write in {str(folder)!r}; give another place")
 
 
 def check_pictures(path: str | None, endings: tuple[str, ...] = ()) -> None:

@@ -128,11 +128,11 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         with steps() as tell:
             assessed = assess(found.model, rows, test, trained=report is not None, random_state=seed, progress=tell)
         note_unknown(assessed.unknown)
-        if report is not None:
-            times, tried = (searched - began, perf_counter() - searched), (trials_section(found),)
-            write_page(report, output, found.model, rows, test, assessed, times, tried)
+        times = searched - began, perf_counter() - searched
         show(found, chosen, assessed, output, perf_counter() - began)
         show_concerns(assessed.concerns)
+        if report is not None:
+            write_page(report, output, found.model, rows, test, assessed, times, (trials_section(found),))
 
 
 def ending_of(test_rows: int, columns: int, page: bool) -> Any:

@@ -15,6 +15,9 @@ ALIKE = 0.95
 MOST_CODES = 20
 """Plain numbers as text of no more levels than this may well be the names of groups."""
 MOST_UNITS = 2
+LONGEST = 64
+"""A level of more characters is text, whatever it holds."""
+TEXT = "text"
 
 DIGITS = r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+"
 CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|kr|zł|Fr\.?"
@@ -57,7 +60,8 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
 
 def disguise(levels: list[str]) -> str | None:
     """What text looks like, with an example and what to do; None where it looks like text."""
-    filled = [level for level in levels if level.strip()]
+    # Not long: what is longer is text, and patterns would take long to say so.
+    filled = [level if len(level) <= LONGEST else TEXT for level in levels if level.strip()]
     dates = [level for level in filled if DATE.fullmatch(level)]
     if filled and len(dates) >= ALIKE * len(filled):
         forms = "in one form throughout, as 2024-12-31 or 2024-12-31T18:30:00"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,21 +180,16 @@ def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) 
     array([[0.5, 0. ],
            [0. , 3. ]])
     """
-    path, X = Path(path), sp.csr_array(X)
+    from ..persist.atomic import atomic_write  # not above: persist knows learners, which know data
+
+    X = sp.csr_array(X)
     labels = np.zeros(X.shape[0]) if y is None else np.asarray(y)
     if labels.shape != (X.shape[0],):
         raise ValueError(f"y must have shape {(X.shape[0],)}, found {labels.shape}")
-    name = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(name, "x", encoding="ascii") as file:
-            for start in range(0, X.shape[0], WRITTEN_ROWS):
-                rows = slice(start, start + WRITTEN_ROWS)
-                file.writelines(lines_of(X[rows], labels[rows], 0 if zero_based else 1))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    finally:
-        name.unlink(missing_ok=True)
+    with atomic_write(path) as file:
+        for start in range(0, X.shape[0], WRITTEN_ROWS):
+            rows = slice(start, start + WRITTEN_ROWS)
+            file.writelines(line.encode("ascii") for line in lines_of(X[rows], labels[rows], 0 if zero_based else 1))
 
 
 def lines_of(X: Any, y: Any, first: int) -> Iterator[str]:

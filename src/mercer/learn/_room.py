@@ -15,7 +15,7 @@ from ._map_choice import DEFAULT_COMPONENTS
 from ._preparation import Preparation
 from .statistics import chunk_rows
 
-COPIES = 2
+COPIES = 5
 """Of a block of rows: as it is encoded, and as it is scaled."""
 ROW_BYTES = 32
 """The label, weights and number of the class of a row."""

@@ -53,8 +53,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     alpha : float, sequence of floats, "gcv" or "loo", default=1.0
         How strongly large coefficients are held back. Of several values the best by generalised cross-validation is
-        taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error of leaving out one row, which
-        needs a second pass.
+        taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error of leaving out one row with all
+        of its weight, which needs a second pass.
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     keep_statistics : bool, default=False

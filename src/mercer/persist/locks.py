@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 try:
     import fcntl
@@ -55,14 +55,19 @@ def locked(path: Path) -> Iterator[None]:
 def check_lock(path: Path) -> None:
     """Refuse a file of this name that is no lock of ours: it would be written over, and removed in the end."""
     try:
-        ours = stat.S_ISREG(path.lstat().st_mode)
+        status = path.lstat()
+        ours = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
         if ours:
             with open(path, "rb") as file:
                 ours = _is_ours(file.read(MOST_BYTES + 1))
     except FileNotFoundError:
         return
     if not ours:
-        raise FileExistsError(f"{str(path)!r} is there and is no lock of mercer: move it, or give another output")
+        _refuse(path)
+
+
+def _refuse(path: Path) -> NoReturn:
+    raise FileExistsError(f"{str(path)!r} is there and is no lock of mercer: move it, or give another output")
 
 
 def _is_ours(content: bytes) -> bool:
@@ -107,9 +112,21 @@ def _opened(path: Path) -> int:
             os.close(descriptor)
             raise
         if _is_current(descriptor, path):
+            try:
+                _check_content(descriptor, path)
+            except BaseException:
+                os.close(descriptor)
+                raise
             return descriptor
         os.close(descriptor)  # whoever had it has removed the file in between
         check_lock(path)
+
+
+def _check_content(descriptor: int, path: Path) -> None:
+    """The same for the file that was opened: another may have taken its place since it was looked at."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    if os.fstat(descriptor).st_nlink > 1 or not _is_ours(os.read(descriptor, MOST_BYTES + 1)):
+        _refuse(path)
 
 
 def _is_current(descriptor: int, path: Path) -> bool:

@@ -31,7 +31,7 @@ from .values import (
 )
 
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
-MOST_DRAWN, MOST_PER_ENTRY = 2**28, 2**10
+MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10
 """Numbers that a seed may draw: some for any file, or more for one with many coefficients of its own."""
 MOST_BLOCKS = 2**18
 """Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""

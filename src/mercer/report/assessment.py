@@ -75,7 +75,7 @@ def assess(
     if test is None:
         return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
     strange, model = unknown_levels(model, test), treating_unknown(model)
-    measured = measures(model, test)
+    measured = measures(model, test, strict=False)  # the fit is done: its scores are not to end it
     scores = scored(measured, random_state=random_state)
     given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}
     others = baselines(model, train, test, measured=measured, **given)

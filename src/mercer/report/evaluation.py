@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
@@ -73,14 +74,17 @@ def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
 
 
-def measures(model: Any, table: Table) -> Measured:
-    """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights."""
+def measures(model: Any, table: Table, strict: bool = True) -> Measured:
+    """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights.
+
+    Unless it is ``strict``, labels of which the model has learned none count as wrong, as some of them do.
+    """
     check_predicts(model)
     if not isinstance(model, KernelClassifier):
         y, predicted, weight = model._observed(table, model.predict)
         return regression_metrics(y, predicted), y, weight
     y, values, weight = model._observed(table, model.decision_function)
-    codes = known_codes(y, model)
+    codes = known_codes(y, model, strict)
     given = probabilities(values) if model.loss == "logistic" else None
     return classification_metrics(codes, values, given), codes, weight
 
@@ -106,12 +110,12 @@ def check_scorable(learner: Any, table: Table) -> None:
         check_complete(table)
 
 
-def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
+def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -> NDArray[np.int64]:
     """The numbers of the classes; labels that a model has not learned have the number after the last."""
     known = set(np.asarray(model.classes_).tolist())
     strange = np.array([label not in known for label in y.tolist()], dtype=bool)
     tasks = Tasks(model.classes_)
-    if not strange.any() or strange.all():  # of the second case the error tells what labels there are
+    if not strange.any() or (strict and strange.all()):  # of the second case the error tells what labels there are
         return tasks.codes(y)[:, 0]
     count, first = int(np.count_nonzero(strange)), y.tolist()[int(np.argmax(strange))]
     warnings.warn(
@@ -120,12 +124,17 @@ def known_codes(y: NDArray[Any], model: KernelClassifier) -> NDArray[np.int64]:
         stacklevel=4,
     )
     codes = np.full(len(y), len(known))
-    codes[~strange] = tasks.codes(y[~strange])[:, 0]
+    if not strange.all():
+        codes[~strange] = tasks.codes(y[~strange])[:, 0]
     return codes
 
 
 def check_predicts(model: Any) -> None:
     """Raise where a model does not predict one target."""
+    if isinstance(model, Pipeline):
+        raise TypeError(
+            "expected a classifier or a regressor, found a pipeline: use it in Python, as mercer.load gives it"
+        )
     if not isinstance(model, KernelClassifier | KernelRegressor):
         raise TypeError(f"expected a classifier or a regressor, found {type(model).__name__}, which predicts no target")
     check_is_fitted(model)
