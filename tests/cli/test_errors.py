@@ -76,6 +76,19 @@ def test_gaps_name_the_option(fails, run, tmp_path):
     assert "note: 1 of 40 rows have gaps or infinities and are left out; 39 are kept" in dropped.stderr
 
 
+def test_rows_are_left_out_for_the_columns_that_are_read(run, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    np.save(tmp_path / "rows.npy", X)
+    X[3, 2], X[5, 0], X[6, 1] = np.nan, np.nan, np.inf
+    np.save(tmp_path / "gaps.npy", X)
+    assert run("fit", tmp_path / "rows.npy", "--target", 2, "--features", 8, "-o", tmp_path / "m.mercer").exit_code == 0
+    for command, left in ((("predict", "-o", tmp_path / "p.csv"), 2), (("evaluate",), 3)):
+        found = run(command[0], tmp_path / "m.mercer", tmp_path / "gaps.npy", "--drop", *command[1:])
+        assert found.exit_code == 0
+        assert f"note: {left} of 40 rows have gaps or infinities and are left out; {40 - left} are kept" in found.stderr
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 1 + 38
+
+
 def test_negative_values_for_chi2(folder, fails, tmp_path):
     command = ["fit", "flowers.csv", "--target", "kind", "--kernel", "additive_chi2()", "-o", tmp_path / "m.mercer"]
     message = fails(*command)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelRegressor, data
+from mercer.data.csv import CsvFile
 from mercer.data.csv_text import found_delimiter
 from mercer.data.tables import joined
 
@@ -141,6 +142,7 @@ def test_a_quote_that_is_not_closed(tmp_path, monkeypatch):
     [
         (["1", "2", "3"], "int"),
         (["1", "2.5", "3"], "float64"),
+        ([str(2**53 + 1), "2", "3"], "int"),
         (["1.5", "2", "-3e2"], "float64"),
         (["2024-01-31", "2024-02-01", "2024-02-01 12:00:00"], "date"),
         (["true", "false", "true"], "bool"),
@@ -166,3 +168,46 @@ def test_a_column_that_is_empty_at_first(tmp_path, monkeypatch, late, kind):
         assert [value for value in found.parts["late"].tolist() if value is not None] == late
     else:
         assert table.levels == (("late",) if kind == "bool" else ())
+
+
+def test_one_late_column_of_text_leaves_the_others_as_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    lines = [f"{n},,,,{n}" for n in range(20)] + [f"{n},{n}.5,{n},{n},{n}" for n in range(20, 60)]
+    (tmp_path / "a.csv").write_text("\n".join(["n,a,b,c,y", *lines, "60,7,1e1,oops,60"]) + "\n")
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert table._layout.kinds == {"n": "int", "a": "float64", "b": "int", "c": "text", "y": "int"}
+    parts = whole(table).X.parts
+    np.testing.assert_array_equal(parts["a"][20:], [*(np.arange(20, 60) + 0.5), 7])
+    np.testing.assert_array_equal(parts["b"][20:], [*range(20, 60), 10])
+    assert parts["c"].tolist()[20:] == [*map(str, range(20, 60)), "oops"]
+
+
+def test_large_whole_labels_that_come_late_are_not_rounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    labels = 2**53 + np.arange(60) % 3
+    (tmp_path / "a.csv").write_text("n,y\n" + "1,\n" * 40 + "".join(f"2,{label}\n" for label in labels))
+    found = whole(data.open(tmp_path / "a.csv", target="y", drop=True))
+    assert found.y.tolist() == labels.tolist()
+    (tmp_path / "a.csv").write_text("n,y\n" + "1,\n" * 40 + "".join(f"2,{label}\n" for label in labels) + "1,1e1\n")
+    with pytest.raises(data.SourceError, match="invalid value '1e1'"):
+        whole(data.open(tmp_path / "a.csv", target="y", drop=True))
+
+
+def test_columns_that_are_empty_at_first_take_no_pass_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    lines = [f"{n},,,{n}" for n in range(20)] + [f"{n},{n},2024-01-31,{n}" for n in range(20, 60)]
+    (tmp_path / "a.csv").write_text("\n".join(["n,a,b,y", *lines]) + "\n")
+    opened = []
+    monkeypatch.setattr(CsvFile, "_open", lambda self, *given, was=CsvFile._open: opened.append(1) or was(self, *given))
+    table = data.open(tmp_path / "a.csv", target="y")
+    assert table._layout.kinds == {"n": "int", "a": "int", "b": "date", "y": "int"}
+    assert len(opened) == 2  # one for the names and first types, one to count
+
+
+@pytest.mark.parametrize("tail", ['7,"two\nlines"', "7,x"])
+def test_text_that_comes_late_may_have_breaks(tmp_path, monkeypatch, tail):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    (tmp_path / "a.csv").write_text("n,a\n" + "1,\n" * 40 + f"{tail}\n" * 20)
+    table = data.open(tmp_path / "a.csv")
+    assert table._layout.kinds["a"] == "text"
+    assert table.n_rows == 60

@@ -210,6 +210,28 @@ def test_days_follow_dates_in_one_csv(tmp_path, monkeypatch):
     np.testing.assert_allclose(found[[0, -2, -1]], [19723.0, 19754.5, 19755.25 + 0.5 / 86400])
 
 
+@pytest.mark.parametrize(
+    ("first", "late"),
+    [
+        ("2024-01-01", "9999-12-31"),
+        ("2024-01-01", "9999-12-31 12:00:00"),
+        ("2024-01-01 06:00:00", "9999-12-31 12:00:00.5"),
+        ("2024-01-01 06:00:00.25", "9999-12-31 12:00:00.5"),
+        ("2024-01-01", "2024-02-02 06:00:00.123456789"),
+        ("2024-01-01 06:00:00.123456789", "2024-02-02"),
+    ],
+)
+def test_dates_beside_a_late_fraction(tmp_path, monkeypatch, first, late):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 200)
+    lines = [f"{first},{n},1" for n in range(60)] + [f"{late},0.5,1"] + [f"{first},{n},1" for n in range(9)]
+    (tmp_path / "a.csv").write_text("\n".join(["when,x,y", *lines]) + "\n")
+    table = data.open(tmp_path / "a.csv", target="y")
+    parts = joined(list(table.blocks())).X.parts
+    expected = np.array([first, late], dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
+    np.testing.assert_allclose(numbers(parts["when"])[[0, 60]], expected, rtol=1e-13)
+    assert parts["x"][60] == 0.5
+
+
 def test_one_entry_changes_a_fingerprint_of_dates():
     frame = visits(20)
     before = data.open(frame).fingerprint()

@@ -322,6 +322,36 @@ def test_gaps_and_infinities_have_a_file_and_a_row(tmp_path):
         KernelRegressor(n_components=8).fit(X[:100], y[:100]).predict(data.open(tmp_path, columns=table.names))
 
 
+def test_dropped_rows_are_those_of_the_columns_of_a_table(tmp_path, monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(100.0), "b": np.arange(100.0), "g": ["x", "y"] * 50, "y": np.arange(100.0)})
+    frame.loc[[3, 4], "a"], frame.loc[[4, 5, 6], "b"], frame.loc[9, "y"] = np.nan, np.inf, np.nan
+    save(dict(frame), tmp_path / "p.parquet")
+    table = data.open(tmp_path / "p.parquet", target="y", columns=["a", "b"], drop=True)
+    fewer = table.matched(["a"], 1, apart=["b"])
+    assert (fewer.dropped, fewer.n_rows) == (3, 97)
+    assert (table.dropped, table.n_rows) == (5, 95)
+    list(fewer.blocks())
+    assert table.dropped == 5  # whatever another table has read since
+    assert table.matched(["b", "a"], 2).dropped == 5
+    matrix = data.open(frame[["a", "b"]].to_numpy(), drop=True)
+    alone = matrix.matched(None, 1, apart=[1])
+    assert (alone.dropped, matrix.dropped) == (2, 4)
+    fresh = data.open(tmp_path / "p.parquet", target="y", drop=True)
+    parts = fresh.split(test=0.3)
+    assert sum(part.n_rows for part in parts) == 95
+    monkeypatch.setattr(type(fresh), "_pieces", None)  # no more passes: one has counted for all three
+    assert [one.dropped for one in (fresh, *parts)] == [5, 5, 5]
+    assert data.open(tmp_path / "p.parquet").dropped == 0
+
+
+def test_a_split_by_a_column_with_gaps_drops_no_row_for_them(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(10.0), "g": [0.0, 1.0] * 5, "y": np.arange(10.0)})
+    frame.loc[3, "a"], frame.loc[[5, 6], "g"] = np.nan, np.nan
+    table = data.open(frame, target="y", drop=True)
+    train, test = table.split(test=1.0, column="g")
+    assert (table.dropped, train.dropped, test.dropped) == (3, 1, 1)
+
+
 def test_dropped_rows_are_counted(tmp_path):
     X, y = gaps(tmp_path)
     sound = np.isfinite(X).all(axis=1)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer.data.csv import CsvFile
 from mercer.data.tables import joined
 
 from .test_parquet import as_frame, numbers, people
@@ -317,6 +318,18 @@ def test_large_whole_labels_are_not_rounded(tmp_path, name, late, monkeypatch):
     found = whole(data.open(tmp_path / name, target="y"))
     assert found.y.tolist() == labels.tolist()
     np.testing.assert_array_equal(found.X[:, 0], x)
+
+
+def test_columns_of_csv_widen_together(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 200)
+    lines = [",".join([str(n)] * 6) for n in range(60)]
+    for place in range(6):
+        lines[40 + 3 * place] = ",".join("0.5" if column == place else "1" for column in range(6))
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]) + "\n")
+    opened = []
+    monkeypatch.setattr(CsvFile, "_open", lambda self, *given, was=CsvFile._open: opened.append(1) or was(self, *given))
+    assert set(data.open(tmp_path / "a.csv")._layout.kinds.values()) == {"float64"}
+    assert len(opened) == 3  # for the types of the first rows, up to the first fraction, and to the end
 
 
 def test_whole_numbers_in_csv_that_no_integer_holds(tmp_path, monkeypatch):

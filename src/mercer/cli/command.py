@@ -89,7 +89,7 @@ OPTIONS = {
     "class_weight is for": "--class-weight is for",
     "class_weight='balanced'": "--class-weight balanced",
     "drop=True of mercer.data.open": "--drop",
-    "columns= of mercer.data.open": "--exclude",
+    "exclude= of mercer.data.open": "--exclude",
     "give encoding=": "give --encoding ",
     "such as encoding=": "such as --encoding ",
     "or encoding=": "or --encoding ",

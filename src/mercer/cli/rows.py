@@ -129,10 +129,12 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
 def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
     """The table of files; for a model with the columns that it has learned from, whatever others there are."""
     from .. import data as rows
+    from ..maps._tables import matched_columns
 
     names = getattr(model, "feature_names_in_", None)
     if names is None or format_found(source, format) in NAMELESS:
-        return rows.open(source, format=format, **options)
+        table = rows.open(source, format=format, **options)
+        return table if model is None or table.names is not None else matched_columns(model, table)
     table = rows.open(source, format=format, columns=list(names), **options)
     known = (*keep, *(getattr(model, f"{role}_name_", None) for role in ("target", "weight")))
     table.ignore([name for name in table.others if name not in known])

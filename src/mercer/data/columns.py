@@ -73,6 +73,11 @@ class Layout(ABC):
         """What must be read: features, then columns with a role."""
         return tuple(dict.fromkeys((*(self.names or ()), *self.roles.all())))
 
+    @property
+    def looked_at(self) -> tuple[Any, ...]:
+        """What a row may have gaps in: features, whatever their order, targets and weight."""
+        return frozenset(self.names or ()), self.roles.target, self.roles.weight
+
     @abstractmethod
     def block(self, batch: Any) -> Block:
         """A batch as features, targets and weights; missing entries are NaN or None."""
@@ -245,6 +250,11 @@ class MatrixLayout(Layout):
                 f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}", column
             )
         return int(column) % self._all
+
+    @property
+    def looked_at(self) -> tuple[Any, ...]:
+        places = range(self._all) if self._columns is None else self._columns
+        return frozenset(places), self.roles.target, self.roles.weight
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
         return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now

@@ -7,9 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
+from .csv_types import LateColumn, failed_column, has_large, is_fine, is_whole, wider
 from .frames import arrow_kind, numbers
 from .sources import FileSource, SourceError, arrow, portions
 
@@ -111,12 +110,18 @@ class CsvFile(FileSource):
 
     def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
         """The survey, with wider types where those of the first rows do not hold all that follows."""
-        try:
-            return self._counted(types, dict(kinds))
-        except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
-            if "conversion error" not in str(error):
-                raise
-            return self._counted({name: widened(held) for name, held in types.items()}, dict(kinds))
+        steps = {name: wider(held) for name, held in types.items()}
+        while True:
+            try:
+                return self._counted(types, dict(kinds))
+            except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
+                number = failed_column(error)
+                failed = None if number is None else list(types)[number]
+                if failed is None or not steps[failed]:
+                    raise
+                # with it go all columns that lose nothing, lest each of them take a pass of its own
+                going = [name for name, left in steps.items() if left and not is_fine(types[name])]
+                types = types | {name: steps[name].pop(0) for name in {failed, *going}}
 
     def _fields(self) -> list[Any]:
         """The columns and their types, as the first rows have them."""
@@ -134,25 +139,20 @@ class CsvFile(FileSource):
         """Count rows, and see what columns hold that were guessed to be whole numbers or empty."""
         rows = 0
         large: set[str] = set()
-        late: dict[str, Any] = {}
+        late = {name: LateColumn() for name, kind in kinds.items() if kind == "empty"}
         with self._open(types) as reader:
             for batch in reader:
                 rows += batch.num_rows
                 for name, column in zip(types, batch.columns, strict=True):
-                    if kinds[name] == "int" and arrow_kind(column.type) != "int":
+                    if name in late:
+                        late[name].see(column)
+                    elif kinds[name] == "int" and arrow_kind(column.type) != "int":
                         values = numbers(column)
                         kinds[name] = "int" if is_whole(values) else "float64"
-                        large |= {name} if (np.abs(values) >= 2.0**53).any() else set()
-                    elif kinds[name] == "empty" and column.null_count < len(column):
-                        kinds[name], late[name] = "text", guessed(column)
-        late = {name: held for name, held in late.items() if arrow_kind(held) != "text"}
-        if late:  # of columns that are empty in the first rows
-            try:
-                return self._widened(types | late, kinds | {name: arrow_kind(held) for name, held in late.items()})
-            except arrow().ArrowInvalid:
-                return Survey(types, kinds, rows)
+                        large |= {name} if has_large(values) else set()
         exact = {name: arrow().int64() for name in large if kinds[name] == "int"}  # floats would round them
-        return Survey(types | exact, kinds, rows)
+        found = {name: column.type for name, column in late.items()}
+        return Survey(types | exact | found, kinds | {name: column.kind for name, column in late.items()}, rows)
 
     def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}
@@ -164,28 +164,3 @@ class CsvFile(FileSource):
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, names, gaps=False) as reader:
             yield from portions(iter(reader), 0, len(names))
-
-
-def guessed(column: Any) -> Any:
-    """The type that values would have if they were the first of a file."""
-    pa, csv = arrow(), arrow(".csv")
-    text = pa.BufferOutputStream()
-    csv.write_csv(pa.table({"column": column.drop_null()}), text)
-    quoted = csv.ConvertOptions(quoted_strings_can_be_null=False)
-    return csv.read_csv(pa.BufferReader(text.getvalue()), convert_options=quoted).schema.types[0]
-
-
-def widened(given: Any) -> Any:
-    """The type that takes what a column may hold beside what its first rows do."""
-    pa = arrow()
-    if arrow_kind(given) == "int":
-        return pa.float64()
-    if arrow_kind(given) == "date":
-        return pa.timestamp("ns", tz=given.tz if pa.types.is_timestamp(given) else None)
-    return given
-
-
-def is_whole(values: Any) -> bool:
-    """Whether all numbers that are there are whole, and none is too large for an integer."""
-    there = values[~np.isnan(values)]
-    return bool((there == np.floor(there)).all() and (np.abs(there) < 2.0**63).all())

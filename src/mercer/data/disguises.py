@@ -53,7 +53,7 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
     if n_rows >= FEWEST_ROWS and 2 * len(levels) > n_rows:
         return [
             f"column {name!r} has {len(levels):,} levels in {n_rows:,} rows: if it is an identifier, leave it out with "
-            "columns= of mercer.data.open"
+            "exclude= of mercer.data.open"
         ]
     return []
 

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,8 +128,10 @@ class NpzFile(NpyFile):
     """One ``.npz`` file: the matrix is named X, or is the only one."""
 
     format = "NumPy's .npz"
-    memory: int | None = None
-    """Bytes that a matrix may take which cannot be read a block at a time; None is what the machine has."""
+
+    def __init__(self, path: Path, memory: int | None = None):
+        super().__init__(path)
+        self._memory = memory  # for a matrix that cannot be read a block at a time; None is what the machine has
 
     def _names(self, archive: zipfile.ZipFile) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
@@ -204,7 +207,7 @@ class NpzFile(NpyFile):
         """The matrix in memory: it is compressed, and a row is spread over all of it."""
         needed = self._header.size
         what = f"the rows of {self.name}, compressed column by column (np.savez would leave them to be read in blocks),"
-        check_room(needed, what, self.memory)
+        check_room(needed, what, self._memory)
         return self.array(self._member.filename.removesuffix(".npy"))
 
     def array(self, name: str) -> NDArray[Any]:

@@ -35,11 +35,12 @@ ENDINGS = {
 """How the names of files end, by format; those of text may be followed by .gz."""
 
 
-class CsvForm(NamedTuple):
-    """How CSV is written, as far as that was told."""
+class Reading(NamedTuple):
+    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
 
     delimiter: str | None = None
     encoding: str | None = None
+    memory: int | None = None
 
 
 def open(
@@ -115,11 +116,9 @@ def open(
     >>> model.predict(table).shape
     (1000,)
     """
-    sources = sources_of(source, format, CsvForm(delimiter, encoding))
+    most = None if memory is None else as_bytes(memory)
+    sources = sources_of(source, format, Reading(delimiter, encoding, most))
     notes = warned(agree([file for file in sources if isinstance(file, LibsvmFile)], zero_based, n_features))
-    for file in sources:
-        if isinstance(file, NpzFile):
-            file.memory = None if memory is None else as_bytes(memory)
     sources, skipped = with_rows(sources)
     asked = target, weight
     target, weight = (beside(sources, part) for part in asked)
@@ -129,7 +128,7 @@ def open(
     layout = kind(sources, columns, roles, dtype, listed(exclude))
     notes += (*skipped, *warned((*(note for file in sources for note in file.notes), *layout.notes)))
     named = Roles(*(as_role(part) if isinstance(part, str) else None for part in asked))
-    return SourceTable(layout, given, bool(drop), 0 if memory is None else as_bytes(memory), notes, named)
+    return SourceTable(layout, given, bool(drop), most or 0, notes, named)
 
 
 def warned(notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -171,10 +170,10 @@ def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:
     return full, (f"{empty} of {len(sources)} files have no rows and were skipped",) if empty else ()
 
 
-def sources_of(source: Any, format: str | None, form: CsvForm) -> list[Source]:
+def sources_of(source: Any, format: str | None, reading: Reading) -> list[Source]:
     """One source for each file or object."""
     if isinstance(source, str | os.PathLike):
-        return from_files(paths_of(Path(source), format), format, form)
+        return from_files(paths_of(Path(source), format), format, reading)
     if isinstance(source, Table):
         raise TypeError(f"a {type(source).__name__} is a table already: give it to a learner as it is")
     if is_frame(source):
@@ -188,7 +187,7 @@ def sources_of(source: Any, format: str | None, form: CsvForm) -> list[Source]:
     if isinstance(source, Iterable):
         paths = list(source)
         if paths and all(isinstance(path, str | os.PathLike) for path in paths):
-            return from_files([Path(path) for path in paths], format, form)
+            return from_files([Path(path) for path in paths], format, reading)
     raise TypeError(f"rows come from paths, matrices and frames, found {type(source).__name__}")
 
 
@@ -210,7 +209,7 @@ def format_of(path: Path) -> str | None:
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
 
-def from_files(paths: list[Path], format: str | None, form: CsvForm) -> list[Source]:
+def from_files(paths: list[Path], format: str | None, reading: Reading) -> list[Source]:
     """Files of one format."""
     if format is not None:
         check_choice("format", format, tuple(ENDINGS))
@@ -220,15 +219,15 @@ def from_files(paths: list[Path], format: str | None, form: CsvForm) -> list[Sou
             raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(ENDINGS)}")
         if found != formats[paths[0]]:
             raise ValueError(f"files of one table have one format, found {paths[0]} and {path}")
-    return [source_of(path, str(formats[path]), form) for path in paths]
+    return [source_of(path, str(formats[path]), reading) for path in paths]
 
 
-def source_of(path: Path, format: str, form: CsvForm) -> Source:
+def source_of(path: Path, format: str, reading: Reading) -> Source:
     """One file."""
     if format == "csv":
-        return CsvFile(path, form.delimiter, form.encoding)
+        return CsvFile(path, reading.delimiter, reading.encoding)
     if format == "libsvm":
         return LibsvmFile(path)
     if format == "numpy":
-        return NpzFile(path) if path.name.lower().endswith(".npz") else NpyFile(path)
+        return NpzFile(path, reading.memory) if path.name.lower().endswith(".npz") else NpyFile(path)
     return ParquetFile(path) if format == "parquet" else ArrowFile(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -50,6 +51,13 @@ class Given(NamedTuple):
     weight: Any = None
 
 
+@dataclass
+class Dropped:
+    """How many rows of files are left out for a gap or an infinity in some columns; None before they were counted."""
+
+    rows: int | None = None
+
+
 class SourceTable(Table):
     """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
 
@@ -58,7 +66,7 @@ class SourceTable(Table):
     names : the names of the features, None where they have none
     n_rows : how many rows there are
     notes : what was ignored, in words
-    dropped : rows that the last pass left out for a gap or an infinity
+    dropped : how many rows of the files are left out for a gap or an infinity
     """
 
     def __init__(
@@ -77,7 +85,7 @@ class SourceTable(Table):
         self._shares: tuple[Share, ...] = ()
         self._order: int | None = None
         self.notes = notes
-        self._dropped = [0]  # shared with the tables that are made of this one: all of them read the same rows
+        self._dropped = Dropped()
         self._forget()
         for name, part in (("target", given.y), ("weight", given.weight)):
             if part is not None and len(part) != self._first_rows[-1]:
@@ -93,13 +101,23 @@ class SourceTable(Table):
         """The same rows in another layout."""
         other = copy(self)
         other._layout, other._given = layout, self._given if given is None else given
+        if layout.looked_at != self._layout.looked_at:  # else what one table has counted holds for the other
+            other._dropped = Dropped()
         other._forget()
         return other
 
     @property
     def dropped(self) -> int:
-        """Rows that the last pass left out for a gap or an infinity, by this table or another of the same rows."""
-        return self._dropped[0]
+        """How many rows of the files are left out for a gap or an infinity in the columns of this table.
+
+        The parts of a split have the number of the whole. It takes a pass where none has come to its end before.
+        """
+        if not self._drop:
+            return 0
+        if self._dropped.rows is None:
+            self._n_rows = sum(len(piece.rows) for piece in self._pieces(0))
+        assert self._dropped.rows is not None
+        return self._dropped.rows
 
     @property
     def read(self) -> int:
@@ -380,7 +398,7 @@ class SourceTable(Table):
                 count += len(rows)
                 yield Piece(source, rows, block)
         if number == 0:
-            self._dropped[0], self._n_rows = dropped, count
+            self._dropped.rows, self._n_rows = dropped, count
 
     def _note_starts(self, source: int, rows: NDArray[np.int64], count: int) -> None:
         for place in range(-count % BLOCK_ROWS, len(rows), BLOCK_ROWS):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ..data import SourceTable, Table
 from ..data.fingerprints import digest
-from ..data.frames import Frame, columns, is_frame, is_numeric, levels, numbers
+from ..data.frames import NUMBERS, columns, is_frame, kind_of, levels, numbers
 from ..data.tables import Block, rows_of
+from ..data.times import TIMES
 
 FIRST_ROWS = 16
 """Rows that are remembered, by their fingerprints."""
@@ -34,26 +37,56 @@ def has_seen(model: Any, table: Table) -> bool:
 
 def row_prints(block: Block) -> tuple[str, ...]:
     """A short text for every row with its target, the same in whatever file and precision it is stored."""
-    X, count = block.X, block.X.shape[0]
-    if is_frame(X):
-        parts = [np.asarray(part).tolist() for part in columns(rounded(X)).values()]
-        rows: list[Any] = list(zip(*parts, strict=True))
-    elif sp.issparse(X):
-        held = sp.csr_array(X, dtype=np.float32, copy=True)
-        held.sort_indices()
-        ends = [slice(*pair) for pair in pairwise(held.indptr.tolist())]
-        rows = [(held.indices[part].tolist(), held.data[part].tolist()) for part in ends]
-    else:
-        rows = np.asarray(X, dtype=np.float32).tolist()
-    targets = [None] * count if block.y is None else np.asarray(block.y).tolist()
-    return tuple(digest(*pair)[:8] for pair in zip(rows, targets, strict=True))
-
-
-def rounded(X: Any) -> Any:
-    """A frame whose numbers have the precision of float32."""
-    return Frame(
-        {
-            name: numbers(part).astype(np.float32) if is_numeric(part) else levels(part)
-            for name, part in columns(X).items()
-        }
+    targets = np.zeros((block.X.shape[0], 0), dtype=np.uint8) if block.y is None else entry_bytes([np.asarray(block.y)])
+    rows = sparse_rows(block.X) if sp.issparse(block.X) else entry_bytes(parts_of(block.X))
+    # bytes, since the text of every number would take far longer than a prediction does
+    return tuple(
+        blake2b(bytes(row) + bytes(y), digest_size=4).hexdigest() for row, y in zip(rows, targets, strict=True)
     )
+
+
+def parts_of(X: Any) -> list[Any]:
+    """Matrices and columns that have the rows of X side by side."""
+    return list(columns(X).values()) if is_frame(X) else [X]
+
+
+def sparse_rows(X: Any) -> list[bytes]:
+    """The entries of every row that are not zero, with their columns, as bytes."""
+    held = sp.csr_array(X, dtype=np.float64, copy=True)
+    held.sum_duplicates()
+    held.eliminate_zeros()
+    places, values = held.indices.astype("<i8"), single(held.data)
+    ends = [slice(*pair) for pair in pairwise(held.indptr.tolist())]
+    return [places[part].tobytes() + values[part].tobytes() for part in ends]
+
+
+def entry_bytes(parts: list[Any]) -> NDArray[np.uint8]:
+    """Rows as bytes: numbers and times with the precision of float32, levels by their fingerprints."""
+    held = [part for part in parts if has_numbers(part)]
+    levelled = [part for part in parts if not has_numbers(part)]
+    found = [single(as_matrix(numbers(part))) for part in held] + [as_matrix(level_prints(part)) for part in levelled]
+    return np.concatenate([np.ascontiguousarray(part).view(np.uint8) for part in found], axis=1)
+
+
+def has_numbers(part: Any) -> bool:
+    """Whether entries are numbers, or times, which are numbers of days."""
+    return kind_of(part) in (*NUMBERS, *TIMES)
+
+
+def as_matrix(part: NDArray[Any]) -> NDArray[Any]:
+    return part.reshape(len(part), -1)
+
+
+def single(values: Any) -> NDArray[np.float32]:
+    """Numbers in float32, with one zero and one NaN."""
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(values).astype("<f4") + np.float32(0)
+    rounded[np.isnan(rounded)] = np.nan
+    return rounded
+
+
+def level_prints(part: Any) -> NDArray[np.uint64]:
+    """A number for every level, the same wherever it stands."""
+    given = levels(part)
+    known = {level: int(digest(repr(level))[:16], 16) for level in set(given.ravel().tolist())}
+    return np.array([known[level] for level in given.ravel().tolist()], dtype="<u8").reshape(given.shape)

@@ -92,7 +92,7 @@ def check_levels(model: Any, preparation: Preparation) -> None:
     if most is not None:
         rows = COPIES * 8 * BLOCK_ROWS * preparation.width(model.n_features_in_)
         name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
-        advice = "leave it out with columns= of mercer.data.open, or join rare levels"
+        advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
         check_room(rows, f"{name}: {advice}. Blocks of {BLOCK_ROWS:,} rows", model._allowed)
 
 

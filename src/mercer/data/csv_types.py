@@ -1,0 +1,103 @@
+"""Types of the columns of CSV: those that the first rows do not show, and wider ones for what follows them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .frames import arrow_kind, numbers
+from .sources import arrow
+
+FAILED = re.compile(r"In CSV column #(\d+): .*conversion error", re.DOTALL)
+LARGE = 2.0**53
+"""From here on floats do not hold every whole number."""
+
+
+class LateColumn:
+    """What a column holds that is empty in the first rows, as far as its batches of text have been seen.
+
+    Attributes
+    ----------
+    kind : that of the column, as ``arrow_kind`` has it; "empty" before there are entries
+    """
+
+    def __init__(self) -> None:
+        self.kind = "empty"
+        self._held = arrow().string()
+        self._large = False
+
+    @property
+    def type(self) -> Any:
+        """The type of Arrow to read the column as."""
+        return arrow().int64() if self.kind == "int" and self._large else self._held
+
+    def see(self, column: Any) -> None:
+        """Take the next batch: its entries have the type so far, or a wider one; else all of the column is text."""
+        entries = column.drop_null()
+        if len(entries) == 0 or self.kind == "text":
+            return
+        for held in (None,) if self.kind == "empty" else (self._held, *wider(self._held)):
+            try:
+                found = parsed(entries, held)
+            except arrow().ArrowInvalid:
+                continue
+            self._held = found.type
+            if self.kind == "empty":
+                self.kind = arrow_kind(found.type)
+            if self.kind == "int":
+                values = numbers(found)
+                self.kind = "int" if is_whole(values) else "float64"
+                self._large = self._large or has_large(values)
+            return
+        self.kind, self._held = "text", arrow().string()
+
+
+def parsed(entries: Any, held: Any = None) -> Any:
+    """Texts as CSV with a column of this type would have them; None is the type that a file of them would have."""
+    pa, csv = arrow(), arrow(".csv")
+    text = pa.BufferOutputStream()
+    csv.write_csv(pa.table({"column": entries}), text)
+    options = csv.ConvertOptions(
+        quoted_strings_can_be_null=False, column_types={} if held is None else {"column": held}
+    )
+    parsing = csv.ParseOptions(newlines_in_values=True)
+    return csv.read_csv(pa.BufferReader(text.getvalue()), parse_options=parsing, convert_options=options).column(0)
+
+
+def failed_column(error: Exception) -> int | None:
+    """The number of the column whose type does not hold an entry; None where an error is about something else."""
+    found = FAILED.search(str(error))
+    return None if found is None else int(found[1])
+
+
+def wider(given: Any) -> list[Any]:
+    """Types to try in turn where one does not hold an entry.
+
+    Nanoseconds end in the year 2262, and microseconds have six digits: neither takes all that the other does.
+    """
+    pa = arrow()
+    if arrow_kind(given) == "int":
+        return [pa.float64()]
+    if arrow_kind(given) == "date":
+        zone = given.tz if pa.types.is_timestamp(given) else None
+        units = ("us",) if is_fine(given) else ("us", "ns")
+        return [pa.timestamp(unit, tz=zone) for unit in units]
+    return []
+
+
+def is_fine(given: Any) -> bool:
+    """Whether a type has fractions of seconds, so that the next wider one may hold less."""
+    return bool(arrow().types.is_timestamp(given) and given.unit in ("us", "ns"))
+
+
+def is_whole(values: Any) -> bool:
+    """Whether all numbers that are there are whole, and none is too large for an integer."""
+    there = values[~np.isnan(values)]
+    return bool((there == np.floor(there)).all() and (np.abs(there) < 2.0**63).all())
+
+
+def has_large(values: Any) -> bool:
+    """Whether floats would round whole numbers of this size."""
+    return bool((np.abs(values) >= LARGE).any())
