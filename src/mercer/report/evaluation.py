@@ -132,9 +132,7 @@ def known_codes(y: NDArray[Any], model: KernelClassifier, strict: bool = True) -
 def check_predicts(model: Any) -> None:
     """Raise where a model does not predict one target."""
     if isinstance(model, Pipeline):
-        raise TypeError(
-            "expected a classifier or a regressor, found a pipeline: use it in Python, as mercer.load gives it"
-        )
+        raise TypeError("expected a classifier or a regressor, found a Pipeline: load it in Python to use it")
     if not isinstance(model, KernelClassifier | KernelRegressor):
         raise TypeError(f"expected a classifier or a regressor, found {type(model).__name__}, which predicts no target")
     check_is_fitted(model)
