@@ -158,6 +158,7 @@ def test_fingerprints(tmp_path):
     X2[0, 0] += 1.0
     memory = [X, X.astype(np.float32), X[:4999], X2, sp.csr_array(X), as_frame(X), people(100)]
     others += [data.open(source) for source in memory]
+    others += [data.open(X, columns=chosen) for chosen in ([0, 1], [1, 0], [1, 2])]
     prints |= {other.fingerprint() for other in others}
     assert len(prints) == len(others) + 1
     assert data.open(X).fingerprint() == data.open(X.copy()).fingerprint()

@@ -74,6 +74,11 @@ class Layout(ABC):
         return tuple(dict.fromkeys((*(self.names or ()), *self.roles.all())))
 
     @property
+    def features(self) -> tuple[Any, ...] | None:
+        """The names of the features or, where they have none, their numbers; None is all columns."""
+        return self.names
+
+    @property
     def looked_at(self) -> tuple[Any, ...]:
         """What a row may have gaps in: features, whatever their order, targets and weight."""
         return frozenset(self.names or ()), self.roles.target, self.roles.weight
@@ -250,6 +255,10 @@ class MatrixLayout(Layout):
                 f"{self.sources[0].name} has columns 0 to {self._all - 1} without names, found {column!r}", column
             )
         return int(column) % self._all
+
+    @property
+    def features(self) -> tuple[int, ...] | None:
+        return None if self._columns is None else tuple(self._columns)
 
     @property
     def looked_at(self) -> tuple[Any, ...]:

@@ -212,7 +212,7 @@ class SourceTable(Table):
     def fingerprint(self) -> str:
         """A text that hangs on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
-        chosen = (self.names, self._layout.roles, self._drop, self._group, self._shares, self._order)
+        chosen = (self._layout.features, self._layout.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
 
     def where(self, row: int) -> str | None:
