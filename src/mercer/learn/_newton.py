@@ -36,7 +36,7 @@ FORCING = 0.1
 """How far conjugate gradients reduce the error of a Newton step."""
 GOOD_SLOPE = 0.01
 """A whole step is taken as it is where the slope at its end is below this share of that at its start."""
-SEARCH_STEPS = 30
+SEARCH_STEPS = 60
 NARROW = 1e-9
 """The lengths between which a slope turns, apart by this share of themselves, are one."""
 LEVEL = 1e-6
