@@ -71,6 +71,33 @@ def test_steps_end_where_the_precision_does():
     assert model.convergence_.n_iter < 400
 
 
+@pytest.mark.parametrize(("C", "steps", "least"), [(1e3, 35, 1812.93), (1e4, 100, 1821.59)])
+def test_strong_losses_take_few_steps(C, steps, least):
+    """Best intercepts before every step took twice as many, and did not come to an end at the larger C."""
+    X, y = load_digits(return_X_y=True)
+    model = KernelClassifier("gaussian('scale')", n_components=256, C=C, random_state=0).fit(X / 16.0, y)
+    assert model.convergence_.converged
+    assert model.convergence_.n_iter <= steps
+    assert model.convergence_.objectives[-1] == pytest.approx(least, rel=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e5, 1e6])
+def test_no_step_raises_the_objective(C):
+    """A length is right by the slope at the start: against that at the far end of a long step all slopes are small."""
+    objectives = np.array(fitted(DIGITS / 16.0, DIGIT, C=C, max_iter=100)[0].convergence_.objectives)
+    assert (np.diff(objectives) <= 1e-9 * objectives[1:]).all()
+
+
+def test_intercepts_are_balanced_at_the_end():
+    """The bound holds for them: slopes of a class add up to nothing."""
+    model, warned, _ = fitted(DIGITS / 16.0, DIGIT, C=10.0)
+    F = model.map_.transform(DIGITS / 16.0) @ model.coef_.T + model.intercept_
+    signs = np.where(DIGIT[:, None] == model.classes_, 1.0, -1.0)
+    slopes = signs * np.maximum(1.0 - signs * F, 0.0)
+    assert not warned
+    assert np.abs(slopes.sum(axis=0)).max() <= 1e-5 * np.abs(slopes).sum(axis=0).max()
+
+
 @pytest.mark.parametrize("far", [0.0, 50.0, -1e4])
 @pytest.mark.parametrize("kind", [SquaredHinge, Logistic, Softmax])
 def test_intercepts_are_the_best_ones(kind, far):

@@ -36,9 +36,11 @@ FORCING = 0.1
 """How far conjugate gradients reduce the error of a Newton step."""
 GOOD_SLOPE = 0.01
 """A whole step is taken as it is where the slope at its end is below this share of that at its start."""
-SEARCH_STEPS = 30
+SEARCH_STEPS = 60
+NARROW = 1e-9
+"""The lengths between which a slope turns, apart by this share of themselves, are one."""
 LEVEL = 1e-6
-"""A slope is 0 where it is below this share of those at the ends."""
+"""A slope is 0 where it is below this share of that at the start."""
 MOST_PRODUCTS = 50
 """Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
@@ -54,6 +56,7 @@ class Report(NamedTuple):
     n_iter: int
     passes: int
     objectives: tuple[float, ...]
+    """At the start and after every step; the best intercepts for the last one may take a little more off."""
     gap: float
     """How far the objective is above the least one at most, as a share of it; of several tasks the largest.
 
@@ -115,15 +118,16 @@ class Newton:
         for iteration in range(len(objectives), max_iter + 1):
             self.foretell(iteration, max_iter, tol)
             self.expect(self.factor_works())
-            W, F = self.balanced(W, F, tol * objectives[-1] if objectives else 0.0)
-            values = 0.5 * self.by_task(self.ridge * W**2) + loss.value(F)
+            values = self.values(W, F)
             objectives.append(float(values.sum()))
             design.watch.objective = objectives[-1]
-            gradient = self.ridge * W + design.kept("gradient", design.transposed, loss.slope(F), "gradient")
-            gap = self.gap(W, F, gradient, values)
-            self.gaps.append(gap)
-            if gap <= tol or iteration == max_iter or self.stands_still(objectives):
-                break
+            gradient = self.gradient(W, F, "gradient")
+            self.gaps.append(largest_share(self.distance(gradient), values))
+            ends = iteration == max_iter or self.stands_still(objectives)
+            if ends or self.gaps[-1] <= tol:
+                best, gap = self.certified(W, F, gradient, values, tol)
+                if ends or gap <= tol:
+                    break
             step = self.step(F, gradient)
             self.expect([Work("decision values", self.product_work)])
             V = design.kept("decision values", design.products, step, "decision values")
@@ -134,9 +138,38 @@ class Newton:
         # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
         converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
         report = Report(bool(converged), iteration, design.passes, tuple(objectives), min(gap, 1.0), self.name)
-        return Solution(W, self.factors or [], report)
+        return Solution(best, self.factors or [], report)
 
     # -- where it ends -------------------------------------------------------------------------------------------------
+
+    def values(self, W: Matrix, F: Values) -> Matrix:
+        """The objective of every task."""
+        return 0.5 * self.by_task(self.ridge * W**2) + self.loss.value(F)
+
+    def gradient(self, W: Matrix, F: Values, name: str) -> Matrix:
+        """Of the objective, in a pass; ``name`` is what it is kept as for a run that ends early."""
+        return self.ridge * W + self.design.kept(name, self.design.transposed, self.loss.slope(F), "gradient")
+
+    def distance(self, gradient: Matrix) -> Matrix:
+        """How far above the least one the objective of every task may be at most, were its intercepts the best."""
+        return 0.5 * self.by_task(gradient[: self.design.n_features] ** 2)
+
+    def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
+        """The better of these coefficients and those with balanced intercepts, and its gap.
+
+        The bound holds for balanced intercepts. Steps do not begin at them: to go to the best intercepts before every
+        step is to take turns with the coefficients, and takes several times as many steps as to move both together.
+        """
+        shift = self.balancing_shift(W, F, tol * float(values.sum()))
+        if not shift.any():
+            return W, self.gap(W, F, gradient, values)
+        U, G = W.copy(), F + shift.astype(F.dtype)
+        U[-1] += shift
+        self.expect([Work("gradient", self.product_work)])
+        levels = self.values(U, G)
+        gap = self.gap(U, G, self.gradient(U, G, "balanced gradient"), levels)
+        # A bound for the one holds for the other where that is below it.
+        return (U if levels.sum() <= values.sum() else W), gap
 
     def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
         """How far the least objective may be at most, as a share of this one; of several tasks the largest.
@@ -145,23 +178,20 @@ class Newton:
         distance of the two objectives there. That holds for intercepts of which the gradient is 0; what is left of it,
         next to nothing, counts with how far an intercept could be from its best.
         """
-        n_features = self.design.n_features
-        bound = 0.5 * self.by_task(gradient[:n_features] ** 2)
+        bound = self.distance(gradient)
         if self.design.intercept:
-            reach = 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[n_features])
-            bound = bound + self.by_task((np.abs(gradient[n_features]) * reach)[None])
-        share = bound / np.where(values > 0.0, values, 1.0)
-        return float(share.max()) if np.isfinite(share).all() else np.inf
+            bound = bound + self.by_task((np.abs(gradient[-1]) * self.reach(W, F))[None])
+        return largest_share(bound, values)
 
-    def balanced(self, W: Matrix, F: Values, enough: float) -> tuple[Matrix, Values]:
-        """The same with the best intercepts for it, to a small part of what is ``enough`` of the objective."""
+    def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
+        """What to add to intercepts to have the best ones, to a small part of what is ``enough`` of the objective."""
         if not self.design.intercept:
-            return W, F
-        reach = 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
-        shift = balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / reach)
-        W = W.copy()
-        W[-1] += shift
-        return W, F + shift.astype(F.dtype)
+            return np.zeros(self.loss.n_columns)
+        return balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / self.reach(W, F))
+
+    def reach(self, W: Matrix, F: Values) -> Matrix:
+        """How far an intercept could be from its best."""
+        return 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
 
     def stands_still(self, objectives: list[float]) -> bool:
         """Whether the last steps have taken nothing off the objective, as far as numbers can tell."""
@@ -354,6 +384,7 @@ class Newton:
         low = np.zeros(F.shape[1])
         high = np.ones_like(low)
         below, above = slope(low), slope(high)
+        flat = LEVEL * np.abs(below)  # not of the slope further away, which may be millions of times as steep
         if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
             return high
         for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
@@ -362,14 +393,24 @@ class Newton:
             low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
-        return zero_between(slope, low, below, high, above)
+        return zero_between(slope, low, below, high, above, flat)
 
 
-def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix) -> Matrix:
-    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0, to three digits."""
-    t, flat = high, LEVEL * np.maximum(np.abs(below), np.abs(above))
+def largest_share(bounds: Matrix, values: Matrix) -> float:
+    """The largest of bounds on the objectives of tasks, each as a share of its own."""
+    share = bounds / np.where(values > 0.0, values, 1.0)
+    return float(share.max()) if np.isfinite(share).all() else np.inf
+
+
+def zero_between(
+    slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix, flat: Matrix
+) -> Matrix:
+    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0.
+
+    What is no further from 0 than ``flat`` counts as 0. Where steps run out it is ``low``: no minimum is passed there.
+    """
     for _ in range(SEARCH_STEPS):
-        if np.allclose(low, high, rtol=1e-3):
+        if np.allclose(low, high, rtol=NARROW, atol=0.0):
             break
         width = high - low
         t = low - below * width / np.where(above == below, 1.0, above - below)
@@ -379,4 +420,4 @@ def zero_between(slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, 
         left, right = (here < 0) | found, (here >= 0) | found
         low, below = np.where(left, t, low), np.where(left, here, below)
         high, above = np.where(right, t, high), np.where(right, here, above)
-    return t
+    return low

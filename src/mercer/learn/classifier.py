@@ -90,8 +90,10 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         rest and the intercept is regularised like a coefficient. It is refused where that takes more than ``memory``,
         or than the machine has.
     tol : float, default=1e-4
-        The solver stops when the objective is certain to be within this distance of the least one, relative to it; of
-        rows in float32, where no step helps any more, within 1e-7. A warning is given where it ends further away.
+        The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
+        when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
+        the rounding of the rows, 1.2e-7 in float32, is not asked for. In float32 and with a large C, from about 1e4,
+        rounding can hide how near the least objective is: rows in float64 tell.
     max_iter : int, default=100
         The largest number of Newton steps; of steps of conjugate gradients there may be five times as many.
     memory : int, str or None, default=None
