@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, _descent
 from mercer.learn._intercepts import balancing
 from mercer.learn._losses import Logistic, Softmax, SquaredHinge
+from mercer.learn._newton import Newton
 
 DIGITS, DIGIT = (part[:400] for part in load_digits(return_X_y=True))
 
@@ -112,3 +114,12 @@ def test_intercepts_are_the_best_ones(kind, far):
         assert loss.value(F + shift)[0] <= loss.value(F)[0]
     else:
         assert left.max() < 1e-6
+
+
+def test_a_step_ends_where_the_slope_turns_however_steep_it_is_beyond():
+    def slope(at):  # a gentle slope down to 0.3, then a wall
+        return -1.0 + 1e9 * np.maximum(at - 0.3, 0.0)
+
+    steps = SimpleNamespace(ridge=np.zeros((1, 1)), loss=SimpleNamespace(slope=slope), sums=lambda M: M.sum(axis=0))
+    one = np.ones((1, 1))
+    assert Newton.length(steps, 0.0 * one, one, one, one) == pytest.approx(0.3, rel=1e-8)
