@@ -1,9 +1,10 @@
-"""The instruction sets of this machine, for every test of the compiled core."""
+"""The instruction sets of this machine, for every test of the compiled core; and draws that depend on no order."""
 
 from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 from mercer._core import _library
@@ -20,3 +21,10 @@ def isa(request, monkeypatch):
         (pytest.skip if FORCED == "none" else pytest.fail)("the compiled core was not built")
     monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, request.param))
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def same_draws(request):
+    """Let a test draw the same from the generator of its module, whichever tests ran before it on the same worker."""
+    if isinstance(getattr(request.module, "RNG", None), np.random.Generator):
+        request.module.RNG = np.random.default_rng(0)

@@ -200,7 +200,7 @@ def test_c_goes_where_it_gets_better(monkeypatch, steps):
 def test_frames_with_levels_gaps_and_weights():
     frame = pd.DataFrame({"x": X[:, 0], "town": RNG.choice(["oslo", "rome"], 600), "w": RNG.integers(0, 3, 600) * 1.0})
     frame["y"] = np.abs(frame["x"]) + (frame["town"] == "rome")
-    frame.loc[5, "x"] = np.nan
+    frame.loc[5, ["x", "w"]] = np.nan, 1.0
     table = data.open(frame, target="y", weight="w")
     found = Search(table, "regression", kernels=["laplacian('median')"], features=64, rounds=1, missing="mean").run()
     assert found.model.score(table) > 0.9
