@@ -67,6 +67,13 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
     return xp.astype(sent, like.dtype) if floating else sent
 
 
+def place_of(X: Array) -> tuple[str, ...]:
+    """Where X lives and in which precision, as a key."""
+    if is_foreign(X):
+        return namespace(X).__name__, str(X.dtype), str(device_of(X))
+    return "numpy", str(X.dtype)
+
+
 def check_foreign(X: Array) -> Array:
     """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one."""
     xp = namespace(X)

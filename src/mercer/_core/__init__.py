@@ -12,7 +12,7 @@ from ._library import AVAILABLE, ISA, aligned
 from ._libsvm import LibsvmError, LibsvmRows, libsvm
 from ._narrow import add_transposed, narrow
 from ._pairs import ColumnRows, pairs, radial
-from ._product import Panels, kept_panels, matrix_waves, panels, product
+from ._product import Panels, matrix_waves, panels, product
 from ._scaled import scaled
 from ._signs import SignProducts, dense_signs, in_chunks, sign_products, sparse_signs
 from ._sketch import RowParts, SrhtTables, craft, hadamard, hadamard_sketch, srht, srht_tables
@@ -39,7 +39,6 @@ __all__ = [
     "hadamard",
     "hadamard_sketch",
     "in_chunks",
-    "kept_panels",
     "libsvm",
     "matrix_waves",
     "narrow",

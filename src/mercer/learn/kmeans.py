@@ -15,7 +15,7 @@ from .._checks import check_positive, check_whole
 from .._memory import as_bytes
 from .._random import Stream
 from .._tiles import sum_in_order
-from ..maps._stored import Leaf, floats
+from ..maps.layouts import Leaf, floats
 from ._designs import Design, Part, design_of
 from ._forecast import Work, features_work, steps_left
 from ._keeping import Arrays

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..maps._stored import Leaf
+from ..maps.layouts import Leaf
 from .estimators import COLUMNS, KNOWN, Numbers, Part, Values, check_function, class_of, floats
 from .machines import LABELS, MOST_TEXT
 from .maps import Source, Target, names_of, read_names
