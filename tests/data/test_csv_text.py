@@ -11,7 +11,7 @@ import pytest
 from mercer import KernelRegressor, data
 from mercer.data.csv import CsvFile
 from mercer.data.csv_text import found_delimiter
-from mercer.data.tables import joined
+from mercer.data.table import joined
 
 TEXT = "größe,stadt,y\n" + "".join(f"{n}.5,{town},{n}\n" for n, town in enumerate(["Köln", "Århus", "Łódź"] * 4))
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
 from mercer.data.csv import CsvFile
-from mercer.data.tables import joined
+from mercer.data.table import joined
 
 from .test_parquet import as_frame, numbers, people
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, _core, data
 from mercer._random import Stream
 from mercer.data.sources import SourceError
-from mercer.data.tables import joined
+from mercer.data.table import joined
 
 from .test_parquet import as_frame, numbers, people, write
 

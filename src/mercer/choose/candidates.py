@@ -9,7 +9,7 @@ import numpy as np
 
 from .._random import Stream
 from ..kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial, parse
-from ..kernels._bandwidth import RULES
+from ..kernels.bandwidth import RULES
 
 FAMILIES: tuple[Kernel, ...] = (
     Gaussian("median"),

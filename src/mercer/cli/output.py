@@ -194,7 +194,7 @@ def progress() -> Iterator[Any]:
 @contextmanager
 def search_progress() -> Iterator[Any]:
     """A function of lines that a search tells, shown as one bar with its time; nothing where there is no terminal."""
-    from ..choose.bar import SearchBar
+    from ..choose.search_bar import SearchBar
 
     with SearchBar(shows=not quiet()) as bar:
         yield bar

@@ -1,13 +1,13 @@
 """Where rows come from."""
 
 from .arrays import ArrayRows, as_rows, is_rows
+from .file_table import SourceTable
 from .libsvm import write_libsvm
-from .opening import open
+from .open import open
 from .rows import Rows
-from .source_table import SourceTable
 from .sources import SourceError
-from .tables import ArrayTable, Blocks, Table
-from .writing import write
+from .table import ArrayTable, Blocks, Table
+from .write import write
 
 __all__ = [
     "ArrayRows",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .frames import NUMBERS, Frame, absent, columns, levels, numbers
 from .sources import MissingColumnError, Source, SourceError
-from .tables import Block
+from .table import Block
 from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")

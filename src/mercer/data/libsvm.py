@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from .._checks import check_choice, check_whole
 from .._core import LibsvmError, LibsvmRows, libsvm
 from .sources import FileSource, SourceError
-from .tables import Block
+from .table import Block
 
 READ_BYTES = 1 << 22
 WRITTEN_ROWS = 1024

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from .rows import BLOCK_ROWS
-from .tables import Block, Table, joined, rows_of
+from .table import Block, Table, joined, rows_of
 
 MIXED = 16
 """Blocks from anywhere whose rows are mixed."""

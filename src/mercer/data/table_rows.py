@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._array import aligned
 from .._random import Stream
 from .rows import BLOCK_ROWS, Rows
-from .tables import Block, Table, part_of, stacked
+from .table import Block, Table, part_of, stacked
 
 
 class RowError(ValueError):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data import SourceTable, Table
 from ..data.fingerprints import digest
 from ..data.frames import NUMBERS, columns, is_frame, kind_of, levels, numbers
-from ..data.tables import Block, rows_of
+from ..data.table import Block, rows_of
 from ..data.times import TIMES
 
 FIRST_ROWS = 16

@@ -39,7 +39,7 @@ from .._random import Stream, as_seed
 from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import Table
 from ..kernels import Kernel
-from ..kernels._base import located
+from ..kernels.base import located
 from ..kernels.parse import as_kernel
 from ._blackbox import as_objects
 from ._parameters import KernelParameters

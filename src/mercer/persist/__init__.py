@@ -2,11 +2,11 @@
 
 from .atomic import atomic_write
 from .checkpoints import CheckpointError
-from .files import describe, load, save
+from .json_values import NotStoredError
 from .locks import OutputInUseError
+from .model_files import describe, load, save
 from .runs import train
 from .validation import ModelFileError
-from .values import NotStoredError
 
 __all__ = [
     "CheckpointError",

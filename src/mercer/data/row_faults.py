@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .frames import Frame, absent
-from .tables import Block
+from .table import Block
 
 
 class Fault(NamedTuple):

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import missing
+from .file_table import SourceTable
 from .frames import arrow_columns
-from .source_table import SourceTable
 from .sources import SourceError
 
 

@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 from .._figures import seconds, size
 from ..data import Table
 from ..learn import KernelClassifier
-from . import words
-from .baseline_parts import baselines_part
+from . import descriptions
 from .baselines import Baseline
+from .baselines_section import baselines_part
 from .charts import alphas_picture, errors_picture, path_picture, widths_picture
-from .data_parts import data_section
-from .errors import errors_section
+from .concerns import Concern
+from .data_section import data_section
+from .data_summary import summary
+from .error_analysis import errors_section
 from .evaluation import check_predicts
-from .expectations import Concern
 from .page import alarm, cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
 from .scores import Score
 from .studies import Study
-from .summaries import summary
 
 
 class Usage(NamedTuple):
@@ -167,7 +167,7 @@ def _machine(model: Any, studied: Study | None) -> str:
         ("scaling", {"standard": "columns to mean 0 and standard deviation 1", "unit": "rows to norm 1",
                      "minmax": "columns to the range 0 to 1"}.get(model.scale, "none")),
     ]  # fmt: skip
-    parts = [paragraph(words.of_kernel(kernel)), paragraph(words.of_map(model.map_)), facts(held)]
+    parts = [paragraph(descriptions.of_kernel(kernel)), paragraph(descriptions.of_map(model.map_)), facts(held)]
     if studied is not None:
         error = studied.error
         parts.append(

@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
-from .estimators import INSIDE, KNOWN, is_known
-from .machines import MACHINES, read_machine, read_unfitted_machine, write_machine
-from .maps import Source, Target, check_unfitted, names_of, read_map, read_names, write_map
-from .transformers import Reader, Writer, read_known, read_unfitted, write_arguments, write_known
+from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
+from .learner_records import MACHINES, read_machine, read_unfitted_machine, write_machine
+from .map_records import Source, Target, check_unfitted, names_of, read_map, read_names, write_map
+from .sklearn_estimators import INSIDE, KNOWN, is_known
+from .sklearn_records import Reader, Writer, read_known, read_unfitted, write_arguments, write_known
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
-from .values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
 
 PIPELINE = ("class", "arguments", "steps")
 COLUMNS = ("class", "arguments", "columns", "names", "transformers", "fitted", "remainder", "sparse")

@@ -15,7 +15,7 @@ from .. import _core
 from .._array import canonical_csr, dense, squares
 from .._random import Stream
 from .._tiles import TILE, tiles
-from ._base import BLOCK_ELEMENTS, Kernel, row_values
+from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
 """Pairs of entries that are looked at together, few enough to stay in cache."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ..learn._bar import Line, bar_of, clock
 
 if TYPE_CHECKING:
-    from .tuning import Search
+    from .search import Search
 
 
 class SearchBar(Line):

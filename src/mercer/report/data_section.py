@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .charts import values_picture
+from .data_summary import ColumnSummary, RowSummary
 from .page import bars, facts, figure, folded, paragraph, section
 from .pictures import pictures
-from .summaries import ColumnSummary, RowSummary
 
 MOST_CLASSES = 30
 HEADERS = ("column", "mean", "std dev", "min", "max", "missing, %")

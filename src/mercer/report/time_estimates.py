@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..choose import Trial
-from ..choose.forecasts import work_of
+from ..choose.fit_times import work_of
 from .baselines import MOST_ROWS
 from .studies import PATH_WIDTH, STUDY_ROWS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import data
 from .learners import task_of
-from .tuning import ROUNDS, Search, Tuned
+from .search import ROUNDS, Search, Tuned
 
 SECONDS = 120.0
 

@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..maps._stored import Leaf
-from .estimators import COLUMNS, KNOWN, Numbers, Part, Values, check_function, class_of, floats
-from .machines import LABELS, MOST_TEXT
-from .maps import Source, Target, names_of, read_names
+from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, non_finite, number
+from .learner_records import LABELS, MOST_TEXT
+from .map_records import Source, Target, names_of, read_names
+from .sklearn_estimators import COLUMNS, KNOWN, Numbers, Part, Values, check_function, class_of, floats
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
-from .values import ArgumentReader, ArgumentWriter, NotStoredError, non_finite, number
 
 ENTRIES = ("class", "arguments", "columns", "names", "learned", "parts", "output", "gaps")
 OUTPUTS = (None, "default", "pandas", "polars")

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from .._checks import check_probability
 from .._random import as_seed
 from .columns import Layout, Roles
-from .faults import bytes_of, first_fault, negative_weight, sound_rows
 from .fingerprints import digest, hashed
 from .frames import columns, is_missing
-from .parts import Group, Share
+from .row_faults import bytes_of, first_fault, negative_weight, sound_rows
 from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
 from .sources import FileSource, Source, SourceError
-from .tables import Block, Table, recut, rows_of
+from .split import Group, Share
+from .table import Block, Table, recut, rows_of
 
 SURVEYED = 1 << 16
 """Rows whose lots are drawn at once."""

@@ -17,13 +17,13 @@ from .._memory import as_bytes
 from .arrow_ipc import ArrowFile
 from .columns import Layout, MatrixLayout, NamedLayout, Roles
 from .csv import CsvFile
+from .file_table import Given, SourceTable
 from .frames import is_frame
 from .libsvm import LibsvmFile, agree
 from .numpy_files import NpyFile, NpzFile
 from .parquet import ParquetFile
-from .source_table import Given, SourceTable
 from .sources import FrameSource, MatrixSource, Source
-from .tables import Table, without_duplicates
+from .table import Table, without_duplicates
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),

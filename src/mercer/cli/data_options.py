@@ -143,7 +143,7 @@ def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, 
 
 def format_found(source: Any, format: str | None) -> str | None:
     """The format of files: that which is asked for, or that of the first."""
-    from ..data.opening import format_of, paths_of
+    from ..data.open import format_of, paths_of
 
     first = source[0] if isinstance(source, list | tuple) else source
     return format or format_of(paths_of(Path(first), None)[0])

@@ -17,12 +17,12 @@ from ..data import SourceTable
 from ..persist import atomic_write
 from .assessment import assess
 from .baselines import Baseline
+from .concerns import Concern
 from .evaluation import check_predicts
-from .expectations import Concern
 from .page import alarm, table
 from .scores import Score
 from .studies import study
-from .training import training_page
+from .training_page import training_page
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from .._checks import check_choice, check_positive, check_whole
 from .._random import as_seed
 from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
-from .clocks import Clock
 from .growth import Growth, Loss
 from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
 from .learners import TASKS, check_class_weight, learner_for
 from .samples import sample_of
+from .time_budget import Clock
 
 ROUNDS = 4
 APART, MOST_APART = 0.2, 20_000

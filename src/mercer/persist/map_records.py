@@ -17,8 +17,7 @@ from ..kernels import Kernel
 from ..maps import FeatureMap, Nystrom
 from ..maps._blackbox import Precomputed
 from ..maps._stored import Choice, Leaf, integers_of
-from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_array, check_names, refuse
-from .values import (
+from .json_values import (
     ArgumentReader,
     ArgumentWriter,
     NotStoredError,
@@ -29,6 +28,7 @@ from .values import (
     read_kernel,
     read_learned,
 )
+from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_array, check_names, refuse
 
 ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
 MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10

@@ -21,12 +21,12 @@ from .._memory import as_bytes
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
 from .atomic import atomic_write
-from .estimators import KNOWN
-from .maps import Source, Target, same_parameters
-from .pipelines import check_holds_ours, difference, leaves, read_model, write_model
+from .json_values import NotStoredError
+from .map_records import Source, Target, same_parameters
+from .pipeline_records import check_holds_ours, difference, leaves, read_model, write_model
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
+from .sklearn_estimators import KNOWN
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
-from .values import NotStoredError
 
 FORMAT = 1
 KEY = "mercer"

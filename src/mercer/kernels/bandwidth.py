@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import check_positive
-from ._base import Kernel
-from ._families import manhattan_distances, squared_distances
+from .base import Kernel
+from .families import manhattan_distances, squared_distances
 
 RULES = ("scale", "median")
 DEFAULT_RULE = "scale"
