@@ -28,7 +28,7 @@ from sklearn.metrics import r2_score
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.data.table import joined
+from mercer.data.block import joined
 from mercer.learn import KernelClassifier, KernelRegressor
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mercer import KernelRegressor, data
+from mercer.data.block import joined
 from mercer.data.csv import CsvFile
 from mercer.data.csv_text import found_delimiter
-from mercer.data.table import joined
 
 TEXT = "größe,stadt,y\n" + "".join(f"{n}.5,{town},{n}\n" for n, town in enumerate(["Köln", "Århus", "Łódź"] * 4))
 

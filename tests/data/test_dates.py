@@ -14,8 +14,8 @@ import pytest
 
 import mercer
 from mercer import KernelRegressor, data
+from mercer.data.block import joined
 from mercer.data.frames import kind_of, numbers, settled
-from mercer.data.table import joined
 from mercer.data.times import parts
 
 DAY = dt.datetime(2024, 2, 29, 18, 0)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mercer import AdditiveMap, KernelClassifier, KernelRegressor, RandomFourier, data
-from mercer.data.table import joined
+from mercer.data.block import joined
 from mercer.kernels import AdditiveChi2
 
 from .test_formats import FORMATS

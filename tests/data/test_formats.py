@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer.data.block import joined
 from mercer.data.csv import CsvFile
-from mercer.data.table import joined
 
 from .test_parquet import as_frame, numbers, people
 

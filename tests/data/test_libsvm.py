@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 from mercer import KernelClassifier, TensorSketch, _core, data
 from mercer._core import _libsvm
 from mercer._core._libsvm import libsvm
-from mercer.data.table import joined
+from mercer.data.block import joined
 
 from ..fuzz_libsvm import broken_text, outcome
 

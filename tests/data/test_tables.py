@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, _core, data
 from mercer._random import Stream
+from mercer.data.block import joined
 from mercer.data.sources import SourceError
-from mercer.data.table import joined
 
 from .test_parquet import as_frame, numbers, people, write
 

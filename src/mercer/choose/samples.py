@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._memory import as_bytes
 from .._random import Stream
 from ..data import Table
-from ..data.table import Block, joined, rows_of
-from ..data.table_rows import placed
+from ..data.block import Block, joined, rows_of
+from ..data.training_rows import placed
 from ..kernels import Gaussian
 from .halving import Sample
 from .learners import learner_for

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .block import Block
 from .frames import NUMBERS, Frame, absent, columns, levels, numbers
 from .sources import MissingColumnError, Source, SourceError
-from .table import Block
 from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from .._checks import check_probability
 from .._random import as_seed
+from .block import BLOCK_ROWS, Block, recut, rows_of
 from .columns import Layout, Roles
 from .fingerprints import digest, hashed
 from .frames import columns, is_missing
 from .row_faults import bytes_of, first_fault, negative_weight, sound_rows
-from .rows import BLOCK_ROWS
 from .shuffling import old_number, shuffled
 from .sources import FileSource, Source, SourceError
 from .split import Group, Share
-from .table import Block, Table, recut, rows_of
+from .table import Table
 
 SURVEYED = 1 << 16
 """Rows whose lots are drawn at once."""

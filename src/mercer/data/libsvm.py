@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from .._checks import check_choice, check_whole
 from .._core import LibsvmError, LibsvmRows, libsvm
+from .block import Block
 from .sources import FileSource, SourceError
-from .table import Block
 
 READ_BYTES = 1 << 22
 WRITTEN_ROWS = 1024

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from .._checks import check_choice
 from .._memory import as_bytes
 from .arrow_ipc import ArrowFile
+from .block import without_duplicates
 from .columns import Layout, MatrixLayout, NamedLayout, Roles
 from .csv import CsvFile
 from .file_table import Given, SourceTable
@@ -23,7 +24,7 @@ from .libsvm import LibsvmFile, agree
 from .numpy_files import NpyFile, NpzFile
 from .parquet import ParquetFile
 from .sources import FrameSource, MatrixSource, Source
-from .table import Table, without_duplicates
+from .table import Table
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),

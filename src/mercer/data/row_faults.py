@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .block import Block
 from .frames import Frame, absent
-from .table import Block
 
 
 class Fault(NamedTuple):

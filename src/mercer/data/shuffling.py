@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
-from .rows import BLOCK_ROWS
-from .table import Block, Table, joined, rows_of
+from .block import BLOCK_ROWS, Block, joined, rows_of
+from .table import Table
 
 MIXED = 16
 """Blocks from anywhere whose rows are mixed."""

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from .._random import Stream
 from ..data import Table
-from ..data.table import Block, joined, rows_of
+from ..data.block import Block, joined, rows_of
 from ..learn import KernelClassifier
 from ..learn._labels import Tasks
 from ..learn._machine import numbered

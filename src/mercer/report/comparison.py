@@ -16,7 +16,7 @@ from .._error import kernel_error
 from .._random import Stream
 from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
-from ..data.table import Block, joined, part_of, rows_of
+from ..data.block import Block, joined, part_of, rows_of
 from ..kernels import Gaussian, parse
 from ..learn._preparation import Preparation
 from ..maps import FeatureMap

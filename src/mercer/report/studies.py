@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._error import KernelError, kernel_error
 from ..choose import MAPS
 from ..data import ArrayTable, SourceTable
-from ..data.table import Block, joined, part_of
+from ..data.block import Block, joined, part_of
 from ..kernels import Kernel
 from ..learn import KernelClassifier
 from ..maps import FeatureMap
