@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 import tracemalloc
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from mercer.kernels import Intersection, Polynomial
 from .tables import ROWS, obeying, sample_rows
 
 SOURCE = Path(mercer.maps.__file__).parent
+REPOSITORY = Path(__file__).parent.parent
 
 
 def test_every_map_has_a_file_a_name_and_a_row():
@@ -131,3 +133,11 @@ def test_wrappers_use_the_seed_of_the_wrapper():
         for inner in (0, 1)
     )
     np.testing.assert_array_equal(first, second)
+
+
+def test_every_mutant_still_applies():
+    """A mutant whose text is gone from its file would be caught by nothing."""
+    for mutant in tomllib.loads((REPOSITORY / "tests" / "mutants.toml").read_text())["mutant"]:
+        path = (REPOSITORY if mutant["file"].startswith("csrc/") else SOURCE.parent) / mutant["file"]
+        assert mutant["old"] in path.read_text(), mutant["name"]
+        assert (REPOSITORY / mutant["tests"]).exists(), mutant["name"]

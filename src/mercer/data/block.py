@@ -58,7 +58,7 @@ def rows_of(block: Block, rows: Any) -> Block:
     return Block(part_of(block.X, rows), *(None if item is None else item[rows] for item in block[1:]))
 
 
-def joined(blocks: list[Block]) -> Block:
+def concatenated(blocks: list[Block]) -> Block:
     """Consecutive blocks as one; weights of 1 where only some blocks have weights."""
     if len(blocks) == 1:
         return blocks[0]
@@ -87,7 +87,7 @@ def recut(parts: Iterable[Block]) -> Iterator[Block]:
             taken = waiting[-1].X.shape[0]
             start, count = start + taken, count + taken
             if count == BLOCK_ROWS:
-                yield joined(waiting)
+                yield concatenated(waiting)
                 waiting, count = [], 0
     if waiting:
-        yield joined(waiting)
+        yield concatenated(waiting)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._checks import check_probability
 from .._random import as_seed
 from .block import BLOCK_ROWS, Block, recut, rows_of
-from .columns import Layout, Roles
+from .columns import Columns, Roles
 from .fingerprints import digest, hashed
 from .frames import columns, is_missing
 from .row_faults import bytes_of, first_fault, negative_weight, sound_rows
@@ -71,14 +71,14 @@ class SourceTable(Table):
 
     def __init__(
         self,
-        layout: Layout,
+        columns: Columns,
         given: Given,
         drop: bool = False,
         memory: int = 0,
         notes: tuple[str, ...] = (),
         named: Roles | None = None,
     ):
-        self._layout, self._given, self._drop, self._memory = layout, given, drop, memory
+        self._columns, self._given, self._drop, self._memory = columns, given, drop, memory
         self._named = named or Roles()
         self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
         self._group: Group | None = None
@@ -97,11 +97,11 @@ class SourceTable(Table):
         self._n_rows: int | None = None
         self._kept: list[Block] | None = None
 
-    def _with(self, layout: Layout, given: Given | None = None) -> Self:
-        """The same rows in another layout."""
+    def _with(self, columns: Columns, given: Given | None = None) -> Self:
+        """The same rows in another columns."""
         other = copy(self)
-        other._layout, other._given = layout, self._given if given is None else given
-        if layout.looked_at != self._layout.looked_at:  # else what one table has counted holds for the other
+        other._columns, other._given = columns, self._given if given is None else given
+        if columns.looked_at != self._columns.looked_at:  # else what one table has counted holds for the other
             other._dropped = Dropped()
         other._forget()
         return other
@@ -126,7 +126,7 @@ class SourceTable(Table):
 
     @property
     def _sources(self) -> list[Source]:
-        return self._layout.sources
+        return self._columns.sources
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -137,7 +137,7 @@ class SourceTable(Table):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        return self._layout.names
+        return self._columns.names
 
     @property
     def target_name(self) -> str | int | tuple[str, ...] | None:
@@ -151,23 +151,23 @@ class SourceTable(Table):
 
     def _name_of(self, role: str) -> Any:
         """The column that has a role; the name of an array that is beside the rows in their file."""
-        column = getattr(self._layout.roles, role)
+        column = getattr(self._columns.roles, role)
         return getattr(self._named, role) if column is None else column
 
     @property
     def width(self) -> int:
         """How many features there are."""
-        return self._layout.width
+        return self._columns.width
 
     @property
     def levels(self) -> tuple[str, ...]:
         """The features that are text or truth values."""
-        return self._layout.levels
+        return self._columns.levels
 
     @property
     def times(self) -> dict[str, str]:
         """The features that are dates or durations: "date" or "duration" for each name."""
-        return self._layout.times
+        return self._columns.times
 
     def is_missing(self, name: str) -> bool:
         """Whether a feature may be anything, as the first block has no entry of it."""
@@ -176,7 +176,7 @@ class SourceTable(Table):
     @property
     def _by_number(self) -> bool:
         """Whether the numbers of rows alone tell which are in the table, and so their number without a pass."""
-        weighted = self._layout.roles.weight is not None or self._given.weight is not None
+        weighted = self._columns.roles.weight is not None or self._given.weight is not None
         return not (self._drop or weighted or self._group)
 
     @property
@@ -212,7 +212,7 @@ class SourceTable(Table):
     def fingerprint(self) -> str:
         """A text that hangs on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
-        chosen = (self._layout.features, self._layout.roles, self._drop, self._group, self._shares, self._order)
+        chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
 
     def where(self, row: int) -> str | None:
@@ -234,18 +234,18 @@ class SourceTable(Table):
         Of those ``apart``, which the model knows as its target and weight, without a word.
         """
         if self.names is None or names is None:
-            layout = self._layout if self.width == width else self._layout.without(apart, width)
-            if layout is None:
+            columns = self._columns if self.width == width else self._columns.without(apart, width)
+            if columns is None:
                 raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
-            return self if layout is self._layout else self._with(layout)
+            return self if columns is self._columns else self._with(columns)
         if tuple(names) == self.names:
             return self
         self.ignore([name for name in self.names if name not in (*names, *apart)])
-        return self._with(self._layout.only(names, self._layout.roles))
+        return self._with(self._columns.only(names, self._columns.roles))
 
     def framed(self) -> Self:
         """The table with frames as blocks, where columns have names, also where all of them are numbers."""
-        return self._with(self._layout.framed())
+        return self._with(self._columns.framed())
 
     def ignore(self, names: Sequence[str]) -> None:
         """Note, with a warning, that a model does without these columns."""
@@ -255,7 +255,7 @@ class SourceTable(Table):
     @property
     def others(self) -> tuple[str, ...]:
         """The columns of the files that are not asked for: neither features nor targets nor weights."""
-        return self._layout.others
+        return self._columns.others
 
     def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
         """Two tables: rows to learn from, and rows that are held out.
@@ -281,15 +281,15 @@ class SourceTable(Table):
         if column is None:
             check_probability("test", test)
             share = Share(float(test), as_seed(seed), len(self._shares), held_out=False)
-            parts = self._with(self._layout), self._with(self._layout)
+            parts = self._with(self._columns), self._with(self._columns)
             for part, held_out in zip(parts, (False, True), strict=True):
                 part._shares = (*self._shares, share._replace(held_out=held_out))
             return parts
         if self._group is not None:
-            raise ValueError(f"the table was split by column {self._layout.roles.group!r} already")
+            raise ValueError(f"the table was split by column {self._columns.roles.group!r} already")
         values = tuple(test) if isinstance(test, list | tuple | set | np.ndarray) else (test,)
-        layout = self._layout.apart(column)
-        parts = self._with(layout), self._with(layout)
+        columns = self._columns.apart(column)
+        parts = self._with(columns), self._with(columns)
         for part, held_out in zip(parts, (False, True), strict=True):
             part._group = Group(values, held_out)
         return parts
@@ -304,13 +304,13 @@ class SourceTable(Table):
         ----------
         seed : int
         """
-        other = self._with(self._layout)
+        other = self._with(self._columns)
         other._order = as_seed(seed)
         return other
 
     def _in_order(self) -> Self:
         """The table before it was shuffled."""
-        other = self._with(self._layout)
+        other = self._with(self._columns)
         other._order = None
         return other
 
@@ -321,12 +321,12 @@ class SourceTable(Table):
         """
         if self._drop or (self._all_kept and self._kept is not None):
             return self
-        return self._with(self._layout.only(None, Roles(group=self._layout.roles.group)), Given())
+        return self._with(self._columns.only(None, Roles(group=self._columns.roles.group)), Given())
 
     def targets(self) -> Iterator[Block]:
         if self._drop or self._kept is not None or self.names is None:
             return self.blocks()
-        alone = self._with(self._layout.only((), self._layout.roles))
+        alone = self._with(self._columns.only((), self._columns.roles))
         alone._memory = 0
         return alone.blocks()
 
@@ -385,7 +385,7 @@ class SourceTable(Table):
         count, dropped = number * BLOCK_ROWS, 0
         for source in range(begin.source, len(self._sources)):
             row = begin.row if source == begin.source else 0
-            for batch in self._sources[source].batches(row, self._layout.needed):
+            for batch in self._sources[source].batches(row, self._columns.needed):
                 block = self._block(batch, source, row)
                 rows = np.arange(row, row + block.X.shape[0])
                 row += len(rows)
@@ -407,7 +407,7 @@ class SourceTable(Table):
 
     def _block(self, batch: Any, source: int, row: int) -> Block:
         """A batch as it was read, with what was given beside the files."""
-        block = self._layout.block(batch)
+        block = self._columns.block(batch)
         first = int(self._first_rows[source]) + row
         y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
         return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
@@ -433,5 +433,5 @@ class SourceTable(Table):
         if block.weight is not None:
             kept &= block.weight != 0.0
         if self._group is not None:
-            kept &= self._group.mask(self._layout.groups(batch))
+            kept &= self._group.mask(self._columns.groups(batch))
         return kept

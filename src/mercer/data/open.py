@@ -16,7 +16,7 @@ from .._checks import check_choice
 from .._memory import as_bytes
 from .arrow_ipc import ArrowFile
 from .block import without_duplicates
-from .columns import Layout, MatrixLayout, NamedLayout, Roles
+from .columns import Columns, NamedColumns, NumberedColumns, Roles
 from .csv import CsvFile
 from .file_table import Given, SourceTable
 from .frames import is_frame
@@ -125,11 +125,11 @@ def open(
     target, weight = (beside(sources, part) for part in asked)
     given = Given(*(np.asarray(part) if is_given(part) else None for part in (target, weight)))
     roles = Roles(*(None if is_given(part) else as_role(part) for part in (target, weight)))
-    kind: Callable[..., Layout] = NamedLayout if isinstance(sources[0].schema, dict) else MatrixLayout
-    layout = kind(sources, columns, roles, dtype, listed(exclude))
-    notes += (*skipped, *warned((*(note for file in sources for note in file.notes), *layout.notes)))
+    kind: Callable[..., Columns] = NamedColumns if isinstance(sources[0].schema, dict) else NumberedColumns
+    chosen = kind(sources, columns, roles, dtype, listed(exclude))
+    notes += (*skipped, *warned((*(note for file in sources for note in file.notes), *chosen.notes)))
     named = Roles(*(as_role(part) if isinstance(part, str) else None for part in asked))
-    return SourceTable(layout, given, bool(drop), most or 0, notes, named)
+    return SourceTable(chosen, given, bool(drop), most or 0, notes, named)
 
 
 def warned(notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class LearnedBandwidth(Kernel):
     def _learns(self) -> str | None:
         return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
 
-    def _learned(self, rows: Any) -> Self:
+    def _with_learned_bandwidth(self, rows: Any) -> Self:
         if self._learns() is None:
             return self
         rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median

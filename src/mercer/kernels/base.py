@@ -259,13 +259,13 @@ class Kernel(ABC):
     def _resolved(self, rows: Any) -> Self:
         fields = self._fields().items()
         resolved = {name: value._resolved(rows) if isinstance(value, Kernel) else value for name, value in fields}
-        return type(self)(**resolved)._learned(rows)
+        return type(self)(**resolved)._with_learned_bandwidth(rows)
 
     def _learns(self) -> str | None:
         """The name of the field that is still to be learned from data."""
         return None
 
-    def _learned(self, rows: Any) -> Self:
+    def _with_learned_bandwidth(self, rows: Any) -> Self:
         """A copy with that field learned."""
         return self
 

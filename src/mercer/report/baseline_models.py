@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from .._random import Stream
 from ..data import Table
-from ..data.block import Block, joined, rows_of
+from ..data.block import Block, concatenated, rows_of
 from ..learn import KernelClassifier
 from ..learn._labels import Tasks
 from ..learn._machine import numbered
@@ -191,7 +191,7 @@ def sampled(table: Table, most: int, seed: int) -> Block:
     """So many rows at most, drawn with a seed, in the order of the table."""
     n_rows = table.n_rows
     if n_rows <= most:
-        return joined(list(table.blocks()))
+        return concatenated(list(table.blocks()))
     rng = Stream(seed, "baselines")
     singly = n_rows > DRAWN_SINGLY * most
     numbers = np.unique(rng.buckets(n_rows, (most,)) if singly else rng.permutation(n_rows)[:most])
@@ -200,4 +200,4 @@ def sampled(table: Table, most: int, seed: int) -> Block:
         here = numbers[np.searchsorted(numbers, first) : np.searchsorted(numbers, first + block.X.shape[0])]
         if len(here):
             parts.append(rows_of(block, here - first))
-    return joined(parts)
+    return concatenated(parts)
