@@ -154,7 +154,7 @@ def check_writable(path: str | None) -> None:
     """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
     if path is None:
         return
-    from ..persist.atomic import is_stream
+    from .._atomic import is_stream
 
     if is_stream(path):  # which is written to as it is
         if not os.access(path, os.W_OK):

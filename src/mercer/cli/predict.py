@@ -55,9 +55,9 @@ def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe
       mercer predict houses.mercer new-houses.csv --keep town -o predicted.csv
       mercer predict flowers.mercer new-flowers.csv --with probabilities -o predicted.parquet
     """
+    from .._atomic import descriptor_of
     from ..data import write
     from ..data.write import WITH_NAMES, format_to_write
-    from ..persist.atomic import descriptor_of
     from ..report import predictions
 
     to_stdout = output == "-" or descriptor_of(output) == 1

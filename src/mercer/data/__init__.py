@@ -1,12 +1,12 @@
 """Where rows come from."""
 
+from .._rows import ArrayRows, Rows, as_rows, is_rows
 from .file_table import SourceTable
 from .in_memory import ArrayTable, Blocks
 from .libsvm import write_libsvm
 from .open import open
 from .sources import SourceError
 from .table import Table
-from .training_rows import ArrayRows, Rows, as_rows, is_rows
 from .write import write
 
 __all__ = [

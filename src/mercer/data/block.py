@@ -9,10 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._rows import BLOCK_ROWS as BLOCK_ROWS
 from .frames import frame_rows, is_frame, stacked_frames
-
-BLOCK_ROWS = 4096
-"""Rows of a block; the last one of a table may have fewer."""
 
 
 class Block(NamedTuple):

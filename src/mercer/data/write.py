@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._atomic import atomic_write
 from .._checks import check_choice
 from .frames import kind_of
 from .sources import arrow
@@ -54,8 +55,6 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
     >>> file.getvalue().decode().split()
     ['"a","b"', '1,"x"', '2,"y"']
     """
-    from ..persist.atomic import atomic_write  # not above: persist knows learners, which know data
-
     is_open = hasattr(target, "write")
     chosen = format or (None if is_open else format_to_write(target, hint=", or give format"))
     check_choice("format", chosen, tuple(WRITTEN))

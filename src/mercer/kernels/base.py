@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 
 from .._array import Array, canonical_csr, to_numpy
 from .._memory import check_memory
-from ..data import as_rows, is_rows
+from .._rows import as_rows, is_rows
 
 if TYPE_CHECKING:
     from .._random import Stream

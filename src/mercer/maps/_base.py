@@ -54,7 +54,7 @@ Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 
 def other_maps(kernel: Kernel) -> str:
     """The end of a refusal: which map serves the kernel."""
-    from ..choose import feature_map  # not above: choices are made among maps
+    from .rules import feature_map  # not above: the rules know every map
 
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 

@@ -1,6 +1,6 @@
 """Model files: one flat safetensors file for every map and learner, without code in it. And runs that survive."""
 
-from .atomic import atomic_write
+from .._atomic import atomic_write
 from .checkpoints import CheckpointError
 from .json_values import NotStoredError
 from .locks import OutputInUseError

@@ -16,11 +16,11 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from .. import __version__
+from .._atomic import atomic_write
 from .._checks import check_choice
 from .._memory import as_bytes
 from ..learn._machine import KernelMachine
 from ..maps import FeatureMap
-from .atomic import atomic_write
 from .json_values import NotStoredError
 from .map_records import Source, Target, same_parameters
 from .pipeline_records import check_holds_ours, difference, leaves, read_model, write_model

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._atomic import is_stream
 from .._checks import is_number
 from .._figures import size
 from .._memory import as_bytes
@@ -28,7 +29,6 @@ from ..learn._bar import Bar, fit_line
 from ..learn._keeping import Keeper
 from ..learn._progress import Progress
 from ..maps import FeatureMap
-from .atomic import is_stream
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
 from .json_values import ArgumentWriter, plain_kernel
 from .learner_records import check_machine

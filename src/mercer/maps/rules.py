@@ -9,7 +9,7 @@ from .._checks import check_whole
 from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
 from ..kernels.algebra import without_weight
-from ..maps import (
+from . import (
     AdditiveMap,
     Composed,
     FeatureMap,
@@ -22,7 +22,7 @@ from ..maps import (
     TensorProduct,
     TreeSketch,
 )
-from ..maps._two_maps import TwoMaps
+from ._two_maps import TwoMaps
 
 HIGH_DEGREE = 7
 """From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
