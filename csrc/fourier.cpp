@@ -1,5 +1,5 @@
 // Fourier maps: features of given phases, and of the phases that signs and Walsh-Hadamard transforms make.
-#include "pieces.h"
+#include "interleaved_rows.h"
 #include "rotation.h"
 #include "waves.h"
 

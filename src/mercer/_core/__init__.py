@@ -10,7 +10,7 @@ from ._additive import additive, spread
 from ._fourier import FastfoodTables, fastfood, fastfood_tables, structured, waves
 from ._library import AVAILABLE, ISA, aligned
 from ._libsvm import LibsvmError, LibsvmRows, libsvm
-from ._narrow import add_transposed, narrow
+from ._few_columns import add_transposed, narrow
 from ._pairs import ColumnRows, pairs, radial
 from ._product import Panels, kept_panels, matrix_waves, panels, product
 from ._scaled import scaled
