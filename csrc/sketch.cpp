@@ -1,6 +1,5 @@
 // Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the
 // cache.
-#include "mercer.h"
 #include "interleaved_rows.h"
 
 namespace {
