@@ -1,4 +1,4 @@
-"""A fitted map is a frozen value: its parameters cannot be written to, and what is derived from them never goes stale."""
+"""A fitted map is a frozen value: nobody can write to its parameters, and nothing derived from them goes stale."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from .._random import Stream, as_seed
 from .._tiles import single_threaded_blas
 from ..data import Table
 from ..kernels import Kernel
-from ..kernels._base import located
+from ..kernels.base import located
 from ..kernels.parse import as_kernel
 from .construction import Construction
 from .executor import features, sparse_features
@@ -381,6 +381,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
 def other_maps(kernel: Kernel) -> str:
     """The end of a refusal: which map serves the kernel."""
-    from ..choose import feature_map  # not above: choices are made among maps
+    from .rules import feature_map  # not above: the rules know every map
 
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
