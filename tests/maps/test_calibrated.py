@@ -94,7 +94,7 @@ def test_the_weights_minimise_what_is_said(inner, width):
     sketch = Calibrated(inner, n_components=width, regularization=0.5, random_state=0).fit(X)
     Z, K = sketch.map_.transform(X), sketch.kernel_(X)
     scale = np.diag(K).mean()
-    weights = sketch._fitted(Z / np.sqrt(scale), K / scale)
+    weights = sketch.fitted_.construction._weights(Z / np.sqrt(scale), K / scale)
     best = objective(sketch, Z, K, weights)
     assert best < objective(sketch, Z, K, np.ones(width))
     step = 2 if sketch.map_.fitted_.construction.paired else 1

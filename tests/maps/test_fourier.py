@@ -85,7 +85,7 @@ def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
 def frequencies(make, d, n_components, **options):
     """The frequencies of a map, read off the phases of the unit vectors."""
     features = make(GAUSSIAN, n_components=n_components, random_state=1, **options).fit(np.eye(d))
-    return features._phases(features.parameters_, np.eye(d)).T
+    return features.fitted_.construction.phases(features.parameters_, np.eye(d)).T
 
 
 @pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, Fastfood])
@@ -99,10 +99,10 @@ def test_frequencies_have_the_lengths_of_normal_vectors(make):
 def test_padded_rows_see_part_of_a_longer_frequency(make):
     d, width = 5, {StructuredFourier: 64, Fastfood: 8}[make]
     features = make(GAUSSIAN, n_components=8192, random_state=1).fit(np.eye(d))
-    W = features._phases(features.parameters_, np.eye(width)).T  # rows that need no padding
+    W = features.fitted_.construction.phases(features.parameters_, np.eye(width)).T  # rows that need no padding
     assert W.shape == (4096, width)
     assert kstest(np.linalg.norm(W, axis=1), chi(width).cdf).pvalue > 1e-4
-    np.testing.assert_allclose(features._phases(features.parameters_, np.eye(d)).T, W[:, :d], atol=1e-12)
+    np.testing.assert_allclose(features.fitted_.construction.phases(features.parameters_, np.eye(d)).T, W[:, :d], atol=1e-12)
     if make is Fastfood:  # one frequency a block, for these are independent: its coordinates are exactly normal
         assert kstest((W[::width, :d] ** 2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
 
@@ -112,7 +112,7 @@ def test_sign_rotations_are_their_definition():
     H, params = hadamard(64), features.parameters_
     rotations = [H @ np.diag(c) @ H @ np.diag(b) @ H @ np.diag(a) / 64**1.5 for a, b, c in params.signs.astype(float)]
     expected = params.radii[:, None] * np.concatenate(rotations)[:80, :5]
-    np.testing.assert_allclose(features._phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.fitted_.construction.phases(params, np.eye(5)).T, expected, atol=1e-12)
 
 
 def test_fastfood_is_its_definition():
@@ -121,7 +121,7 @@ def test_fastfood_is_its_definition():
     blocks = zip(params.signs.astype(float), params.orders, params.directions, strict=True)
     matrices = [H @ np.diag(g) @ np.eye(8)[order] @ H @ np.diag(signs) for signs, order, g in blocks]
     expected = params.radii[:, None] / np.sqrt(8) * np.concatenate(matrices)[:20, :5]
-    np.testing.assert_allclose(features._phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.fitted_.construction.phases(params, np.eye(5)).T, expected, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(params.directions, axis=1), 1.0)
 
 

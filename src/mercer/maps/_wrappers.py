@@ -181,8 +181,9 @@ class MappedRows(Rows):
         """The map, once it is known that its kernel takes the rows."""
         if self._fitted is None:
             raise ValueError(
-                f"the outer map learns from rows, but the features of {self._construction.name} are random and not "
-                "drawn yet: give bandwidths as numbers, or take an inner map that is not random"
+                f"the outer map learns from rows, but the features of {self._construction.name}"
+                f"({self._construction.kernel!r}) are random and not drawn yet: give bandwidths as numbers, or take an "
+                "inner map that is not random"
             )
         if not self._checked:
             check_domain(self._construction.kernel, self._rows)
