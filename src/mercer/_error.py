@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import is_foreign, is_sparse, to_numpy
-from .kernels._families import inner_products
+from .kernels.families import inner_products
 from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22

@@ -23,7 +23,7 @@ from mercer import (
 )
 from mercer._random import Stream
 from mercer.data import as_rows, is_rows
-from mercer.data.arrays import BLOCK_ROWS
+from mercer.data.block import BLOCK_ROWS
 from mercer.kernels import (
     AdditiveChi2,
     Exponential,

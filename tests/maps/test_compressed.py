@@ -114,7 +114,7 @@ def test_blocks_and_threads_do_not_change_a_bit(method, form, monkeypatch):
     for n_jobs in (2, 5, None):
         np.testing.assert_array_equal(fitted(X, method, n_jobs=n_jobs).parameters_.projection, expected)
     for size in (1, 7, 64, 100, 299):
-        monkeypatch.setattr("mercer.data.arrays.BLOCK_ROWS", size)
+        monkeypatch.setattr("mercer._rows.BLOCK_ROWS", size)
         np.testing.assert_array_equal(fitted(X, method, n_jobs=2).parameters_.projection, expected)
 
 

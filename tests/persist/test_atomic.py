@@ -25,15 +25,15 @@ from .models import fitted_maps, rows
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits, users and signals are those of POSIX")
 
-FOLDER = Path(mercer.persist.__file__).parent
+FOLDER = Path(mercer.__file__).parent
 
 WRITE = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[2])
-import atomic
+import _atomic
 {}
 try:
-    with atomic.atomic_write(sys.argv[1]) as file:
+    with _atomic.atomic_write(sys.argv[1]) as file:
         file.write(b"new")
 except OSError as error:
     print(type(error).__name__)
@@ -258,7 +258,9 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
 
 @POSIX
 def test_the_standard_output_goes_on_where_it_was(tmp_path):
-    code = "import os, atomic\nos.write(1, b'first ')\nwith atomic.atomic_write('/dev/stdout') as f: f.write(b'second')"
+    code = (
+        "import os, _atomic\nos.write(1, b'first ')\nwith _atomic.atomic_write('/dev/stdout') as f: f.write(b'second')"
+    )
     command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r})\n{code}"]
     path = tmp_path / "all"
     path.write_text("before ")

@@ -19,7 +19,7 @@ from mercer.kernels import Gaussian, Linear, Maclaurin, Polynomial, parse
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.maps._stored import Columns
 from mercer.persist import NotStoredError, describe
-from mercer.persist.values import plain_kernel
+from mercer.persist.json_values import plain_kernel
 
 from ..maps.test_golden import leaves
 from ..tables import obeying

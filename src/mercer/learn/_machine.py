@@ -14,8 +14,8 @@ from .._checks import check_choice, check_jobs
 from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
-from ..data.table_rows import placed
-from ..data.tables import Block, part_of
+from ..data.block import Block, part_of
+from ..data.training_rows import placed
 from ..kernels import Kernel
 from ..maps import Compressed, FeatureMap, Nystrom
 from ..maps._row_check import check_rows

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._array import squares
-from ..data.disguises import remarks
 from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
-from ..data.table_rows import RowError
+from ..data.text_values import remarks
 from ..data.times import PARTS, TIMES, times
 from ..data.times import parts as parts_of_dates
+from ..data.training_rows import RowError
 from . import _coded_rows
 from ._coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 from ._column_summaries import Summary, joined, summarise

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._random import as_seed
 from ..data import Table
-from ..data.tables import Block
+from ..data.block import Block
 from ._forecast import Forecast, Work
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from .._memory import check_room
 from .._tiles import summing_threads
 from ..data import Table
-from ..data.rows import BLOCK_ROWS
+from ..data.block import BLOCK_ROWS
 from ..maps import FeatureMap, Nystrom
 from ._map_choice import DEFAULT_COMPONENTS
 from ._preparation import Preparation

@@ -39,7 +39,7 @@ from .._random import Stream, as_seed
 from .._tiles import TILE, run_pieces, run_tiles, single_threaded_blas, tile_rows
 from ..data import Table
 from ..kernels import Kernel
-from ..kernels._base import located
+from ..kernels.base import located
 from ..kernels.parse import as_kernel
 from ._blackbox import as_objects
 from ._parameters import KernelParameters
@@ -54,7 +54,7 @@ Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 
 def other_maps(kernel: Kernel) -> str:
     """The end of a refusal: which map serves the kernel."""
-    from ..choose import feature_map  # not above: choices are made among maps
+    from .rules import feature_map  # not above: the rules know every map
 
     return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
 

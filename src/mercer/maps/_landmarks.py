@@ -20,8 +20,8 @@ from .._memory import check_memory
 from .._random import Stream
 from .._tiles import tiles
 from ..kernels import Kernel
-from ..kernels._base import check_matrix
-from ..kernels._families import with_short_indices
+from ..kernels.base import check_matrix
+from ..kernels.families import with_short_indices
 from ._allotment import rounded
 from ._blackbox import Precomputed, as_objects
 from ._rpcholesky import NOISE, Pivots, explained, rpcholesky

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import squares
-from ..kernels._families import inner_products
+from ..kernels.families import inner_products
 
 Matrix = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from .._random import Stream
 from ..data import Rows, SourceTable, Table, as_rows
 from ..data.columns import Roles
 from ..data.frames import columns, is_frame, numbers
-from ..data.table_rows import RowError, TableRows, placed
+from ..data.training_rows import RowError, TableRows, placed
 from ._row_check import check_rows
 from ._sparse_features import sparse_features
 

@@ -13,9 +13,9 @@ from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
 from .._random import Stream
 from ..kernels import AdditiveChi2, Kernel
-from ..kernels._families import inner_products
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
+from ..kernels.families import inner_products
 from ._base import Entries, FeatureMap, Native, other_maps
 from ._stored import floats
 
