@@ -82,10 +82,15 @@ def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
     assert gain(better, worse) > Z
 
 
-def frequencies(make, d, n_components, **options):
-    """The frequencies of a map, read off the phases of the unit vectors."""
-    features = make(GAUSSIAN, n_components=n_components, random_state=1, **options).fit(np.eye(d))
+def frequencies_of(features, d):
+    """The frequencies of a fitted map, read off the phases of d unit vectors."""
     return features.fitted_.construction.phases(features.parameters_, np.eye(d)).T
+
+
+def frequencies(make, d, n_components, **options):
+    """The frequencies of a new map."""
+    features = make(GAUSSIAN, n_components=n_components, random_state=1, **options).fit(np.eye(d))
+    return frequencies_of(features, d)
 
 
 @pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, Fastfood])
@@ -99,10 +104,10 @@ def test_frequencies_have_the_lengths_of_normal_vectors(make):
 def test_padded_rows_see_part_of_a_longer_frequency(make):
     d, width = 5, {StructuredFourier: 64, Fastfood: 8}[make]
     features = make(GAUSSIAN, n_components=8192, random_state=1).fit(np.eye(d))
-    W = features.fitted_.construction.phases(features.parameters_, np.eye(width)).T  # rows that need no padding
+    W = frequencies_of(features, width)  # rows that need no padding
     assert W.shape == (4096, width)
     assert kstest(np.linalg.norm(W, axis=1), chi(width).cdf).pvalue > 1e-4
-    np.testing.assert_allclose(features.fitted_.construction.phases(features.parameters_, np.eye(d)).T, W[:, :d], atol=1e-12)
+    np.testing.assert_allclose(frequencies_of(features, d), W[:, :d], atol=1e-12)
     if make is Fastfood:  # one frequency a block, for these are independent: its coordinates are exactly normal
         assert kstest((W[::width, :d] ** 2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
 

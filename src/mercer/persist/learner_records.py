@@ -97,7 +97,8 @@ def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
             "unknown": preparation.unknown,
             "dates": preparation.dates,
             "columns": None if columns is None else [_write_column(column) for column in columns],
-        },
+        }
+        | ({"sparse_levels": True} if preparation.sparse_levels else {}),
         "map": write_map(model.map_, target, f"{path}map."),
     }
     return record | names_of(model)
@@ -207,7 +208,7 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
 
 def _read_preparation(record: Any, columns: int) -> Preparation:
     record = {"dates": DATES[0]} | as_dict(record, "preparation")  # which older files do not have
-    check_names(record, ("scale", "missing", "unknown", "dates", "columns"), "preparation")
+    check_names(record, ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"), "preparation")
     for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
         value = record.get(name)
         if not (value is None or isinstance(value, str)) or value not in choices:
@@ -218,6 +219,9 @@ def _read_preparation(record: Any, columns: int) -> Preparation:
         if len(found) != columns or len({column.name for column in found}) != columns:
             refuse(f"the preparation must have {columns} columns of different names, found {len(found)}")
         preparation.columns = tuple(found)
+    preparation.sparse_levels = record.get("sparse_levels", False)  # models of older files have dense rows
+    if preparation.sparse_levels is not False and (preparation.sparse_levels is not True or not preparation.levelled):
+        refuse("sparse_levels of the preparation must be true, and only where columns have levels")
     return preparation
 
 
