@@ -27,7 +27,7 @@ help:
 	@echo 'make digits       the exact kernel machine against maps on growing data'
 	@echo 'make test-full    test, then the long tests, the pure wheel, sanitizers and the mutants'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
-	@echo 'make lint         ruff and mypy'
+	@echo 'make lint         ruff, mypy and the layers of the package'
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
@@ -57,6 +57,7 @@ lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
 
 check: $(INSTALLED)
 	@echo '== tests and examples, on $(JOBS) processes: a few minutes'
