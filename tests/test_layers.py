@@ -53,7 +53,7 @@ def imports_of(path):
 
 
 def is_private(name):
-    """Whether a name belongs to one package alone; the private modules beside the packages are there for all of them."""
+    """Whether a name belongs to one package alone; the private modules beside the packages are for all."""
     _, package, *inside = name.split(".")
     return package in PACKAGES and any(part.startswith("_") and not part.startswith("__") for part in inside)
 
