@@ -3,7 +3,7 @@
 // A phase is counted in quarter turns.  The exponent of x times the high digits of a frequency is exact, so that whole
 // turns are taken off without error, however long the phase; what is left is small and keeps its digits.
 #include "logarithm.h"
-#include "quarters.h"
+#include "quarter_turns.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Fourier maps: features of given phases, and of the phases that signs and Walsh-Hadamard transforms make.
-#include "pieces.h"
+#include "interleaved_rows.h"
 #include "rotation.h"
 #include "waves.h"
 
@@ -187,21 +187,21 @@ struct Fastfood {
 
 namespace mercer::MERCER_ISA {
 
-#define MERCER_FOURIER(suffix, T)                                                                                     \
+#define MERCER_FOURIER(suffix, T)                                                                                    \
     void waves_##suffix(const T *phases, size_t rows, size_t count, const T *offset, size_t period, size_t width,    \
-                        T scale, T *out, T *longest) {                                                                \
-        waves(phases, rows, count, offset, period, width, scale, out, longest);                                       \
-    }                                                                                                                 \
+                        T scale, T *out, T *longest) {                                                               \
+        waves(phases, rows, count, offset, period, width, scale, out, longest);                                      \
+    }                                                                                                                \
     void structured_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii,         \
-                             const T *offset, size_t width, T scale, T *out, T *longest, T *scratch) {                \
-        structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                      \
-    }                                                                                                                 \
+                             const T *offset, size_t width, T scale, T *out, T *longest, T *scratch) {               \
+        structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                     \
+    }                                                                                                                \
     void fastfood_##suffix(const T *X, size_t rows, size_t n, const T *signs, const std::int32_t *orders,            \
-                           const T *directions, size_t size, const T *radii, const T *offset, size_t width, T scale,  \
-                           T *out, T *longest, T *scratch) {                                                          \
-        const Waves<T> waves(scale, pi);                                                                              \
-        const Fastfood<T> map{n, size, signs, orders, directions, radii, *offset, waves, scratch};                    \
-        map.all(X, rows, out, width, longest);                                                                        \
+                           const T *directions, size_t size, const T *radii, const T *offset, size_t width, T scale, \
+                           T *out, T *longest, T *scratch) {                                                         \
+        const Waves<T> waves(scale, pi);                                                                             \
+        const Fastfood<T> map{n, size, signs, orders, directions, radii, *offset, waves, scratch};                   \
+        map.all(X, rows, out, width, longest);                                                                       \
     }
 
 MERCER_FOURIER(f32, float)

@@ -7,6 +7,8 @@
 // the three copies into one, and the baseline table might then call AVX-512 code on a machine that has none.
 #pragma once
 
+#include "declarations.h"
+
 #include <cstddef>
 #include <utility>
 

@@ -2,7 +2,7 @@
 //
 // One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of
 // the text.  Decimals are correctly rounded.
-#include "mercer.h"
+#include "declarations.h"
 
 #include <charconv>
 #include <cstddef>
@@ -172,7 +172,9 @@ struct Rows {
 
 }  // namespace
 
-size_t mercer_count(const char *text, size_t size, int letter) {
+namespace mercer {
+
+size_t count(const char *text, size_t size, int letter) {
     size_t count = 0;
     while (size > 0) {  // in registers of bytes, emptied before they overflow
         const size_t part = size < 128 * 255 ? size : 128 * 255;
@@ -189,8 +191,8 @@ size_t mercer_count(const char *text, size_t size, int letter) {
     return count;
 }
 
-int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels, void *starts,
-                  void *indices, double *values, mercer_libsvm_found *found) {
+int libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels, void *starts,
+           void *indices, double *values, mercer_libsvm_found *found) {
     *found = {0, 0, INT64_MAX, -1, 0, 0};
     const char *end = text + size;
     if (index_bytes == 4) {
@@ -201,3 +203,5 @@ int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_byte
         text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values, found}
         .all();
 }
+
+}  // namespace mercer

@@ -5,7 +5,7 @@
 // in L1, the factors of a chunk of features in L2, where they are multiplied; only features leave.
 //
 // Sparse rows: the signs of a column for all factors, as bits, turn the sign of an entry, one row at a time.
-#include "groups.h"
+#include "row_groups.h"
 #include "rows.h"
 
 namespace {

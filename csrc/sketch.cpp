@@ -1,7 +1,6 @@
 // Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the
 // cache.
-#include "mercer.h"
-#include "pieces.h"
+#include "interleaved_rows.h"
 
 namespace {
 

@@ -4,7 +4,6 @@
 // of the real row is put together and multiplied into the product at once.  The product is kept in the order of the
 // features: X_0, Re X_1, Im X_1, Re X_2, ..., X_{D/2}.
 #include "fft.h"
-#include "mercer.h"
 #include "transpose.h"
 
 namespace {

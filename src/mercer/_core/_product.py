@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._arrays import checked, first_of, scratch, two_dimensional
 from ._fourier import wave_shapes
-from ._library import checked, first_of, kernel, scratch, two_dimensional
+from ._library import kernel
 from ._sketch import RowParts, row_addresses
 
 COLUMNS_TOGETHER = 32

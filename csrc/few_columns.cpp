@@ -6,7 +6,7 @@ using std::size_t;
 namespace {
 
 template <class T>
-struct Narrow {
+struct FewColumns {
     static constexpr size_t lanes = Simd<T>::lanes;
     static constexpr size_t most = MERCER_VECTOR_BYTES == 64 ? 12 : 4;  // columns whose sums stay in registers
     static constexpr size_t group = 8;                                  // rows that are added at once
@@ -99,15 +99,15 @@ struct Narrow {
 
 namespace mercer::MERCER_ISA {
 
-#define MERCER_NARROW(suffix, T)                                                                                      \
-    void narrow_##suffix(const T *Z, size_t rows, size_t n, const T *columns, size_t count, T *out) {                 \
-        Narrow<T>::products(Z, rows, n, columns, count, out);                                                         \
-    }                                                                                                                 \
-    void narrow_transposed_##suffix(const T *Z, size_t rows, size_t n, const T *weights, size_t count, T *sums) {     \
-        Narrow<T>::transposed(Z, rows, n, weights, count, sums);                                                      \
+#define MERCER_FEW_COLUMNS(suffix, T)                                                                                  \
+    void few_columns_##suffix(const T *Z, size_t rows, size_t n, const T *columns, size_t count, T *out) {             \
+        FewColumns<T>::products(Z, rows, n, columns, count, out);                                                      \
+    }                                                                                                                  \
+    void few_columns_transposed_##suffix(const T *Z, size_t rows, size_t n, const T *weights, size_t count, T *sums) { \
+        FewColumns<T>::transposed(Z, rows, n, weights, count, sums);                                                   \
     }
 
-MERCER_NARROW(f32, float)
-MERCER_NARROW(f64, double)
+MERCER_FEW_COLUMNS(f32, float)
+MERCER_FEW_COLUMNS(f64, double)
 
 }  // namespace mercer::MERCER_ISA

@@ -6,10 +6,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ._library import checked, kernel, two_dimensional
+from ._arrays import checked, two_dimensional
+from ._library import kernel
 
 
-def narrow(Z: NDArray[Any], columns: NDArray[Any], out: NDArray[Any]) -> None:
+def few_columns(Z: NDArray[Any], columns: NDArray[Any], out: NDArray[Any]) -> None:
     """Write the products of rows with few columns.
 
     Parameters
@@ -19,7 +20,7 @@ def narrow(Z: NDArray[Any], columns: NDArray[Any], out: NDArray[Any]) -> None:
     out : ndarray of shape (n_rows, n_columns), written to
     """
     (rows, n), (count, _) = two_dimensional("Z", Z), two_dimensional("columns", columns)
-    kernel("narrow", Z.dtype)(
+    kernel("few_columns", Z.dtype)(
         checked("Z", Z, Z.dtype),
         rows,
         n,
@@ -39,7 +40,7 @@ def add_transposed(Z: NDArray[Any], weights: NDArray[Any], sums: NDArray[Any]) -
     sums : ndarray of shape (n_columns, n), added to
     """
     (rows, n), (_, count) = two_dimensional("Z", Z), two_dimensional("weights", weights)
-    kernel("narrow_transposed", Z.dtype)(
+    kernel("few_columns_transposed", Z.dtype)(
         checked("Z", Z, Z.dtype),
         rows,
         n,

@@ -24,7 +24,7 @@ def parts(rows, n, columns, dtype):
 def test_products_with_few_columns(isa, rows, n, columns, dtype):
     Z, W, R, sums = parts(rows, n, columns, dtype)
     out, wide = np.full((rows, columns), np.nan, dtype=dtype), Z.astype(np.float64)
-    _core.narrow(Z, W, out)
+    _core.few_columns(Z, W, out)
     eps = (n + rows + 2) * np.finfo(dtype).eps
     assert (np.abs(out - wide @ W.T) <= eps * (np.abs(wide) @ np.abs(W.T))).all()
     expected, bound = sums + R.T.astype(np.float64) @ Z, np.abs(sums) + np.abs(R.T) @ np.abs(wide)
@@ -36,10 +36,10 @@ def test_products_with_few_columns(isa, rows, n, columns, dtype):
 def test_products_do_not_hang_on_where_rows_are_cut(isa, dtype):
     Z, W, R, sums = parts(50, 70, 10, dtype)
     whole, out, again = np.empty((50, 10), dtype=dtype), np.empty((50, 10), dtype=dtype), sums.copy()
-    _core.narrow(Z, W, whole)
+    _core.few_columns(Z, W, whole)
     _core.add_transposed(Z, R, sums)
     for first, last in ((0, 7), (7, 24), (24, 25), (25, 50)):
-        _core.narrow(Z[first:last], W, out[first:last])
+        _core.few_columns(Z[first:last], W, out[first:last])
         _core.add_transposed(Z[first:last], R[first:last], again)
     np.testing.assert_array_equal(out, whole)
     np.testing.assert_array_equal(again, sums)
@@ -48,7 +48,7 @@ def test_products_do_not_hang_on_where_rows_are_cut(isa, dtype):
 def test_shapes_that_do_not_belong_together(isa):
     Z, W, R, sums = parts(4, 6, 3, np.float32)
     with pytest.raises(ValueError, match=r"columns must have shape \(3, 6\), got \(3, 5\)"):
-        _core.narrow(Z, np.ascontiguousarray(W[:, :5]), np.empty((4, 3), dtype=np.float32))
+        _core.few_columns(Z, np.ascontiguousarray(W[:, :5]), np.empty((4, 3), dtype=np.float32))
     with pytest.raises(ValueError, match=r"weights must have shape \(4, 3\), got \(3, 3\)"):
         _core.add_transposed(Z, np.ascontiguousarray(R[:3]), sums)
     with pytest.raises(TypeError, match="sums must be float32, got float64"):
