@@ -13,9 +13,8 @@ from sklearn.datasets import dump_svmlight_file
 import mercer
 from mercer import data, kernels
 from mercer._random import Stream
-from mercer.data import arrow_ipc, csv, libsvm, numpy_files, parquet, sources
-from mercer.data.arrays import as_rows
-from mercer.data.rows import BLOCK_ROWS
+from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, sources
+from mercer.data.block import BLOCK_ROWS, Block
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
@@ -74,7 +73,7 @@ def read(monkeypatch):
             counted["opened"] += 1
             rows = start
             for batch in batches(self, start, names):
-                rows += (batch.X if isinstance(batch, data.tables.Block) else batch).shape[0]
+                rows += (batch.X if isinstance(batch, Block) else batch).shape[0]
                 yield batch
             counted["whole"] += 1
             counted["narrow"] += 0 < len(names) <= 2
@@ -194,7 +193,7 @@ def test_the_sample_of_a_scan_is_that_of_rows(count, kind):
     sample = RowSample(rng.child("rows"), count)
     sample.begin()
     for first in range(0, N, BLOCK_ROWS):
-        sample.update(data.tables.Block(X[first : first + BLOCK_ROWS]), first)
+        sample.update(Block(X[first : first + BLOCK_ROWS]), first)
     for fewer in (count, max(1, count // 3)):
         numbers = rows.choose(fewer)
         assert sample.holds(numbers)

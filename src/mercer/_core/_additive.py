@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import checked, kernel
+from ._arrays import checked
+from ._library import kernel
 
 
 def additive(

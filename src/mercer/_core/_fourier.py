@@ -7,16 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import (
-    REGISTER,
-    check_blocks,
-    check_power_of_two,
-    checked,
-    kernel,
-    padded,
-    scratch,
-    two_dimensional,
-)
+from ._arrays import REGISTER, check_blocks, check_power_of_two, checked, padded, scratch, two_dimensional
+from ._library import kernel
 
 SMALLEST_BLOCK = 64
 """The shortest transform that :func:`structured` does: a few registers of the widest instruction set."""

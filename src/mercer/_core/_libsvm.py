@@ -53,12 +53,6 @@ class LibsvmError(ValueError):
         self.line = line
 
 
-class _Found(ctypes.Structure):
-    """``mercer_libsvm_found`` of csrc/mercer.h."""
-
-    _fields_ = tuple((name, ctypes.c_int64) for name in ("rows", "entries", "least", "most", "line", "offset"))
-
-
 def libsvm(text: bytes | memoryview, base: int = 0, index: Any = np.int64, count: bool = False) -> LibsvmRows:
     """The rows of text, every line of which ends with a line break.
 
@@ -79,13 +73,13 @@ def libsvm(text: bytes | memoryview, base: int = 0, index: Any = np.int64, count
         raise ValueError("the last line of the text has no line break")
     if not _library.AVAILABLE:
         return _in_python(bytes(text), base, index, count)
-    found = _Found()
+    found = _library.named("mercer_libsvm_found")()
     address, size = letters.ctypes.data, len(letters)
-    lines, colons = (0, 0) if count else (_library.plain("count")(address, size, letter) for letter in b"\n:")
+    lines, colons = (0, 0) if count else (_library.named("count")(address, size, letter) for letter in b"\n:")
     labels, values = np.empty(lines), np.empty(colons)
     starts, indices = np.empty(lines + 1, dtype=index), np.empty(colons, dtype=index)
     arrays = [None if count else array.ctypes.data for array in (labels, starts, indices, values)]
-    what = _library.plain("libsvm")(address, size, base, starts.itemsize, *arrays, ctypes.addressof(found))
+    what = _library.named("libsvm")(address, size, base, starts.itemsize, *arrays, ctypes.addressof(found))
     if what:
         raise LibsvmError(what, found.line, _token(bytes(text[found.offset : found.offset + 64])))
     counted = LibsvmRows(found.line, found.rows, found.entries, found.least if found.entries else -1, found.most)

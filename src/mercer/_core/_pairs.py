@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import checked, kernel, two_dimensional
+from ._arrays import checked, two_dimensional
+from ._library import kernel
 
 SHAPES = ("square", "gaussian", "matern-1/2", "matern-3/2", "matern-5/2")
 

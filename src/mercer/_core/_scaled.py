@@ -6,7 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ._library import checked, kernel, two_dimensional
+from ._arrays import checked, two_dimensional
+from ._library import kernel
 
 
 def scaled(X: NDArray[Any], offset: NDArray[Any], factor: NDArray[Any], out: NDArray[Any]) -> int | None:

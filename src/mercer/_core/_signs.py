@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import checked, first_of, kernel, two_dimensional
+from ._arrays import checked, first_of, two_dimensional
+from ._library import kernel
 from ._sketch import RowParts, csr_addresses
 
 CHUNK = 2048

@@ -7,18 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import (
+from ._arrays import (
     REGISTER,
     check_blocks,
     check_power_of_two,
     checked,
     checked_columns,
     first_of,
-    kernel,
     padded,
     scratch,
     two_dimensional,
 )
+from ._library import kernel
 
 
 class RowParts(NamedTuple):

@@ -11,24 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import checked, first_of, kernel, scratch, two_dimensional
+from ._arrays import checked, first_of, scratch, two_dimensional
+from ._library import kernel, named
 from ._sketch import RowParts, csr_addresses
 
 LANES_BYTES = 64
-"""The widest register: a group has as many rows as numbers fit in it."""
-
-
-class _Rows(ctypes.Structure):
-    """``mercer_rows`` of ``csrc/mercer.h``."""
-
-    _fields_ = (
-        ("values", ctypes.c_void_p),
-        ("indices", ctypes.c_void_p),
-        ("index_bytes", ctypes.c_size_t),
-        ("starts", ctypes.c_void_p),
-        ("columns", ctypes.c_size_t),
-        ("constant", ctypes.c_double),
-    )
+"""The widest register: the rows of a group are as many as the numbers that fit into it."""
 
 
 class Spectrum(NamedTuple):
@@ -118,7 +106,9 @@ def tensor_sketch(
         raise ValueError(f"expected {degree} factors and tables for width {width}, got {len(factors)}, {tables.width}")
     if places.min() < 0 or places.max() >= width:
         raise ValueError(f"places must be from 0 to {width - 1}")
-    structs = (_Rows * degree)(*(_struct(rows, *pair, stride, dtype) for pair in zip(factors, constants, strict=True)))
+    structs = (named("mercer_rows") * degree)(
+        *(_fields(rows, *pair, stride, dtype) for pair in zip(factors, constants, strict=True))
+    )
     lanes = LANES_BYTES // dtype.itemsize
     room = scratch((2 * width + max(struct.columns for struct in structs)) * lanes, dtype)
     finite = kernel("tensor_sketch", dtype)(
@@ -141,16 +131,16 @@ def tensor_sketch(
     return first_of(finite, rows)
 
 
-def _struct(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: Any) -> _Rows:
-    """Rows whose columns, and the constant, have hashes."""
+def _fields(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """The fields of ``mercer_rows``; the columns of the rows, and the constant, must have hashes."""
     if rows.indices is None:
         columns = two_dimensional("X", rows.values)[1]
-        struct = _Rows(checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None, columns, constant)
+        addresses: tuple[int | None, ...] = checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None
     elif rows.values.dtype != dtype:
         raise TypeError(f"X must be {dtype.name} like the signs, got {rows.values.dtype}")
     else:
         columns = rows.columns
-        struct = _Rows(*csr_addresses(rows, n_rows, columns), columns, constant)
+        addresses = csr_addresses(rows, n_rows, columns)
     if columns >= stride:
         raise ValueError(f"X must have fewer columns than there are hashes, {stride}, got {columns}")
-    return struct
+    return *addresses, columns, constant

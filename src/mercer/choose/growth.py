@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from .._tiles import n_threads
 from ..data import Table
 from .candidates import Candidate
-from .clocks import OutOfTimeError
-from .forecasts import seconds_at, widest, work_of
+from .fit_times import seconds_at, widest, work_of
 from .halving import Setting, Trial
 from .learners import learner_for
+from .time_budget import OutOfTimeError
 
 FIRST_FIT = 0.4
 """The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from .._tiles import n_threads, run_tiles
 from .candidates import Candidate
-from .clocks import Clock
-from .forecasts import work_of
+from .fit_times import work_of
 from .learners import learner_for
+from .time_budget import Clock
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 3, 2

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..data.tables import Block
+from ..data.block import Block
 from ._losses import Softmax, signs_of
 from .scans import Need
 

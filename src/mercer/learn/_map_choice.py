@@ -9,10 +9,10 @@ from sklearn.base import clone
 
 from .. import maps
 from .._checks import check_choice, check_whole
-from ..choose import feature_map
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
 from ..maps._default_kernels import GAUSSIAN
+from ..maps.rules import feature_map
 from ._distinct_rows import distinct_rows
 from ._rows import PreparedRows
 

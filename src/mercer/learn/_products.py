@@ -22,7 +22,7 @@ def times(Z: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
     if not is_narrow(Z, len(columns)):
         return Z @ columns.T
     out = np.empty((len(Z), len(columns)), dtype=Z.dtype)
-    _core.narrow(np.ascontiguousarray(Z), columns, out)
+    _core.few_columns(np.ascontiguousarray(Z), columns, out)
     return out
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from ..data import ArrayTable, Table
-from ..data.rows import BLOCK_ROWS
-from ..data.table_rows import Chunk, TableRows
+from ..data.block import BLOCK_ROWS
+from ..data.training_rows import Chunk, TableRows
 from ._preparation import Preparation
 from .passes import Passes
 from .scans import RowSample

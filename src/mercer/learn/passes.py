@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..data import Table
-from ..data.tables import Block
+from ..data.block import Block
 from ._progress import Callback, Reporter
 from .context import FitContext
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from ..data import Table
-from ..data.tables import Block, part_of
+from ..data.block import Block, part_of
 from .passes import Passes
 
 

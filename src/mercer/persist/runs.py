@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._atomic import is_stream
 from .._checks import is_number
 from .._figures import size
 from .._memory import as_bytes
@@ -29,13 +30,12 @@ from ..learn._keeping import Keeper
 from ..learn._progress import Progress
 from ..learn.context import FitContext
 from ..maps import FeatureMap
-from .atomic import is_stream
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
-from .files import save, versions
+from .json_values import ArgumentWriter, plain_kernel
+from .learner_records import check_machine
 from .locks import check_lock, locked
-from .machines import check_machine
+from .model_files import save, versions
 from .safetensors import array_bytes
-from .values import ArgumentWriter, plain_kernel
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOCKS = ("the lock of the output", "the lock of the checkpoint")
