@@ -85,7 +85,7 @@ class ClassPredictions(KernelMachine):
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            y, predicted, sample_weight = self._observed(X, self.predict)
+            y, predicted, sample_weight = self.observed(X, self.predict)
         else:
             predicted = self.predict(X)
         if predicted.ndim == 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -346,6 +347,12 @@ class Preparation:
         if column.time == "date" and self.dates == "parts":
             return 1 + len(PARTS)
         return 1 if column.levels is None else len(column.levels)
+
+    def treating_unknown(self, unknown: str) -> Preparation:
+        """The same with another treatment of unknown levels, for which nothing needs to be learned."""
+        other = copy(self)
+        other.unknown = unknown
+        return other
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""

@@ -334,7 +334,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            observed, predicted, weight = self._observed(X, self.predict)
+            observed, predicted, weight = self.observed(X, self.predict)
             return float(r2_score(observed, predicted, sample_weight=weight))
         return float(super().score(X, y, sample_weight))
 

@@ -21,7 +21,7 @@ from ..kernels import Gaussian, parse
 from ..learn._preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
-from .unknown_levels import UnknownLevels, unknown_in
+from .unknown_levels import UnknownCounter, UnknownLevels
 
 EXACT = "exact kernel"
 ERROR_ROWS = 1000
@@ -127,7 +127,9 @@ def strange_levels(train: Block, test: Block) -> UnknownLevels:
     with warnings.catch_warnings():  # what is to be said of columns was said by the machines
         warnings.simplefilter("ignore", UserWarning)
         prepared.learn_columns([train.X])
-    return unknown_in(prepared, [test.X])
+    counter = UnknownCounter(prepared)
+    counter.update(test.X)
+    return counter.found
 
 
 def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:
