@@ -11,24 +11,32 @@ LOWEST_VENV := .venv-lowest
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
 LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*'
 
+# The compiled objects of the editable install are kept and used again for the wheel: CMake compiles what has changed, and
+# each choice of compiler and flags has a folder of its own. The backend throws objects away when it is itself installed
+# anew, as in an isolated build, so both builds use the one in .venv.
+CORE_BUILD := build/core-$(shell echo '$(CXX) $(CXXFLAGS) $(LDFLAGS)' | cksum | cut -d ' ' -f 1)
+CORE_BUILD_NEEDS := import scikit_build_core.build as backend; print(*backend.get_requires_for_build_editable())
+
 # Tests of one row of tests/tables.py stay on one worker, so that what it draws is drawn once.
 PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo digits test-full test-lowest lint check wheel-test pure-wheel-test sanitize mutants fuzz bench \
-	bench-quick papers papers-full clean
+.PHONY: help test demo digits test-full test-long test-lowest lint check wheel-test sdist-test \
+	pure-wheel-test sanitize mutants fuzz bench bench-quick papers papers-full clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make test         lint, types, tests, docstring examples, and a built wheel tried away from the source'
 	@echo 'make demo         the command line on handwritten digits: a table, a picture and two pages'
 	@echo 'make digits       the exact kernel machine against maps on growing data'
-	@echo 'make test-full    test, then the long tests, the pure wheel, sanitizers and the mutants'
+	@echo 'make test-full    test, then test-long, sdist-test, pure-wheel-test, sanitize, mutants and fuzz'
+	@echo 'make test-long    the tests marked full: more seeds, every row of the table, every combination'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
-	@echo 'make lint         ruff and mypy'
-	@echo 'make wheel-test   build the wheel, install it elsewhere and try it'
+	@echo 'make lint         ruff, mypy, the layers of the package and the layout of docstrings'
+	@echo 'make wheel-test   build the wheel, install it elsewhere and try it; sdist-test builds it from the source archive,'
+	@echo '                  pure-wheel-test without a compiler'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
 	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
@@ -41,7 +49,10 @@ $(INSTALLED): $(BUILT_FROM)
 	@echo '== Python of its own in $(VENV)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo '== fetching what Mercer needs, compiling its core and installing it in $(VENV): a minute or two, once'
-	$(BIN)/python -m pip install --progress-bar on --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet scikit-build-core
+	$(BIN)/python -m pip install --quiet scikit-build-core $$($(BIN)/python -c '$(CORE_BUILD_NEEDS)')
+	$(BIN)/python -m pip install --progress-bar on --no-build-isolation --config-settings=build-dir=$(CORE_BUILD) \
+		--editable '.[dev]'
 	@touch $@
 
 $(LOWEST_INSTALLED): $(BUILT_FROM)
@@ -50,13 +61,17 @@ $(LOWEST_INSTALLED): $(BUILT_FROM)
 	$(LOWEST_VENV)/bin/python -m pip install --progress-bar on --editable '.[test]' $(LOWEST)
 	@touch $@
 
-test: lint check wheel-test
+test: $(INSTALLED)
+	$(MAKE) --no-print-directory --jobs 2 lint wheel-test
+	$(MAKE) --no-print-directory check
 
 lint: $(INSTALLED)
 	@echo '== style and types'
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
+	find src -name '*.py' | xargs $(BIN)/python -m numpydoc lint
 
 check: $(INSTALLED)
 	@echo '== tests and examples, on $(JOBS) processes: a few minutes'
@@ -65,9 +80,10 @@ check: $(INSTALLED)
 # -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
 # then borrowed from .venv by path.
 define try_wheel
-	@echo '== building a wheel ($(2)) and trying it away from the source: about a minute'
+	@echo '== building a wheel ($(2)) and trying it away from the source'
 	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	$(1) $(BIN)/python -m build --outdir "$$folder/dist" . > "$$folder/log" 2>&1 || { cat "$$folder/log"; exit 1; } && \
+	$(1) $(BIN)/python -m build $(3) --outdir "$$folder/dist" . > "$$folder/log" 2>&1 || \
+		{ cat "$$folder/log"; exit 1; } && \
 	$(BIN)/python -m pip install --quiet --no-deps --target "$$folder/site" "$$folder"/dist/*.whl && \
 	smoke=$$PWD/tests/wheel_smoke.py && python=$$PWD/$(BIN)/python && \
 	borrowed=$$("$$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
@@ -75,10 +91,14 @@ define try_wheel
 endef
 
 wheel-test: $(INSTALLED)
-	$(call try_wheel,,compiled)
+	$(call try_wheel,,compiled,--wheel --no-isolation --config-setting=build-dir=$(CORE_BUILD))
+
+# As a user builds it: from the source archive, in an environment of its own, everything compiled.
+sdist-test: $(INSTALLED)
+	$(call try_wheel,,compiled,)
 
 pure-wheel-test: $(INSTALLED)
-	$(call try_wheel,CXX=false,pure)
+	$(call try_wheel,CXX=false,pure,)
 
 # The core's tests under sanitizers, which must be loaded before Python; Python itself leaks on purpose. Tests that start
 # processes of their own are left out.
@@ -102,14 +122,17 @@ demo: $(INSTALLED)
 digits: $(INSTALLED)
 	$(BIN)/python examples/digits.py
 
-test-full: test pure-wheel-test sanitize mutants fuzz
+test-full: test test-long sdist-test pure-wheel-test sanitize mutants fuzz
+
+test-long: $(INSTALLED)
+	@echo '== the tests marked full, on $(JOBS) processes: the same checks over more seeds, rows and cases'
 	$(BIN)/python $(PYTEST) -m full
 
 test-lowest: $(LOWEST_INSTALLED)
 	$(LOWEST_VENV)/bin/python $(PYTEST) -m 'not full'
 
 mutants: $(INSTALLED)
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python tests/mutants.py --jobs $(JOBS)
 
 FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)

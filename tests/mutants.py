@@ -1,11 +1,15 @@
 """Break the code on purpose and see that the tests notice.
 
 Each mutant is one small fault, made in a temporary copy of the package and run against the tests that should catch it:
-``python tests/mutants.py [part of a name]``. Exits 1 when fewer than nine in ten are caught.
+``python tests/mutants.py [part of a name]``. Only the tests of ``make test`` count: what the long ones alone notice has
+survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits 1 when fewer than nine in
+ten are caught.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -97,23 +101,46 @@ def passes(mutant: Mutant, broken: bool = True) -> bool:
         return result.returncode == 0
 
 
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description="Break the code on purpose and see that the tests notice.")
+    parser.add_argument("words", nargs="*", help="run the mutants with all of these in their name")
+    parser.add_argument("--tests", action="append", default=[], help="only those whose tests have this in their path")
+    parser.add_argument("--jobs", type=int, default=2, help="how many run at once")
+    parser.add_argument("--json", type=Path, help="write the sorted names of caught and surviving mutants to this file")
+    return parser.parse_args()
+
+
+def chosen_by(options: argparse.Namespace) -> list[Mutant]:
+    """The mutants that the command line asks for."""
+    return [
+        mutant
+        for mutant in load()
+        if all(word in mutant.name for word in options.words)
+        and (not options.tests or any(part in mutant.tests for part in options.tests))
+    ]
+
+
 def main() -> int:
-    wanted = [mutant for mutant in load() if all(word in mutant.name for word in sys.argv[1:])]
+    options = arguments()
+    wanted = chosen_by(options)
     print(f"{len(wanted)} mutants", flush=True)
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(options.jobs) as pool:
         # A test that fails by itself would catch anything.
         distinct = list({(mutant.tests, mutant.chosen): mutant for mutant in wanted}.values())
         for mutant, sound in zip(distinct, pool.map(lambda one: passes(one, broken=False), distinct), strict=True):
             if not sound:
                 raise SystemExit(f"{mutant.tests} -k {mutant.chosen!r} fails without any fault")
         outcomes = pool.map(passes, wanted)
-        survivors = []
+        caught, survived = [], []
         for mutant, alive in zip(wanted, outcomes, strict=True):
             print(f"{'SURVIVED' if alive else 'caught':8}  {mutant.name}", flush=True)
-            survivors += [mutant.name] if alive else []
-    caught = len(wanted) - len(survivors)
-    print(f"{caught} of {len(wanted)} mutants caught")
-    return 0 if caught >= NEEDED * len(wanted) else 1
+            (survived if alive else caught).append(mutant.name)
+    print(f"{len(caught)} of {len(wanted)} mutants caught")
+    if options.json:
+        summary = {"caught": sorted(caught), "survived": sorted(survived)}
+        options.json.write_text(json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
+    return 0 if len(caught) >= NEEDED * len(wanted) else 1
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from . import bounds, choose, data, kernels, learn, maps, persist, report
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
-    from .choose import feature_map, tune
+    from .choose import feature_map
+    from .choose.tune import tune
     from .learn import KernelClassifier, KernelRegressor
     from .maps import (
         AdditiveMap,

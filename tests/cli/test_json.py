@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer.cli.group import COMMANDS
+from mercer.cli.command_group import COMMANDS
 
 FOLDER = Path(__file__).parent / "golden"
 NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]\d+)?")

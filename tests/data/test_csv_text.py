@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from mercer import KernelRegressor, data
+from mercer.data.block import concatenated
 from mercer.data.csv import CsvFile
 from mercer.data.csv_text import found_delimiter
-from mercer.data.tables import joined
 
 TEXT = "größe,stadt,y\n" + "".join(f"{n}.5,{town},{n}\n" for n, town in enumerate(["Köln", "Århus", "Łódź"] * 4))
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "cp1250"])

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer.data.block import concatenated
 from mercer.data.csv import CsvFile
-from mercer.data.tables import joined
 
 from .test_parquet import as_frame, numbers, people
 
@@ -50,7 +50,7 @@ FORMATS = {
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -70,7 +70,7 @@ def test_named_columns(tmp_path, name):
     np.testing.assert_array_equal(found.X.parts["height"], frame["height"])
     assert found.X.parts["town"].tolist() == [None if pd.isna(town) else town for town in frame["town"]]
     assert found.y.tolist() == frame["y"].tolist()
-    later = joined(list(table.blocks(1)))
+    later = concatenated(list(table.blocks(1)))
     np.testing.assert_array_equal(later.X.parts["age"], frame["age"][4096:])
 
 
@@ -118,7 +118,7 @@ def test_numpy_files_begin_anywhere_and_hold_no_more_than_a_block(tmp_path, kind
         (np.savez if kind == "npz" else np.savez_compressed)(path, X=X)
     table = data.open(path)
     for start in (0, 3, 12):
-        np.testing.assert_array_equal(joined(list(table.blocks(start))).X, X[4096 * start :])
+        np.testing.assert_array_equal(concatenated(list(table.blocks(start))).X, X[4096 * start :])
     table = data.open(path)
     tracemalloc.start()
     count = sum(block.X.shape[0] for block in table.blocks())

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import data
-from mercer.data.tables import Block
+from mercer.data.block import Block
 from mercer.learn._origins import row_prints
 
 

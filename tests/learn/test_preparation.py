@@ -212,7 +212,7 @@ def test_a_gap_that_is_stored_twice_is_one():
 
 
 def test_unsorted_rows_are_not_copied():
-    from mercer.data.tables import without_duplicates
+    from mercer.data.block import without_duplicates
 
     X = sp.csr_array((np.ones(3), np.array([2, 0, 1]), np.array([0, 2, 3])), shape=(2, 3))
     assert without_duplicates(X) is X

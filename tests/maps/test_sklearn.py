@@ -13,19 +13,26 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mercer import Compressed, RandomMaclaurin, Stack, TaylorSketch, TensorProduct, TensorSketch
+from mercer import Compressed, RandomMaclaurin, Stack, TaylorSketch, TensorProduct, TensorSketch, maps
 from mercer._array import dense
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial
 
-from ..tables import ROWS, obeying, sample_rows
+from ..tables import ROWS, obeying, once_per_class, sample_rows
+
+EVERYWHERE = [row for row in ROWS if row.everywhere is True]
 
 
 def checks():
-    """Every check of scikit-learn for every row that is defined on all that they give."""
-    for row in ROWS:
-        if row.everywhere is True:
-            for estimator, check in estimator_checks_generator(row(8)):
-                yield pytest.param(estimator, check, id=f"{row.id}-{check.func.__name__}")
+    """Every check of scikit-learn for every row that is defined on all that they give: one per class, and the rest."""
+    quick = once_per_class(EVERYWHERE)
+    for row in EVERYWHERE:
+        marks = () if row.id in quick else pytest.mark.full
+        for estimator, check in estimator_checks_generator(row(8)):
+            yield pytest.param(estimator, check, id=f"{row.id}-{check.func.__name__}", marks=marks)
+
+
+def test_every_map_is_checked():
+    assert {type(row(8)) for row in EVERYWHERE} == {getattr(maps, name) for name in maps.__all__} - {maps.FeatureMap}
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))

@@ -10,6 +10,7 @@ import numpy as np
 from .. import maps
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap
+from ..maps.rules import feature_map
 
 
 class MapNote(NamedTuple):
@@ -140,8 +141,6 @@ def maps_for(kernel: Any, *, n_components: int = 256, random_state: Any = None) 
     >>> list(mercer.choose.maps_for("additive_chi2()"))
     ['AdditiveMap', 'Nystrom']
     """
-    from .rules import feature_map
-
     kernel = parse(kernel) if isinstance(kernel, str) else kernel
     first = feature_map(kernel, n_components=n_components, random_state=random_state)
     found = {type(first).__name__: first}

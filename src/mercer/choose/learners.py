@@ -9,7 +9,7 @@ import numpy as np
 
 from .._checks import check_choice
 from ..data import Table
-from ..data.disguises import LOOKED_AT, disguise
+from ..data.text_values import LOOKED_AT, disguise
 from ..kernels import Gaussian, parse
 from ..maps import FeatureMap
 

@@ -7,9 +7,7 @@ from typing import Any
 import click
 
 from .command import Command
-from .destinations import check_destinations
-from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
-from .rows import (
+from .data_options import (
     READING,
     KernelType,
     MapType,
@@ -21,6 +19,8 @@ from .rows import (
     reading_options,
     table_of,
 )
+from .destinations import check_destinations
+from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 

@@ -7,6 +7,18 @@ from typing import Any
 import click
 
 from .command import Command, telling_what_is_left
+from .data_options import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 from .destinations import check_destinations, files_of_run
 from .output import (
     as_assessed,
@@ -21,18 +33,6 @@ from .output import (
     show_table,
     size,
     steps,
-)
-from .rows import (
-    READING,
-    KernelType,
-    MapType,
-    check_target,
-    class_weight_option,
-    data_argument,
-    note_unknown,
-    reading_options,
-    table_of,
-    target_options,
 )
 
 
@@ -169,7 +169,7 @@ def write_page(
 
     from .._memory import peak_memory
     from ..persist import atomic_write
-    from ..persist.files import versions
+    from ..persist.model_files import versions
     from ..report import Origin, Usage, study, training_page
 
     ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from .command import Command
+from .data_options import all_between_commas, data_argument, reading_options, table_of
 from .destinations import check_destinations
-from .models import loaded, model_argument, treating, unknown_option
+from .model_argument import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
-from .rows import all_between_commas, data_argument, reading_options, table_of
 from .terminal import TerminalWriter
 
 EXTRAS = ("probabilities", "decisions", "deviations")
@@ -55,9 +55,9 @@ def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe
       mercer predict houses.mercer new-houses.csv --keep town -o predicted.csv
       mercer predict flowers.mercer new-flowers.csv --with probabilities -o predicted.parquet
     """
+    from .._atomic import descriptor_of
     from ..data import write
-    from ..data.writing import WITH_NAMES, format_to_write
-    from ..persist.atomic import descriptor_of
+    from ..data.write import WITH_NAMES, format_to_write
     from ..report import predictions
 
     to_stdout = output == "-" or descriptor_of(output) == 1

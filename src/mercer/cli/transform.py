@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from .command import Command
+from .data_options import data_argument, reading_options, table_of
 from .destinations import check_destinations
-from .models import loaded, model_argument, treating, unknown_option
+from .model_argument import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
-from .rows import data_argument, reading_options, table_of
 
 
 @click.command("transform", cls=Command, short_help="Write the features of rows.")
@@ -27,7 +27,7 @@ def command(model, data, unknown, memory, output, **reading):
       mercer transform houses.mercer houses.csv -o features.npy
     """
     from ..data import write
-    from ..data.writing import format_to_write
+    from ..data.write import format_to_write
     from ..report import features
 
     check_destinations({"-o": output}, data, model, reading["format"])

@@ -9,6 +9,18 @@ import click
 
 from .._figures import seconds as in_words
 from .command import Command
+from .data_options import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 from .destinations import check_destinations
 from .fit import check_parts, features_share, write_page
 from .output import (
@@ -24,18 +36,6 @@ from .output import (
     show_table,
     size,
     steps,
-)
-from .rows import (
-    READING,
-    KernelType,
-    MapType,
-    check_target,
-    class_weight_option,
-    data_argument,
-    note_unknown,
-    reading_options,
-    table_of,
-    target_options,
 )
 from .terminal import printable
 
@@ -137,7 +137,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
 def ending_of(test_rows: int, columns: int, page: bool) -> Any:
     """How long scores and the page will take, as a function of a fit."""
-    from ..report.times import page_seconds, scoring_seconds
+    from ..report.time_estimates import page_seconds, scoring_seconds
 
     def seconds(fit: Any) -> float:
         if not test_rows:

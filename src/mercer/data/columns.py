@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .block import Block
 from .frames import NUMBERS, Frame, absent, columns, levels, numbers
 from .sources import MissingColumnError, Source, SourceError
-from .tables import Block
 from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")
@@ -39,7 +39,7 @@ class Roles(NamedTuple):
         return tuple(dict.fromkeys(name for name in (*targets, self.weight, self.group) if name is not None))
 
 
-class Layout(ABC):
+class Columns(ABC):
     """How a batch of rows becomes a block."""
 
     names: tuple[str, ...] | None
@@ -56,16 +56,16 @@ class Layout(ABC):
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
-    def widened(self, width: int) -> Layout | None:
-        """The layout with so many features, where those that are not there are zeros; None where they are not."""
+    def widened(self, width: int) -> Columns | None:
+        """The columns with so many features, where those that are not there are zeros; None where they are not."""
         return None
 
-    def without(self, places: Sequence[Any], width: int) -> Layout | None:
-        """The layout with so many features, once columns of these numbers are no features, or by zeros; else None."""
+    def without(self, places: Sequence[Any], width: int) -> Columns | None:
+        """The columns with so many features, once columns of these numbers are no features, or by zeros; else None."""
         return self.widened(width)
 
-    def framed(self) -> Layout:
-        """The layout in which rows are frames, where columns have names, also where all of them are numbers."""
+    def framed(self) -> Columns:
+        """The columns in which rows are frames, where columns have names, also where all of them are numbers."""
         return self
 
     @property
@@ -93,14 +93,14 @@ class Layout(ABC):
 
     @abstractmethod
     def apart(self, column: Any) -> Self:
-        """The layout in which rows are told apart by this column, which is no feature then."""
+        """The columns in which rows are told apart by this column, which is no feature then."""
 
     @abstractmethod
     def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
-        """The layout with these features, in this order, and these roles."""
+        """The columns with these features, in this order, and these roles."""
 
 
-class NamedLayout(Layout):
+class NamedColumns(Columns):
     """Columns with names, of numbers or of levels."""
 
     def __init__(
@@ -160,15 +160,15 @@ class NamedLayout(Layout):
                 before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
-    def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
-        return NamedLayout(
+    def only(self, names: Sequence[str] | None, roles: Roles) -> NamedColumns:
+        return NamedColumns(
             self.sources, self.names if names is None else names, roles, self._dtype, framed=self._framed
         )
 
-    def framed(self) -> NamedLayout:
-        return NamedLayout(self.sources, self.names, self.roles, self._dtype, framed=True)
+    def framed(self) -> NamedColumns:
+        return NamedColumns(self.sources, self.names, self.roles, self._dtype, framed=True)
 
-    def apart(self, column: Any) -> NamedLayout:
+    def apart(self, column: Any) -> NamedColumns:
         return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
 
     def block(self, batch: Any) -> Block:
@@ -217,7 +217,7 @@ class NamedLayout(Layout):
         return levels(column) if kind in LEVELS else numbers(column)
 
 
-class MatrixLayout(Layout):
+class NumberedColumns(Columns):
     """Columns without names, known by their number."""
 
     names = None
@@ -265,23 +265,23 @@ class MatrixLayout(Layout):
         places = range(self._all) if self._columns is None else self._columns
         return frozenset(places), self.roles.target, self.roles.weight
 
-    def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
-        return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+    def only(self, names: Sequence[str] | None, roles: Roles) -> NumberedColumns:
+        return NumberedColumns(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
 
-    def apart(self, column: Any) -> MatrixLayout:
+    def apart(self, column: Any) -> NumberedColumns:
         place = self._place(column)
         kept = [one for one in (range(self._all) if self._columns is None else self._columns) if one != place]
-        return MatrixLayout(self.sources, kept, self.roles._replace(group=place), self._dtype)
+        return NumberedColumns(self.sources, kept, self.roles._replace(group=place), self._dtype)
 
-    def widened(self, width: int) -> MatrixLayout | None:
+    def widened(self, width: int) -> NumberedColumns | None:
         wider = [source.widened(width) for source in self.sources] if self._columns is None else [None]
         sources = [source for source in wider if source is not None]
-        return MatrixLayout(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
+        return NumberedColumns(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
 
-    def without(self, places: Sequence[Any], width: int) -> MatrixLayout | None:
+    def without(self, places: Sequence[Any], width: int) -> NumberedColumns | None:
         kept = [one for one in range(self._all) if one not in places]
         if self._columns is None and len(kept) == width:
-            return MatrixLayout(self.sources, kept, self.roles, self._dtype)
+            return NumberedColumns(self.sources, kept, self.roles, self._dtype)
         return self.widened(width)
 
     def block(self, batch: Block) -> Block:

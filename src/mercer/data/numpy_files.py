@@ -16,9 +16,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .._memory import check_room
-from .rows import BLOCK_ROWS
+from .block import BLOCK_ROWS, Block
 from .sources import FileSource, SourceError
-from .tables import Block
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 READ_BYTES = 1 << 18

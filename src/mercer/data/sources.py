@@ -10,10 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
+from .block import BLOCK_ROWS, Block, rows_of
 from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
-from .rows import BLOCK_ROWS
-from .tables import Block, rows_of
 
 BATCH_NUMBERS = 1 << 18
 """About how many numbers are read at once: few enough to stay in a cache while columns become rows."""

@@ -1,8 +1,8 @@
 """Exact kernels and their algebra: what a feature map approximates."""
 
-from ._base import Kernel
 from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
 from .algebra import Product, Scaled, Sum
+from .base import Kernel
 from .cauchy import Cauchy
 from .composition import Composition, DistanceComposition
 from .exponential import Exponential

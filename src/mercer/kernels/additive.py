@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import canonical_csr
-from ._base import Kernel, first_entry
-from ._families import by_columns, column_sum, inner_products
+from .base import Kernel, first_entry
+from .families import by_columns, column_sum, inner_products
 
 MODERATE = (2.0**-200, 2.0**200)
 """Between these, the compiled core multiplies a few values without a loss."""

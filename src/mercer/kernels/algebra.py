@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._array import Array
 from .._checks import check_positive
 from .._random import Stream
-from ._base import Kernel, format_value
+from .base import Kernel, format_value
 
 
 def settle_kernel(owner: Kernel, name: str) -> None:

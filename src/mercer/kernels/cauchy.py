@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import dense
-from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from ._families import FAR, ShiftInvariant, by_columns, column_product, refuse_far_rows
+from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
+from .families import FAR, ShiftInvariant, by_columns, column_product, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)

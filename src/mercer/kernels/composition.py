@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from .._array import Array
 from .._random import Stream
-from ._base import Kernel, row_values
 from .algebra import Product, Scaled, Sum, settle_kernel
+from .base import Kernel, row_values
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""

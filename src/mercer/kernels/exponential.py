@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ._bandwidth import LearnedBandwidth, median_squared_distance
-from ._families import DotProduct
+from .bandwidth import LearnedBandwidth, median_squared_distance
+from .families import DotProduct
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from .._random import Stream
-from ._bandwidth import LearnedBandwidth, median_squared_distance
-from ._families import Radial
+from .bandwidth import LearnedBandwidth, median_squared_distance
+from .families import Radial
 
 
 @dataclass(frozen=True, repr=False)

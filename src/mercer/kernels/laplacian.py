@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bandwidth import LearnedBandwidth, median_manhattan_distance
-from ._families import FAR, ShiftInvariant, manhattan_distances_to, refuse_far_rows
+from .bandwidth import LearnedBandwidth, median_manhattan_distance
+from .families import FAR, ShiftInvariant, manhattan_distances_to, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,8 +12,8 @@ from scipy.special import gammaincinv, gammaln, kve, ndtri
 
 from .._checks import check_positive
 from .._random import Stream
-from ._bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from ._families import Radial
+from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
+from .families import Radial
 
 LARGE_NU = 50.0
 

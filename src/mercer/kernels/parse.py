@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from . import algebra, composition
-from ._bandwidth import DEFAULT_RULE, LearnedBandwidth
-from ._base import Kernel
 from .additive import AdditiveChi2
+from .bandwidth import DEFAULT_RULE, LearnedBandwidth
+from .base import Kernel
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 

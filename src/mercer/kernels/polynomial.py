@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from .._checks import check_whole
-from ._bandwidth import LearnedBandwidth, median_squared_distance
-from ._families import CACHED_ELEMENTS, DotProduct
+from .bandwidth import LearnedBandwidth, median_squared_distance
+from .families import CACHED_ELEMENTS, DotProduct
 
 MULTIPLIED = 8
 """Powers up to this one are products: within a few units in the last place, and several times faster."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from .._array import Array, canonical_csr, namespace
 from .._checks import check_positive
 from .._random import Stream
-from ._base import Kernel, first_entry
-from ._families import by_columns, column_product, manhattan_distances
+from .base import Kernel, first_entry
+from .families import by_columns, column_product, manhattan_distances
 
 LONGEST = 300.0
 """Coordinates whose exponentials, and sums and products of a few, stay far from the ends of float64."""

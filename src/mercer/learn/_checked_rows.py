@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..data import SourceTable
+from ..data.block import without_duplicates
 from ..data.frames import check_infinite, columns, is_frame, is_numeric, settled
-from ..data.tables import without_duplicates
 from ..data.times import days_of
-from ..maps._row_check import validated
+from ..maps.row_checks import validated
 from ._gaps import told_where
 from ._preparation import Preparation
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import canonical_csr
-from ..data.table_rows import Chunk
+from ..data.training_rows import Chunk
 
 
 def distinct_rows(chunks: Iterable[Chunk], most: int) -> NDArray[np.int64] | None:

@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from .. import maps
 from .._checks import check_choice, check_whole
-from ..choose import feature_map
-from ..data.rows import BLOCK_ROWS
-from ..data.table_rows import TableRows
+from ..data.block import BLOCK_ROWS
+from ..data.training_rows import TableRows
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
 from ..maps._default_kernels import GAUSSIAN
+from ..maps.rules import feature_map
 from ._distinct_rows import distinct_rows
 
 DEFAULT_COMPONENTS = 1024

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..data import SourceTable, Table
+from ..data.block import Block, rows_of
 from ..data.fingerprints import digest
 from ..data.frames import NUMBERS, columns, is_frame, kind_of, levels, numbers
-from ..data.tables import Block, rows_of
 from ..data.times import TIMES
 
 FIRST_ROWS = 16

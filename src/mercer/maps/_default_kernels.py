@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernels import Gaussian, Polynomial
-from ..kernels._bandwidth import DEFAULT_RULE
+from ..kernels.bandwidth import DEFAULT_RULE
 
 GAUSSIAN = Gaussian(DEFAULT_RULE)
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ..data import Table
 from ..learn import KernelClassifier
 from .baselines import Baseline, baselines
+from .concerns import Concern, concerns
 from .evaluation import measures, scored
-from .expectations import Concern, concerns
 from .imbalance import Imbalance, imbalance
 from .scores import Score
 from .unknown_levels import UnknownLevels, treating_unknown, unknown_levels

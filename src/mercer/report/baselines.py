@@ -12,8 +12,8 @@ from .._checks import check_whole
 from .._random import as_seed
 from ..data import Table
 from ..learn import KernelClassifier
+from .baseline_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
 from .evaluation import Measured, check_predicts, measures
-from .other_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
 from .unknown_levels import treating_unknown
 

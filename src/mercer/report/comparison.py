@@ -16,7 +16,7 @@ from .._error import kernel_error
 from .._random import Stream
 from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
-from ..data.tables import Block, joined, part_of, rows_of
+from ..data.block import Block, concatenated, part_of, rows_of
 from ..kernels import Gaussian, parse
 from ..learn._preparation import Preparation
 from ..maps import FeatureMap
@@ -148,7 +148,7 @@ def drawn(table: SourceTable, rows: int, test_rows: int, seed: int) -> tuple[Blo
     parts = [list(part.blocks()) for part in table.split(test=test_rows / (rows + test_rows), seed=seed + 1)]
     if not all(parts):
         raise ValueError(f"{table.n_rows} rows are too few to learn from some and hold others out")
-    return joined(parts[0]), joined(parts[1])
+    return concatenated(parts[0]), concatenated(parts[1])
 
 
 def some(n_rows: int, most: int, seed: int) -> Any:
