@@ -99,6 +99,11 @@ sdist-test: $(INSTALLED)
 
 pure-wheel-test: $(INSTALLED)
 	$(call try_wheel,CXX=false,pure,)
+	@echo '== a release without a compiler must fail'
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	if MERCER_REQUIRE_CORE=1 CXX=false $(BIN)/python -m build --wheel --outdir "$$folder" . > "$$folder/log" 2>&1; then \
+		echo 'MERCER_REQUIRE_CORE=1 made a wheel without the compiled core'; exit 1; \
+	fi; grep -q 'CMake' "$$folder/log"
 
 # The core's tests under sanitizers, which must be loaded before Python; Python itself leaks on purpose. Tests that start
 # processes of their own are left out.
