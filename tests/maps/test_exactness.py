@@ -77,7 +77,7 @@ ENUMERATED = [
 ]
 
 
-@pytest.mark.parametrize("D", [1, 2, 3, 4])
+@pytest.mark.parametrize("D", [1, 2, 3, pytest.param(4, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("make", "options", "draws"), ENUMERATED)
 def test_the_variance_equals_the_enumeration_of_every_draw(make, options, draws, D):
     fitted = make(Polynomial(2), n_components=D, **options).fit(PAIR)
