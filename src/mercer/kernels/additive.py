@@ -76,6 +76,10 @@ class Additive(Kernel):
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(X.sum(axis=1)).ravel()
 
+    @property
+    def takes_every_row(self) -> bool:
+        return False
+
     def check_rows(self, X: Any) -> None:
         found = first_entry(X, lambda values: values < 0)
         if found:  # beginning as scikit-learn's own

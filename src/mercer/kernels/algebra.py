@@ -59,6 +59,10 @@ class _Pair(Kernel):
     def radius(self) -> float:
         return min(self.left.radius, self.right.radius)
 
+    @property
+    def takes_every_row(self) -> bool:
+        return self.left.takes_every_row and self.right.takes_every_row
+
     def check_rows(self, X: Any) -> None:
         self.left.check_rows(X)
         self.right.check_rows(X)
@@ -208,6 +212,10 @@ class Scaled(Kernel):
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)
+
+    @property
+    def takes_every_row(self) -> bool:
+        return self.kernel.takes_every_row
 
     def check_rows(self, X: Any) -> None:
         self.kernel.check_rows(X)

@@ -41,6 +41,10 @@ class LearnedBandwidth(Kernel):
     def _learns(self) -> str | None:
         return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
 
+    @property
+    def rows_sampled(self) -> int:
+        return MEDIAN_ROWS if getattr(self, self._bandwidth) == "median" else 0
+
     def _with_learned_bandwidth(self, rows: Any) -> Self:
         if self._learns() is None:
             return self

@@ -158,6 +158,14 @@ class Kernel(ABC):
     def check_rows(self, X: Any) -> None:  # noqa: B027 - most kernels are defined everywhere
         """Raise a ValueError that names the first row outside the kernel's domain."""
 
+    @property
+    def takes_every_row(self) -> bool:
+        """Whether ``check_rows`` has nothing to refuse, so that rows need not be read for it.
+
+        A kernel that has a ``check_rows`` of its own is taken to refuse some unless it says otherwise.
+        """
+        return type(self).check_rows is Kernel.check_rows
+
     def _check_finite(self, values: NDArray[Any], first_row: int = 0) -> None:
         finite = np.isfinite(values)
         if not finite.all():
@@ -260,6 +268,11 @@ class Kernel(ABC):
         fields = self._fields().items()
         resolved = {name: value._resolved(rows) if isinstance(value, Kernel) else value for name, value in fields}
         return type(self)(**resolved)._with_learned_bandwidth(rows)
+
+    @property
+    def rows_sampled(self) -> int:
+        """How large a sample of the rows ``resolve`` takes; 0 where it takes none."""
+        return max((value.rows_sampled for value in self._fields().values() if isinstance(value, Kernel)), default=0)
 
     def _learns(self) -> str | None:
         """The name of the field that is still to be learned from data."""

@@ -29,10 +29,13 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
     def _median(self, rows: Any) -> float:
         return float(1.0 / np.sqrt(median_squared_distance(rows)))
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            reaches = np.isfinite(np.square(np.float64(self.gamma) * FAR))
-        if reaches:
+            return not np.isfinite(np.square(np.float64(self.gamma) * FAR))
+
+    def check_rows(self, X: Any) -> None:
+        if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: dense(abs(rows).max(axis=1)).ravel(), "largest entry")
 
     def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:

@@ -62,6 +62,10 @@ class Composition(Kernel):
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.outer.value(self.inner.diagonal(X))
 
+    @property
+    def takes_every_row(self) -> bool:
+        return self.inner.takes_every_row and not np.isfinite(self.outer.radius)
+
     def check_rows(self, X: Any) -> None:
         self.inner.check_rows(X)
         if np.isfinite(self.outer.radius):
@@ -181,6 +185,10 @@ class DistanceComposition(Kernel):
 
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.outer.radial(np.zeros(X.shape[0]))
+
+    @property
+    def takes_every_row(self) -> bool:
+        return self.inner.takes_every_row
 
     def check_rows(self, X: Any) -> None:
         self.inner.check_rows(X)

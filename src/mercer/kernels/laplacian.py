@@ -25,10 +25,13 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
     def _median(self, rows: Any) -> float:
         return 1.0 / median_manhattan_distance(rows)
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            reaches = np.exp(-np.float64(self.gamma) * FAR) > 0.0
-        if reaches:
+            return not np.exp(-np.float64(self.gamma) * FAR) > 0.0
+
+    def check_rows(self, X: Any) -> None:
+        if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: np.asarray(abs(rows).sum(axis=1)).ravel(), "1-norm")
 
     def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:

@@ -51,6 +51,10 @@ class _Skewed(Kernel):
     def diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
 
+    @property
+    def takes_every_row(self) -> bool:
+        return False
+
     def check_rows(self, X: Any) -> None:
         # As coordinates computes it, so that an entry just above -c does not become the logarithm of 0.
         found = first_entry(X, lambda values: ~(values * (1.0 / self.skewedness) > -1.0))

@@ -27,6 +27,8 @@ class Pairwise:
         """The Gram matrix of the objects of X against those of Y."""
         return self.gram(X, X if Y is None else Y)
 
+    takes_every_row = True
+
     def check_rows(self, X: Any) -> None:
         """Whatever the function takes."""
 
@@ -65,6 +67,8 @@ class Precomputed:
                 f"found shape {whole.shape}"
             )
         return dense(double(X))
+
+    takes_every_row = True
 
     def check_rows(self, X: Any) -> None:
         """Whatever the matrix holds."""
