@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_truth
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._forecast import Work, sums_work
 from ._machine import KernelMachine
 from ._progress import Reporter

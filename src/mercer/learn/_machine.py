@@ -17,9 +17,10 @@ from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.training_rows import placed
 from ..kernels import Kernel
-from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._row_check import check_rows
-from ..maps._tables import adopt_columns, matched_columns
+from ..maps import FeatureMap
+from ..maps.executor import features
+from ..maps.row_checks import check_rows
+from ..maps.table_rows import adopt_columns, matched_columns
 from ._checked_rows import as_in_fit, checked_rows
 from ._forecast import Work
 from ._map_choice import check_map_choice, chosen_map, exact_map
@@ -209,7 +210,7 @@ class KernelMachine(MachineParameters):
         self._rng = Stream(seed).child("rows")
         rows = PreparedRows(table, self.preparation_, self._rng, passes)
         chosen = (exact_map(self, rows) if exact else None) or chosen
-        chosen._fit_rows(rows, seed)
+        chosen.fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
 
@@ -256,7 +257,7 @@ class KernelMachine(MachineParameters):
     def _features(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
-        return self.map_._features(self.map_.parameters_, X, 1, first_row)
+        return features(self.map_.fitted_, X, 1, first_row)
 
     def _summed(
         self,
@@ -304,17 +305,11 @@ class KernelMachine(MachineParameters):
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added.
         """
-        features, params = self.map_, self.map_.parameters_
-        while isinstance(features, Compressed):  # what is learned on a projection needs none
-            coef = features.fold(coef)
-            features, params = features.map_, params.map
-        is_folded = isinstance(features, Nystrom)
-        if is_folded:
-            features, params = features._onto(params, coef)
+        fitted, weights = self.map_.fitted_.linear(coef)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
-            Z, dtype = features._features(params, prepared, 1, first), prepared.dtype
-            found = Z if is_folded else Z @ coef.T.astype(dtype)
+            Z, dtype = features(fitted, prepared, 1, first), prepared.dtype
+            found = Z if weights is None else Z @ weights.T.astype(dtype)
             return found.astype(result or dtype, copy=False) + intercept.astype(result or dtype)
 
         return self._by_rows(X, products)
@@ -392,7 +387,7 @@ class KernelMachine(MachineParameters):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "mean"
         tags.input_tags.pairwise = self._is_pairwise
-        parts = (self._known_kernel, self.map)
+        parts = (self.known_kernel, self.map)
         tags.input_tags.positive_only = any(
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
         )

@@ -20,6 +20,8 @@ from ..data.text_values import remarks
 from ..data.times import PARTS, TIMES, times
 from ..data.times import parts as parts_of_dates
 from ..data.training_rows import RowError
+from . import _coded_rows
+from ._coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 from ._column_summaries import Summary, joined, summarise
 
 SCALES = ("standard", "unit", "minmax", None)
@@ -28,8 +30,6 @@ UNKNOWN = ("error", "ignore")
 DATES = ("number", "parts")
 GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such rows out"
 """What to do about a gap."""
-ABSENT, UNSEEN = -1, -2
-"""In the place of the number of a level: there is none, or none of this name."""
 
 Vector = NDArray[np.float64]
 
@@ -52,6 +52,10 @@ class Column(NamedTuple):
 
 class Preparation:
     """How rows become numbers.
+
+    Frames of few levels become dense rows. Where there are more than ``_coded_rows.MOST_DENSE`` levels, as
+    :meth:`learn_columns` decides once and for all, rows become CSR. Levels that fewer than one row in 32 has are then
+    scaled but not centred, and a gap is not filled with their shares, so that their zeros stay zeros.
 
     Parameters
     ----------
@@ -78,6 +82,8 @@ class Preparation:
         self.offset: Vector | None = None
         self.factor: Vector | None = None
         self.filling: Vector | None = None
+        self.sparse_levels = False
+        self._numbered: dict[str, dict[Any, int]] = {}
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -113,6 +119,8 @@ class Preparation:
             )
             for name, seen in found.items()
         )
+        self.sparse_levels = sum(len(column.levels or ()) for column in self.columns) > _coded_rows.MOST_DENSE
+        self._numbered = {}
         for column in self.columns:
             for remark in remarks(column.name, column.levels or (), filled[column.name]):
                 warnings.warn(remark, UserWarning, stacklevel=5)
@@ -140,9 +148,8 @@ class Preparation:
         total: Summary | None = None
         is_sparse = False
         for X, weight in blocks:
-            encoded = self.encode(X)
-            is_sparse = is_sparse or sp.issparse(encoded)
-            part = summarise(encoded, weight)
+            is_sparse = is_sparse or sp.issparse(X)
+            part = self.summary(X, weight)
             total = part if total is None else joined(total, part)
         assert total is not None
         self.filling = total.mean if self.missing == "mean" else None
@@ -152,6 +159,14 @@ class Preparation:
             self._scale_by(np.maximum(np.abs(total.least), np.abs(total.most)), total.least, is_sparse)
         elif self.scale == "minmax":
             self._scale_by(total.most - total.least, total.least, is_sparse)
+        if self.sparse_levels:
+            for name in ("filling", "offset"):
+                found = getattr(self, name)
+                setattr(self, name, None if found is None else without_rare(found, total.mean, self.is_level))
+
+    def summary(self, X: Any, weight: Vector | None) -> Summary:
+        """Means, deviations and ranges of the columns of rows before they are filled and scaled."""
+        return self._coded(X).summary(weight) if self.sparse_levels else summarise(self.encode(X), weight)
 
     def _scale_by(self, size: Vector, offset: Vector, is_sparse: bool) -> None:
         # A column that is constant but for rounding is left at its offset: it carries nothing.
@@ -159,10 +174,17 @@ class Preparation:
         self.factor = 1.0 / np.where(constant, 1.0, size)
         self.offset = None if is_sparse else offset
 
+    @property
+    def is_level(self) -> NDArray[np.bool_]:
+        """Which of the prepared columns stand for a level."""
+        return np.repeat([column.levels is not None for column in self.columns or ()], self._widths)
+
     # -- use -----------------------------------------------------------------------------------------------------------
 
     def __call__(self, X: Any) -> Any:
         """Rows of numbers."""
+        if self.sparse_levels:
+            return self._sparse_rows(X)
         encoded = self.encode(X)
         if self.offset is not None and _core.AVAILABLE and not sp.issparse(encoded):
             scaled = self._scaled_at_once(encoded)
@@ -192,32 +214,58 @@ class Preparation:
         return out if bad is None else None
 
     def encode(self, X: Any) -> Any:
-        """Rows before they are filled and scaled: frames as one matrix, missing entries as NaN."""
+        """Rows before they are filled and scaled: frames as one dense matrix, missing entries as NaN."""
+        self._check_frame(X)
         if not is_frame(X):
-            if self.levelled is not None or self.dated:
-                held = next(column for column in self.columns or () if column.holds != "numbers")
-                raise ValueError(
-                    f"expected a frame with the columns of fit, as column {held.name!r} has {held.holds}; "
-                    "found a matrix without names"
-                )
             return X
+        return self._coded(X).dense()
+
+    def _sparse_rows(self, X: Any) -> Any:
+        """Rows of numbers as CSR."""
+        coded = self._coded(X)
+        gap = coded.first_gap() if self.filling is None else None
+        if gap is not None:
+            raise self._gap_error(*gap)
+        found = coded.sparse(self.offset, self.factor, self.filling)
+        empty = np.isnan(found.data)
+        if empty.any():
+            raise self._no_mean(int(found.indices[np.argmax(empty)]))
+        return unit_rows(found) if self.scale == "unit" else found
+
+    def _coded(self, X: Any) -> CodedRows:
+        """Rows of a frame before their levels become columns."""
+        self._check_frame(X)
+        here, wanted = self._matched(X)
+        numbers = [None if column.levels is not None else self._numbers(column, here[column.name]) for column in wanted]
+        parts: list[NumberColumns | LevelColumn] = []
+        first = 0
+        for column, values in zip(wanted, numbers, strict=True):
+            if values is None:
+                codes = self._level_codes(column, here[column.name])
+                parts.append(LevelColumn(first, self.width_of(column), codes))
+            else:
+                parts.append(NumberColumns(first, values))
+            first += self.width_of(column)
+        return CodedRows((X.shape[0], first), common_dtype(numbers), parts)
+
+    def _check_frame(self, X: Any) -> None:
+        """Refuse a matrix in place of a frame with levels or dates."""
+        if not is_frame(X) and (self.levelled is not None or self.dated):
+            held = next(column for column in self.columns or () if column.holds != "numbers")
+            raise ValueError(
+                f"expected a frame with the columns of fit, as column {held.name!r} has {held.holds}; "
+                "found a matrix without names"
+            )
+
+    def _matched(self, X: Any) -> tuple[dict[str, Any], tuple[Column, ...]]:
+        """The columns of a frame by name, and those that are wanted of it."""
         here = columns(X)
         # learned from a matrix, all columns are numbers; that their names are those of then was seen to before
         wanted = tuple(Column(name, None) for name in here) if self.columns is None else self.columns
         missing = next((column.name for column in wanted if column.name not in here), None)
         if missing is not None:
             raise ValueError(f"the frame has no column {missing!r}; it has {', '.join(map(repr, here))}")
-        parts = [None if column.levels is not None else self._numbers(column, here[column.name]) for column in wanted]
-        dtype = np.result_type(*(np.float32 if part is None else part.dtype for part in parts))
-        out = np.empty((X.shape[0], sum(map(self.width_of, wanted))), dtype=dtype)  # once: levels may be many
-        end = 0
-        for column, part in zip(wanted, parts, strict=True):
-            start, end = end, end + self.width_of(column)
-            if part is None:
-                self._set_levels(out[:, start:end], column, here[column.name])
-            else:
-                out[:, start:end] = part
-        return out
+        return here, wanted
 
     def _numbers(self, column: Column, values: Any) -> NDArray[Any]:
         """A column of numbers or times as columns of numbers."""
@@ -237,8 +285,8 @@ class Preparation:
             raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")
         return now == column.holds
 
-    def _set_levels(self, out: NDArray[Any], column: Column, values: Any) -> None:
-        """Write a column of levels as columns of 0 and 1."""
+    def _level_codes(self, column: Column, values: Any) -> NDArray[np.int64]:
+        """The numbers of the levels of a column; an error where one was not learned and is not to be ignored."""
         self._is_as_learned(column, values)
         found, numbered = self.codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
@@ -249,16 +297,14 @@ class Preparation:
                 f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}; "
                 "unknown='ignore' lets it stand for none",
             )
-        out[:] = 0.0
-        out[numbered == ABSENT] = np.nan
-        rows = np.flatnonzero(numbered >= 0)
-        out[rows, numbered[rows]] = 1.0
+        return numbered
 
-    @staticmethod
-    def codes(column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The levels of a column, and their numbers: ``ABSENT`` for a gap, ``UNSEEN`` for one that was not learned."""
         found = levels(values)
-        known = {level: code for code, level in enumerate(column.levels or ())}
+        if column.name not in self._numbered:  # kept: making it takes longer than looking up the levels of a tile
+            self._numbered[column.name] = {level: code for code, level in enumerate(column.levels or ())}
+        known = self._numbered[column.name]
         numbered = [ABSENT if level is None else known.get(level, UNSEEN) for level in found.tolist()]
         return found, np.array(numbered, dtype=np.int64)
 
@@ -268,14 +314,18 @@ class Preparation:
         places = encoded.tocoo().coords if sp.issparse(encoded) else None
         rows, cols = (places[0][gaps], places[1][gaps]) if places is not None else np.nonzero(gaps)
         if self.filling is None:
-            name = self._name_of(int(cols[0]))
-            raise RowError(int(rows[0]), f"Input X contains NaN: {{row}}, {name} is missing; {GAP}")
+            raise self._gap_error(int(rows[0]), int(cols[0]))
         if np.isnan(self.filling[cols]).any():
-            col = int(cols[np.argmax(np.isnan(self.filling[cols]))])
-            raise ValueError(f"{self._name_of(col)} is missing in every row that was learned from: it has no mean")
+            raise self._no_mean(int(cols[np.argmax(np.isnan(self.filling[cols]))]))
         encoded = encoded.copy()
         (encoded.data if sp.issparse(encoded) else encoded)[gaps] = self.filling[cols]
         return encoded
+
+    def _gap_error(self, row: int, number: int) -> RowError:
+        return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")
+
+    def _no_mean(self, number: int) -> ValueError:
+        return ValueError(f"{self._name_of(number)} is missing in every row that was learned from: it has no mean")
 
     def _name_of(self, number: int) -> str:
         if self.columns is None:
@@ -299,7 +349,7 @@ class Preparation:
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""
-        for name in ("scale", "missing", "unknown", "dates", "columns"):
+        for name in ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"):
             if getattr(self, name) != getattr(other, name):
                 return f"{name} is {getattr(self, name)!r} here and {getattr(other, name)!r} there"
         for name in ("offset", "factor", "filling"):
@@ -307,6 +357,11 @@ class Preparation:
             if (ours is None) != (theirs is None) or not (ours is None or np.array_equal(ours, theirs, equal_nan=True)):
                 return f"the {name} of the columns was learned from other rows"
         return None
+
+
+def common_dtype(parts: list[NDArray[Any] | None]) -> np.dtype[Any]:
+    """The type that holds columns of numbers, and of levels, which are None here."""
+    return np.result_type(*(np.float32 if part is None else part.dtype for part in parts))
 
 
 def unit_rows(X: Any) -> Any:

@@ -16,7 +16,11 @@ from ._preparation import Preparation
 from .statistics import chunk_rows
 
 COPIES = 5
-"""Of a block of rows: as it is encoded, and as it is scaled."""
+"""Of a block of dense rows: as it is encoded, and as it is scaled."""
+ENTRY_BYTES = 80
+"""Of an entry of a block of sparse rows, as it is numbered, scaled and sorted; as measured."""
+LEVEL_BYTES = 400
+"""Of a level of sparse rows: its text, its number, its summary and its scale; as measured."""
 ROW_BYTES = 32
 """The label, weights and number of the class of a row."""
 
@@ -90,10 +94,13 @@ def check_levels(model: Any, preparation: Preparation, memory: int | None) -> No
     """The same when the levels of columns are known, each of which becomes a column of numbers."""
     most = preparation.most_levels
     if most is not None:
-        rows = COPIES * 8 * BLOCK_ROWS * preparation.width(model.n_features_in_)
+        width = preparation.width(model.n_features_in_)
+        needed = COPIES * 8 * BLOCK_ROWS * width
+        if preparation.sparse_levels:
+            needed = ENTRY_BYTES * BLOCK_ROWS * model.n_features_in_ + LEVEL_BYTES * width
         name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
         advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
-        check_room(rows, f"{name}: {advice}. Blocks of {BLOCK_ROWS:,} rows", memory)
+        check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
 
 
 def check_after(model: Any, extent: Extent, memory: int | None) -> None:

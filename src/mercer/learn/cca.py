@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_positive, check_whole
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._map_choice import check_map_choice

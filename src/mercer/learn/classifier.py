@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._class_predictions import ClassPredictions
 from ._classes import class_design, least_loss

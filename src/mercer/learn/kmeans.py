@@ -16,7 +16,7 @@ from .._memory import as_bytes
 from .._random import Stream
 from .._tiles import sum_in_order
 from ..data import Table
-from ..maps._stored import Leaf, floats
+from ..maps.layouts import Leaf, floats
 from ._designs import Design, Part, design_of
 from ._forecast import Work, features_work, steps_left
 from ._keeping import Arrays

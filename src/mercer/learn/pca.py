@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
 from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._progress import Progress

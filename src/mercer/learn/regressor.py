@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_choice, is_number
 from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._forecast import DECOMPOSITION, Work
 from ._map_choice import is_narrow

@@ -17,7 +17,7 @@ from ..learn._machine import KernelMachine
 from ..learn._preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..learn.cca import View
 from ..maps import FeatureMap
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
 from .map_records import Source, Target, check_unfitted, names_of, put_tree, read_map, read_names, take_tree, write_map
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
@@ -97,7 +97,8 @@ def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
             "unknown": preparation.unknown,
             "dates": preparation.dates,
             "columns": None if columns is None else [_write_column(column) for column in columns],
-        },
+        }
+        | ({"sparse_levels": True} if preparation.sparse_levels else {}),
         "map": write_map(model.map_, target, f"{path}map."),
     }
     return record | names_of(model)
@@ -207,7 +208,7 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
 
 def _read_preparation(record: Any, columns: int) -> Preparation:
     record = {"dates": DATES[0]} | as_dict(record, "preparation")  # which older files do not have
-    check_names(record, ("scale", "missing", "unknown", "dates", "columns"), "preparation")
+    check_names(record, ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"), "preparation")
     for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
         value = record.get(name)
         if not (value is None or isinstance(value, str)) or value not in choices:
@@ -218,6 +219,9 @@ def _read_preparation(record: Any, columns: int) -> Preparation:
         if len(found) != columns or len({column.name for column in found}) != columns:
             refuse(f"the preparation must have {columns} columns of different names, found {len(found)}")
         preparation.columns = tuple(found)
+    preparation.sparse_levels = record.get("sparse_levels", False)  # models of older files have dense rows
+    if preparation.sparse_levels is not False and (preparation.sparse_levels is not True or not preparation.levelled):
+        refuse("sparse_levels of the preparation must be true, and only where columns have levels")
     return preparation
 
 

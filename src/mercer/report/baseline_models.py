@@ -61,9 +61,14 @@ class Sampled:
         # Levels that the learner has not seen are its own affair: it has refused or ignored them by now.
         self.preparation = copy(model.preparation_)
         self.preparation.unknown = "ignore"
-        head = self.preparation.encode(self.table.head().X)
-        self.is_sparse, self.width = sp.issparse(head), int(head.shape[1])
-        self.filled = int(max(1, head.nnz // max(1, head.shape[0]))) if self.is_sparse else self.width
+        head = self.table.head().X
+        self.is_sparse = sp.issparse(head) or self.preparation.sparse_levels
+        self.width = self.preparation.width(head.shape[1])
+        self.filled = self.width
+        if sp.issparse(head):
+            self.filled = max(1, head.nnz // max(1, head.shape[0]))
+        elif self.preparation.sparse_levels:
+            self.filled = head.shape[1]
         self.classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
 
     def rows(self, work: int, width: int) -> Block:

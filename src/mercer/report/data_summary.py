@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Table
-from ..learn._column_summaries import Summary, joined, summarise
+from ..learn._column_summaries import Summary, joined
 
 
 class ColumnSummary(NamedTuple):
@@ -53,7 +53,7 @@ def summary(model: Any, table: Table) -> RowSummary:
     counted: dict[Any, float] = {}
     values = []
     for block in table.blocks():
-        part = summarise(prepared.encode(block.X), block.weight)
+        part = prepared.summary(block.X, block.weight)
         total = part if total is None else joined(total, part)
         y = np.asarray(block.y)
         weight = np.ones(len(y)) if block.weight is None else block.weight
