@@ -187,7 +187,7 @@ def test_bandwidths_are_those_of_dense_levels(kernel, scale, monkeypatch):
 
 
 def test_bandwidths_of_the_same_rows_agree(monkeypatch):
-    X, y = frame()
+    X, _ = frame()
     rows = learned(X, MANY, monkeypatch, "standard")(X)
     for kernel in ("gaussian('scale')", "gaussian('median')", "laplacian('scale')", "laplacian('median')"):
         found = [
@@ -241,7 +241,7 @@ def test_rows_are_added_as_they_were_prepared(tmp_path):
     one.merge(make().prepare(X, y).partial_fit(X[1000:], y[1000:]))
     np.testing.assert_allclose(one.predict(X), whole.partial_fit(X, y).predict(X), rtol=1e-6)
     few = make().prepare(X[X["name"] == "n0"], y[X["name"] == "n0"])
-    with pytest.raises(ValueError, match="here and .* there"):
+    with pytest.raises(ValueError, match=r"here and .* there"):
         one.merge(few.partial_fit(X[X["name"] == "n0"], y[X["name"] == "n0"]))
 
 
