@@ -34,7 +34,7 @@ help:
 	@echo 'make test-full    test, then test-long, sdist-test, pure-wheel-test, sanitize, mutants and fuzz'
 	@echo 'make test-long    the tests marked full: more seeds, every row of the table, every combination'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
-	@echo 'make lint         ruff and mypy'
+	@echo 'make lint         ruff, mypy and the layers of the package'
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it; sdist-test builds it from the source archive,'
 	@echo '                  pure-wheel-test without a compiler'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
@@ -70,6 +70,7 @@ lint: $(INSTALLED)
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
 
 check: $(INSTALLED)
 	@echo '== tests and examples, on $(JOBS) processes: a few minutes'

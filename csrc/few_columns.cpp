@@ -1,4 +1,5 @@
-// Products of many features with few columns, and of their transpose: bound by how fast rows come from memory.
+// Products of rows with few columns, and of the transposed rows with few weights.  Their speed is that of memory, so
+// every row is read once.
 #include "isa.h"
 
 using std::size_t;
@@ -8,8 +9,8 @@ namespace {
 template <class T>
 struct FewColumns {
     static constexpr size_t lanes = Simd<T>::lanes;
-    static constexpr size_t most = MERCER_VECTOR_BYTES == 64 ? 12 : 4;  // columns whose sums stay in registers
-    static constexpr size_t group = 8;                                  // rows that are added at once
+    static constexpr size_t most = MERCER_VECTOR_BYTES == 64 ? 12 : 4;  // columns whose sums fit in registers
+    static constexpr size_t group = 8;                                  // rows added at once
 
     static MERCER_INLINE T total(Vector<T> sums) {
         T lane[lanes];
@@ -20,7 +21,7 @@ struct FewColumns {
         return lane[0];
     }
 
-    // Inner products of two rows with `count` <= K columns; what is missing of K is the last one again.
+    // Inner products of two rows with `count` <= K columns; the last column stands in for those missing.
     template <size_t K>
     static void pair(const T *first, const T *second, size_t n, const T *columns, size_t count, T *out, T *other) {
         if constexpr (K > 2) {
@@ -51,7 +52,7 @@ struct FewColumns {
         }
     }
 
-    // out = Z columns', a row of `columns` for every column of the product.
+    // out = Z columns'; each column of the product is given as a row of `columns`.
     static void products(const T *Z, size_t rows, size_t n, const T *columns, size_t count, T *out) {
         T unused[most];
         for (size_t row = 0; row < rows; row += 2) {
@@ -65,7 +66,7 @@ struct FewColumns {
         }
     }
 
-    // sums += weights' Z for R rows, each sum one chain over the rows in their order.
+    // sums += weights' Z for R rows; every sum adds the rows one after the other, in their order.
     template <size_t R>
     static MERCER_INLINE void add(const T *Z, size_t n, const T *weights, size_t count, T *sums) {
         size_t j = 0;

@@ -1,7 +1,7 @@
-// A few rows at once, stored as [index][row]: one number of each makes a piece of 16 bytes, the smallest register.
+// Interleaved rows: a group of as many rows as numbers fit in 16 bytes, the smallest register, stored as [column][row].
 //
-// What is looked up by index is then read and written a piece at a time, not number by number, and the stages of a
-// transform inside a register are fewer; four rows of floats still fit in L1 where a register of rows would not.
+// Lookups by index then move a whole column of the group instead of single numbers, and a transform has fewer stages
+// inside a register.  Four rows of floats still fit in L1, where a group as wide as a register would not.
 #pragma once
 
 #include "hadamard.h"
@@ -10,22 +10,24 @@
 
 namespace {
 
+// Rows of a group.
 template <class T>
-constexpr size_t together = 16 / sizeof(T);
+constexpr size_t group_rows = 16 / sizeof(T);
 
+// Columns of a group that a register holds.
 template <class T>
-constexpr size_t pieces = Simd<T>::lanes / together<T>;  // in a register
+constexpr size_t register_columns = Simd<T>::lanes / group_rows<T>;
 
 template <class T, size_t count>
-struct Pieces {
+struct Columns {
     typedef T vector __attribute__((vector_size(16 * count)));
 };
 
 template <class T>
-MERCER_INLINE typename Pieces<T, 1>::vector load_piece(const T *from) {
-    typename Pieces<T, 1>::vector piece;
-    __builtin_memcpy(&piece, from, sizeof piece);
-    return piece;
+MERCER_INLINE typename Columns<T, 1>::vector load_column(const T *from) {
+    typename Columns<T, 1>::vector column;
+    __builtin_memcpy(&column, from, sizeof column);
+    return column;
 }
 
 template <class Half, class Whole, size_t... i>
@@ -33,41 +35,42 @@ MERCER_INLINE Whole joined(Half a, Half b, std::index_sequence<i...>) {
     return __builtin_shufflevector(a, b, i...);
 }
 
-// The pieces of these indices, side by side.
-template <class T, size_t count = pieces<T>>
-MERCER_INLINE typename Pieces<T, count>::vector gather_pieces(const T *from, const std::int32_t *indices) {
+// The columns with these indices, side by side.
+template <class T, size_t count = register_columns<T>>
+MERCER_INLINE typename Columns<T, count>::vector gather_columns(const T *from, const std::int32_t *indices) {
     if constexpr (count == 1) {
-        return load_piece(from + static_cast<size_t>(*indices) * together<T>);
+        return load_column(from + static_cast<size_t>(*indices) * group_rows<T>);
     } else {
-        typedef typename Pieces<T, count / 2>::vector Half;
-        const Half a = gather_pieces<T, count / 2>(from, indices);
-        const Half b = gather_pieces<T, count / 2>(from, indices + count / 2);
-        return joined<Half, typename Pieces<T, count>::vector>(a, b, std::make_index_sequence<count * together<T>>{});
+        typedef typename Columns<T, count / 2>::vector Half;
+        const Half a = gather_columns<T, count / 2>(from, indices);
+        const Half b = gather_columns<T, count / 2>(from, indices + count / 2);
+        constexpr std::make_index_sequence<count * group_rows<T>> lanes{};
+        return joined<Half, typename Columns<T, count>::vector>(a, b, lanes);
     }
 }
 
-// A register of pieces whose numbers are all alike: those of one `from` each.  A whole register is read.
+// A register of columns, each filled with one of the numbers that begin at `from`.  A whole register is read.
 template <class T, size_t... lane>
-MERCER_INLINE Vector<T> spread(const T *from, std::index_sequence<lane...>) {
+MERCER_INLINE Vector<T> broadcast_columns(const T *from, std::index_sequence<lane...>) {
     const Vector<T> numbers = load(from);
-    return __builtin_shufflevector(numbers, numbers, (lane / together<T>)...);
+    return __builtin_shufflevector(numbers, numbers, (lane / group_rows<T>)...);
 }
 
 template <class T>
-MERCER_INLINE Vector<T> spread(const T *from) {
-    return spread(from, std::make_index_sequence<Simd<T>::lanes>{});
+MERCER_INLINE Vector<T> broadcast_columns(const T *from) {
+    return broadcast_columns(from, std::make_index_sequence<Simd<T>::lanes>{});
 }
 
-// The numbers in even (odd = 0) or odd places of two registers.
+// The numbers in the even (odd = 0) or odd places of two registers.
 template <class T, size_t odd, size_t... lane>
 MERCER_INLINE Vector<T> every_second(Vector<T> a, Vector<T> b, std::index_sequence<lane...>) {
     return __builtin_shufflevector(a, b, (2 * lane + odd)...);
 }
 
-// Registers of one row each become registers of pieces.
+// Turns registers that hold one row each into registers of columns.
 template <class T>
-MERCER_INLINE void interleave(Vector<T> (&v)[together<T>]) {
-    if constexpr (together<T> == 2) {
+MERCER_INLINE void interleave(Vector<T> (&v)[group_rows<T>]) {
+    if constexpr (group_rows<T> == 2) {
         const Vector<T> a = v[0], b = v[1];
         v[0] = interleave<T>(a, b).low, v[1] = interleave<T>(a, b).high;
     } else {
@@ -78,11 +81,11 @@ MERCER_INLINE void interleave(Vector<T> (&v)[together<T>]) {
     }
 }
 
-// And back.
+// The inverse of interleave().
 template <class T>
-MERCER_INLINE void separate(Vector<T> (&v)[together<T>]) {
+MERCER_INLINE void separate(Vector<T> (&v)[group_rows<T>]) {
     constexpr std::make_index_sequence<Simd<T>::lanes> all{};
-    if constexpr (together<T> == 2) {
+    if constexpr (group_rows<T> == 2) {
         const Vector<T> a = v[0], b = v[1];
         v[0] = every_second<T, 0>(a, b, all), v[1] = every_second<T, 1>(a, b, all);
     } else {
@@ -93,11 +96,11 @@ MERCER_INLINE void separate(Vector<T> (&v)[together<T>]) {
     }
 }
 
-// group[j][r] = X[r][j] for `rows` rows, at most as many as go together, of n numbers; zeros stand for other rows, and
-// follow up to `size` pieces.
+// group[j][r] = X[r][j] for `rows` rows of n numbers, at most a group of them.  Missing rows are zeros, and so are the
+// columns from n up to `size`.
 template <class T>
-void gather_pieces_of_rows(const T *X, size_t rows, size_t n, size_t size, T *group) {
-    constexpr size_t lanes = Simd<T>::lanes, R = together<T>;
+void interleave_rows(const T *X, size_t rows, size_t n, size_t size, T *group) {
+    constexpr size_t lanes = Simd<T>::lanes, R = group_rows<T>;
     size_t j = 0;
     for (; rows == R && j + lanes <= n; j += lanes) {
         Vector<T> v[R];
@@ -111,11 +114,11 @@ void gather_pieces_of_rows(const T *X, size_t rows, size_t n, size_t size, T *gr
     for (size_t i = n * R; i < size * R; ++i) group[i] = T(0);
 }
 
-// y = H diag(signs) x for `size` pieces x, of which those from `filled` on are 0: the first pass multiplies.  After the
-// last sign a register can be read.
+// y = H diag(signs) x for a group x of `size` columns, of which those from `filled` on are 0; the first pass multiplies
+// by the signs.  A register can be read after the last sign.
 template <class T, size_t count>
 void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size, T *y) {
-    constexpr size_t R = together<T>;
+    constexpr size_t R = group_rows<T>;
     row<T, count>(y, size * R, [=](T *part, size_t numbers) {
         const size_t offset = static_cast<size_t>(part - y);
         for (size_t i = 0; i < numbers; i += count * Simd<T>::lanes) {
@@ -123,7 +126,9 @@ void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size,
             if (offset + i < filled * R) {
                 load_registers<T>(v, group + offset + i);
 #pragma GCC unroll 8
-                for (size_t k = 0; k < count; ++k) v[k] *= spread(signs + (offset + i) / R + k * pieces<T>);
+                for (size_t k = 0; k < count; ++k) {
+                    v[k] *= broadcast_columns(signs + (offset + i) / R + k * register_columns<T>);
+                }
                 adjacent_stages<T, R>(v);
             }
             store_registers<T>(part + i, v);
@@ -133,7 +138,7 @@ void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size,
 
 template <class T>
 void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size, T *y) {
-    constexpr size_t R = together<T>;
+    constexpr size_t R = group_rows<T>;
     if (size * R < Simd<T>::lanes) {
         for (size_t i = 0; i < size * R; ++i) y[i] = group[i] * signs[i / R];
         return hadamard_rows<T, R>(y, 1, size * R);
@@ -146,7 +151,7 @@ void signed_hadamard(const T *group, size_t filled, const T *signs, size_t size,
     }
 }
 
-// Where the features of some rows go: row r at out + r * stride, times scales[r] where there are such.
+// Where features go: those of row r to out + r * stride, multiplied by scales[r] unless that pointer is null.
 template <class T>
 struct Places {
     T *out;
@@ -157,12 +162,12 @@ struct Places {
     T scale_of(size_t row) const { return scales ? scale * scales[row] : scale; }
 };
 
-// Features scale (Re z_0, Im z_0, Re z_1, ...) of `rows` rows from `first` on, whose parts are given as pieces;
-// `column` is that of Re z_0.  The first row with a feature that is not finite, or `rows`.
+// Writes features scale (Re z_0, Im z_0, Re z_1, ...) of `rows` rows from `first` on, whose real and imaginary parts
+// come as a group; Re z_0 goes to `column`.  Returns the first row with a feature that is not finite, or `rows`.
 template <class T>
 size_t write_parts(const T *real, const T *imaginary, const Places<T> &places, size_t first, size_t rows, size_t column,
                    size_t width) {
-    constexpr size_t lanes = Simd<T>::lanes, R = together<T>;
+    constexpr size_t lanes = Simd<T>::lanes, R = group_rows<T>;
     T *out = places.out + first * places.stride + column;
     Finite<T> finite[R];
     bool rest[R];

@@ -1,7 +1,7 @@
-// Text in the format of LIBSVM: rows of "label index:value index:value ...", one a line.
+// Text in the format of LIBSVM: rows of "label index:value index:value ...", one per line.
 //
-// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of
-// the text.  Decimals are correctly rounded.
+// One pass without look-ahead: every line ends with a line break, so that nothing inside a line has to check for the
+// end of the text.  Decimals are correctly rounded.
 #include "declarations.h"
 
 #include <charconv>
@@ -27,7 +27,7 @@ inline const char *after_digits(const char *at, uint64_t *value) {
     return at;
 }
 
-// The number by strtod, which makes 0 or infinity of those beyond the range of doubles.
+// The number by strtod, which returns 0 or infinity for numbers beyond the range of doubles.
 const char *by_strtod(const char *at, const char *end, double *value) {
     char copy[64];
     const std::size_t size = static_cast<std::size_t>(end - at);
@@ -53,7 +53,7 @@ const char *any_number(const char *at, const char *end, double *value) {
     const std::from_chars_result result = std::from_chars(at, end, *value);
     if (result.ec == std::errc::result_out_of_range) return by_strtod(at, result.ptr, value);
     return result.ec == std::errc() ? result.ptr : nullptr;
-#else  // a standard library that cannot: its strtod would take hexadecimal numbers and leading blanks too
+#else  // a standard library without it: strtod would also accept hexadecimal numbers and leading blanks
     const char *stop = at;
     for (; stop != end && !ends_token(*stop) && *stop != ',' && *stop != ':'; ++stop) {
         if (*stop == 'x' || *stop == 'X') return nullptr;

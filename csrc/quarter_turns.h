@@ -1,7 +1,7 @@
-// Cosines and sines of phases that are given as quarter turns and a rest.
+// Cosines and sines of phases that are given as a number of quarter turns and a remainder.
 //
-// Sine and cosine of the rest, in [-pi/4, pi/4], are polynomials in its square (interpolated at Chebyshev nodes),
-// within two units in the last place.
+// Sine and cosine of the remainder, in [-pi/4, pi/4], are polynomials in its square (interpolated at Chebyshev nodes),
+// accurate to two units in the last place.
 #pragma once
 
 #include "waves.h"
@@ -29,13 +29,13 @@ struct Quarter<double> {
                                          -2.7557317270560326e-07, 2.0876146024689747e-09, -1.1382614868556325e-11};
 };
 
-// As integers, which vectors of integers take their sign and parity from.
+// Numbers of quarter turns as integers: their lowest bits give sign and parity.
 template <class T>
 struct Quadrants {
     typedef typename Quarter<T>::integer vector __attribute__((vector_size(MERCER_VECTOR_BYTES)));
 };
 
-// Cosine and sine of r + quadrant pi/2, for r in [-pi/4, pi/4] and the low bits of the quadrant.
+// Cosine and sine of r + quadrant pi/2 for r in [-pi/4, pi/4]; only the lowest bits of the quadrant matter.
 template <class T>
 inline Wave<T> wave(Vector<T> r, typename Quadrants<T>::vector quadrant) {
     using C = Quarter<T>;

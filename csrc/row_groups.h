@@ -1,6 +1,4 @@
-// Groups of rows, numbers of one column side by side: what is done to one row is then done to all of a group at once.
-//
-// A column of a group takes group_bytes, whatever the instruction set, in as many registers as that takes.
+// Groups of rows whose columns take 128 bytes on every instruction set, in one or more registers.
 #pragma once
 
 #include "transpose.h"
@@ -18,8 +16,7 @@ struct Group {
     static constexpr size_t registers = rows / lanes;
 };
 
-// Columns of up to `lanes` rows, `stride` apart, go to `count` columns of a group; rows and columns that are missing
-// are zeros there.
+// Copies up to `lanes` rows, `stride` apart, into `count` columns of a group; missing rows and columns become zeros.
 template <class T>
 inline void gather(const T *from, size_t stride, size_t rows, size_t columns, size_t count, T *to) {
     constexpr size_t lanes = Simd<T>::lanes;
@@ -49,7 +46,7 @@ inline void gather(const T *from, size_t stride, size_t rows, size_t columns, si
     }
 }
 
-// The other way: up to `lanes` columns of one register each go to up to `lanes` rows.
+// The inverse: copies up to `lanes` columns of one register each into up to `lanes` rows.
 template <class T>
 inline void scatter(const T *from, size_t rows, size_t columns, T *to, size_t stride) {
     constexpr size_t lanes = Simd<T>::lanes;

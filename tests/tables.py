@@ -364,11 +364,11 @@ def estimates(row: Row, n_components: int, seeds: int, first: int = 0) -> np.nda
 @cache
 def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
     X = ROWS[index].sample()
-    fitted = ROWS[index](n_components, random_state=0).fit(X)
     rows = ArrayRows(X, Stream(0))
+    construction = ROWS[index](n_components, random_state=0).construct(rows)
     grams = np.empty((seeds, len(X), len(X)))
     for place in range(seeds):
-        Z = fitted._apply(fitted._draw(Stream(first + place, type(fitted).__name__), rows), X)
+        Z = construction.draw(Stream(first + place, construction.name), rows).apply(X)
         grams[place] = Z @ Z.T
     return grams
 

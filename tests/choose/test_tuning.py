@@ -17,6 +17,7 @@ from mercer.choose.halving import expected, promoted, rounds_of
 from mercer.choose.samples import balanced_weights
 from mercer.choose.time_budget import Clock
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.learn.context import FitContext
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
@@ -244,17 +245,17 @@ class Simulated:
         self.now, self.square, self.cubic = 0.0, square, cubic
         monkeypatch.setattr(Clock, "spent", property(lambda clock: self.now))
         for kind in (mercer.KernelClassifier, mercer.KernelRegressor):
-            monkeypatch.setattr(kind, "fit", self.timed(kind.fit))
+            monkeypatch.setattr(kind, "fit_table", self.timed(kind.fit_table))
 
     def seconds(self, rows, width):
         return self.square * rows * width**2 + self.cubic * width**3
 
     def timed(self, fit):
-        def longer(learner, X, *others, **named):
-            self.now += self.seconds(X.n_rows if isinstance(X, data.Table) else len(X), learner.n_components)
-            fit(learner, X, *others, **named)
-            if learner.callback is not None:
-                learner.callback(None)  # as late as can be
+        def longer(learner, table, context, *others):
+            self.now += self.seconds(table.n_rows, learner.n_components)
+            fit(learner, table, context, *others)
+            if context.progress is not None:
+                context.progress(None)  # as late as can be
             return learner
 
         return longer
@@ -363,8 +364,7 @@ def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
         return mercer.KernelClassifier(kernel, n_components=width, scale="minmax", tol=1e-9, random_state=0)
 
     narrow, cold, warm = machine(64).fit(X, CLASSES), machine(128).fit(X, CLASSES), machine(128)
-    warm._narrower = narrow
-    warm.fit(X, CLASSES)
+    warm.fit_table(warm.table_to_fit(X, CLASSES), FitContext(warm_start=narrow))
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-3)
     first, began = warm.convergence_.objectives[0], cold.convergence_.objectives[0]
     if nested:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from mercer import RandomFourier, data
-from mercer.data import ArrayTable, Blocks
+from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, _bar, _descent
 from mercer.learn import _forecast as forecast
@@ -353,8 +353,7 @@ def test_the_bar_is_for_terminals_alone(capsys):
 def test_a_pass_that_is_taken_up_tells_the_speed_of_its_own_rows(monkeypatch):
     now, seen = [0.0], []
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
-    watch = progress.Watch(seen.append, ArrayTable(np.zeros((1000, 1))))
-    tell = watch.begin("sums", 600)
+    tell = progress.Reporter([seen.append], 1000).begin("sums", 600)
     now[0] = 2.0
     tell(800)
     assert (seen[0].rows, seen[0].rows_per_second, seen[0].seconds_left) == (800, 100.0, 2.0)

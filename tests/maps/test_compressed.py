@@ -34,7 +34,7 @@ def fitted(X, method, **options):
 
 
 def wide_features(sketch, X):
-    return sketch.map_._apply(sketch.parameters_.map, X)
+    return sketch.map_.fitted_.apply(X)
 
 
 def theta(method, rng, n):
@@ -266,9 +266,10 @@ def test_refusals():
 
 def test_the_wide_features_are_never_held_as_a_whole():
     class Watched(TensorSketch):
-        def _apply(self, params, X):
-            Watched.seen = max(getattr(Watched, "seen", 0), X.shape[0])
-            return super()._apply(params, X)
+        class construction(TensorSketch.construction):  # noqa: N801
+            def apply(self, params, X):
+                Watched.seen = max(getattr(Watched, "seen", 0), X.shape[0])
+                return super().apply(params, X)
 
     sizes = []
 
@@ -280,7 +281,7 @@ def test_the_wide_features_are_never_held_as_a_whole():
 
     X = cloud(10_000)
     sketch = Compressed(Watched(Linear()), n_components=8, method="tefm-g", random_state=0).fit(X)
-    sketch._draw(Stream(0), Rows(X, Stream(0)))
+    sketch.fitted_.construction.draw(Stream(0), Rows(X, Stream(0)))
     assert Watched.seen <= 256
     assert sizes == 2 * [4096, 4096, 1808]
     wide = _projections.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)

@@ -14,9 +14,9 @@ from mercer._tiles import single_threaded_blas
 from mercer.data import ArrayRows
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.maps import _rpcholesky
-from mercer.maps._blackbox import Precomputed
-from mercer.maps._landmarks import Candidates, kmeans, leverage, leverage_scores
 from mercer.maps._rpcholesky import rpcholesky
+from mercer.maps.landmarks import Candidates, kmeans, leverage, leverage_scores
+from mercer.maps.value_kernels import Precomputed
 
 from ..tables import FALSE_ALARM, threshold
 

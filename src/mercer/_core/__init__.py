@@ -25,7 +25,6 @@ from ._pairs import ColumnRows as ColumnRows
 from ._pairs import pairs as pairs
 from ._pairs import radial as radial
 from ._product import Panels as Panels
-from ._product import kept_panels as kept_panels
 from ._product import matrix_waves as matrix_waves
 from ._product import panels as panels
 from ._product import product as product

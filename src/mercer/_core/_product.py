@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,16 +25,6 @@ class Panels(NamedTuple):
     columns: int
 
 
-class _Kept(NamedTuple):
-    matrix: Any  # a weak reference
-    trace: NDArray[np.float64]
-    pack: Any
-    panels: Panels
-
-
-_kept: dict[tuple[int, Any, bool], _Kept] = {}
-
-
 def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] | None = None) -> Panels:
     """A matrix, by rows or by columns, packed for rows of this type, the origin taken from each of its columns."""
     (rows, columns), dtype = two_dimensional("the matrix", matrix), np.dtype(dtype)
@@ -49,21 +38,6 @@ def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] 
     shift = checked("the origin", origin, np.float64, (rows,))
     kernel("pack", dtype)(address, rows, columns, *steps, shift, numbers.ctypes.data)
     return Panels(numbers, rows, columns)
-
-
-def kept_panels(matrix: NDArray[np.float64], dtype: Any, transposed: bool = False) -> Panels:
-    """The panels of a matrix, or of its transpose, made once and kept as long as the matrix lives.
-
-    Packing costs as much as the product of a few dozen rows. It is done again where the matrix has been written to,
-    which an entry of every row and of every column tells: a change of a single entry may go unnoticed.
-    """
-    pack, key = kernel("pack", np.dtype(dtype)), (id(matrix), np.dtype(dtype), transposed)
-    places, found = np.arange(max(matrix.shape)), _kept.get(key)
-    trace = matrix[places % matrix.shape[0], places % matrix.shape[1]]
-    if found is None or found.matrix() is not matrix or found.pack is not pack or (found.trace != trace).any():
-        made = panels(matrix.T if transposed else matrix, dtype)
-        found = _kept[key] = _Kept(weakref.ref(matrix, lambda _: _kept.pop(key, None)), trace, pack, made)
-    return found.panels
 
 
 def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:

@@ -23,10 +23,11 @@ from .._random import Stream, as_seed
 from .._tiles import tiles
 from ..data import is_rows
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._landmarks import kernel_block
 from ..maps._nystrom_parameters import restored
 from ..maps._rpcholesky import NOISE
 from ..maps._whitening import most_negative
+from ..maps.executor import features
+from ..maps.landmarks import kernel_block
 
 Matrix = NDArray[np.float64]
 
@@ -190,7 +191,7 @@ def _residual(map: Nystrom | Compressed, X: Any) -> Matrix:
 
 def _features(map: FeatureMap, X: Any) -> Matrix:
     """Those of a tile of rows that are validated already."""
-    return np.asarray(map._features(map.parameters_, X, map.n_jobs))
+    return np.asarray(features(map.fitted_, X, map.n_jobs))
 
 
 def _check_definite(map: Nystrom, row: Any) -> None:
@@ -215,7 +216,7 @@ def _diagonal(map: Nystrom, X: Any) -> Matrix:
 
 def _tiles(map: FeatureMap, X: Any) -> Iterator[Any]:
     """The rows in float64, few at a time: the features of a whole block may be too wide to hold."""
-    for block in X.blocks() if is_rows(X) else [to_numpy(map._validated(X, reset=False))]:
+    for block in X.blocks() if is_rows(X) else [to_numpy(map.validated(X))]:
         map.kernel_.check_rows(block)
         for tile in tiles(block.shape[0], TILE_ROWS):
             yield double(block[tile])

@@ -12,13 +12,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_truth
-from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._forecast import Work, sums_work
 from ._machine import KernelMachine
-from ._progress import Watch
+from ._progress import Reporter
 from ._room import Extent, check_after
 from ._rows import Chunk, PreparedRows
+from .context import FitContext
 from .statistics import Moments
 from .statistics.moments import SAFETY
 
@@ -49,18 +49,14 @@ class AdditiveMachine(KernelMachine, ABC):
             check_truth(name, getattr(self, name))
 
     @abstractmethod
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
-        """The rows to learn from, with their targets."""
-
-    @abstractmethod
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
         """The targets of rows as numbers, a column each, and what every row counts; None where that is 1."""
 
     @abstractmethod
-    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
         """Coefficients from moments; ``rows`` for a second pass, where it is asked for.
 
-        ``watch`` is told before anything is set: an error that it raises leaves all as it was.
+        ``report`` is told before anything is set: an error that it raises leaves all as it was.
         """
 
     def _needed(self, extent: Extent) -> int:
@@ -89,7 +85,7 @@ class AdditiveMachine(KernelMachine, ABC):
         self._check_arguments()
         # Few rows now say nothing about how many will come: the map is the one for many.
         table = self._table(X, None, sample_weight, reset=True)
-        self._start(table, exact=False, watch=Watch(self.callback, table, n_jobs=self.n_jobs))
+        self._start(table, exact=False, passes=self._begin(table, FitContext()))
         self.statistics_ = None
         return self
 
@@ -101,10 +97,10 @@ class AdditiveMachine(KernelMachine, ABC):
                 UserWarning,
                 stacklevel=3,
             )
-        more, precision, watch = self._more(X, y, sample_weight)
+        more, precision, report = self._more(X, y, sample_weight)
         if self.statistics_ is not None:
             more, precision = summed(self.statistics_, more), max(self._precision, precision)
-        self._renew(more, precision, watch)
+        self._renew(more, precision, report)
         return self
 
     @available_if(can_add_rows)
@@ -118,13 +114,13 @@ class AdditiveMachine(KernelMachine, ABC):
         X, y, sample_weight : as they were given
         """
         held = self._held()
-        less, precision, watch = self._more(X, y, sample_weight)
+        less, precision, report = self._more(X, y, sample_weight)
         if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
             raise ValueError(
                 f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
                 f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
             )
-        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision), watch)
+        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision), report)
         return self
 
     @available_if(can_add_rows)
@@ -154,21 +150,21 @@ class AdditiveMachine(KernelMachine, ABC):
             raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
         return self.statistics_
 
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float, Watch]:
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float, Reporter]:
         """The moments of more rows, their precision, and who is told of them."""
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
-        watch = Watch(self.callback, table, n_jobs=self.n_jobs)
-        watch.expect(self._expected(table.n_rows, self.map_.n_components_))
-        rows = PreparedRows(table, self.preparation_, self._rng, watch)
-        return self._moments(rows), self._precision_of(rows), watch
+        passes = self._begin(table, FitContext())
+        passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
+        rows = PreparedRows(table, self.preparation_, self._rng, passes)
+        return self._moments(rows), self._precision_of(rows), passes.report
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
     def _moments(self, rows: PreparedRows) -> Moments:
         width = self.map_.n_components_
-        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, *self._targets(chunk), exact)
@@ -192,11 +188,11 @@ class AdditiveMachine(KernelMachine, ABC):
         """That of sums over these rows."""
         return float(np.finfo(np.float64 if self._needs_digits(rows) else rows.dtype).eps)
 
-    def _renew(self, moments: Moments, precision: float, watch: Watch | None) -> None:
+    def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         """Coefficients from other sums, which are then kept."""
         before, self._precision = getattr(self, "_precision", precision), precision
         try:
-            self._solve(moments, None, watch)
+            self._solve(moments, None, report)
         except BaseException:
             self._precision = before
             raise
@@ -204,9 +200,9 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _fit_sums(self, rows: PreparedRows) -> None:
         """Coefficients from one pass, and perhaps another."""
-        rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
+        rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
         moments, self._precision = self._moments(rows), self._precision_of(rows)
-        self._solve(moments, rows, rows.watch)
+        self._solve(moments, rows, rows.passes.report)
         self.statistics_ = moments if self.keep_statistics else None
 
     # -- model files ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ..data import SourceTable
 from ..data.block import without_duplicates
 from ..data.frames import check_infinite, columns, is_frame, is_numeric, settled
 from ..data.times import days_of
-from ..maps._row_check import validated
+from ..maps.row_checks import validated
 from ._gaps import told_where
 from ._preparation import Preparation
 

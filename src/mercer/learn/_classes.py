@@ -30,8 +30,9 @@ def class_design(model: Any, rows: PreparedRows) -> Design:
         check_room(rows.n_rows, width, itemsize, model.memory)
         return HeldDesign.of(*arguments)
     extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
-    check_after(model, extent)
-    left = float("inf") if model._allowed is None else model._allowed - model._needed(extent)
+    memory = rows.passes.context.memory
+    check_after(model, extent, memory)
+    left = float("inf") if memory is None else memory - model._needed(extent)
     return design_of(*arguments, min(as_bytes(model.memory), left))
 
 

@@ -78,11 +78,11 @@ class Descent(Newton):
     def state(self) -> tuple[Values, ...]:
         assert self.before is not None
         assert self.factor_of_all is not None
-        numbers = np.array([self.design.passes, self.steps_since], dtype=np.int64)
+        numbers = np.array([self.design.n_passes, self.steps_since], dtype=np.int64)
         return numbers, *self.before, self.factor_of_all[0]
 
     def restore(self, numbers: Values, *arrays: Values) -> None:
-        self.design.passes, self.steps_since = numbers.tolist()
+        self.design.n_passes, self.steps_since = numbers.tolist()
         gradient, direction, energy, factor = arrays
         self.before = gradient, direction, energy
         self.factor_of_all = np.asfortranarray(factor), True

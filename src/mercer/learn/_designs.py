@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
 from ._products import add_to, times
-from ._progress import Watch, after_parts
 from ._rows import Chunk, PreparedRows
+from .passes import Passes, after_parts
 from .statistics import chunk_rows
 
 Matrix = NDArray[np.float64]
@@ -36,16 +36,16 @@ PANEL = 512
 class Design(ABC):
     """Features Z of n rows, and a column of ones where there is an intercept."""
 
-    passes = 0
+    n_passes = 0
     """How often all rows were gone through."""
 
-    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, watch: Watch):
+    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
         self.n_rows = n_rows
         self.n_features = n_features
         self.dtype = dtype
         self.intercept = intercept
         self.n_jobs = n_jobs
-        self.watch = watch
+        self.passes = passes
         self.chunk_rows = chunk_rows(n_features, np.dtype(dtype).itemsize)
 
     @property
@@ -58,15 +58,15 @@ class Design(ABC):
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
         """What ``make`` finds in so many passes, unless it is known already: then they only count."""
-        keeper = self.watch.keeper
-        if keeper is None:
+        checkpoint = self.passes.context.checkpoint
+        if checkpoint is None:
             return make(*arguments)
-        self.passes += passes if what in keeper.found else 0
-        return keeper.kept(what, lambda: (make(*arguments),))[0]
+        self.n_passes += passes if what in checkpoint.found else 0
+        return checkpoint.kept(what, lambda: (make(*arguments),))[0]
 
     def products(self, W: Matrix, what: str) -> NDArray[Any]:
         """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
-        self.passes += 1
+        self.n_passes += 1
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
 
@@ -75,14 +75,14 @@ class Design(ABC):
             F[rows] = times(features(), columns)
             return (np.zeros(1),)
 
-        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.watch.begin(what)))
+        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.passes.begin(what)))
         if self.intercept:
             F += W[self.n_features].astype(self.dtype)
         return F
 
     def transposed(self, R: NDArray[Any], what: str) -> Matrix:
         """Z' R; ``what`` is what the pass is for."""
-        self.passes += 1
+        self.n_passes += 1
         R = R.astype(self.dtype, copy=False)
 
         def work(item: Part) -> tuple[Matrix]:
@@ -91,13 +91,13 @@ class Design(ABC):
             add_to(sums, features(), R[rows])
             return (sums.T.astype(np.float64),)
 
-        held, after = 8 * self.n_features * R.shape[1], after_parts(self.watch.begin(what))
+        held, after = 8 * self.n_features * R.shape[1], after_parts(self.passes.begin(what))
         (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
     def curved(self, W: Matrix, bend: Callable[[slice, NDArray[Any]], NDArray[Any]], what: str) -> Matrix:
         """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product."""
-        self.passes += 1
+        self.n_passes += 1
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
         offset = W[self.n_features :].astype(self.dtype)
         few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
@@ -116,27 +116,27 @@ class Design(ABC):
                 totals += R.sum(axis=0)
             return sums.T.astype(np.float64), totals
 
-        held, after = 8 * self.n_features * W.shape[1], after_parts(self.watch.begin(what))
+        held, after = 8 * self.n_features * W.shape[1], after_parts(self.passes.begin(what))
         G, totals = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, totals]) if self.intercept else G
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
-        self.passes += 1
+        self.n_passes += 1
 
         def work(item: Part) -> tuple[NDArray[Any], ...]:
             rows, features = item
             chosen = np.flatnonzero(h[rows])
             return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
 
-        n_jobs, after = self.n_jobs if alone else 1, after_parts(self.watch.begin("curvature"))
+        n_jobs, after = self.n_jobs if alone else 1, after_parts(self.passes.begin("curvature"))
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
 
     def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
         """The same as one matrix, of which the half above the diagonal is right: threads add to it, a part each."""
-        self.passes += 1
+        self.n_passes += 1
         whole = np.zeros((self.width, self.width), dtype=self.dtype)
-        tell = self.watch.begin("curvature")
+        tell = self.passes.begin("curvature")
         for stop, Z, mine in self.weighted_parts(h):
             root = np.sqrt(mine)
             scaled = np.empty((len(Z), self.width), dtype=self.dtype)
@@ -188,8 +188,8 @@ Features = Callable[[Any, int], NDArray[Any]]
 class HeldDesign(Design):
     """Features in memory."""
 
-    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, watch: Watch):
-        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, watch)
+    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
+        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, passes)
         self.Z = Z
 
     @classmethod
@@ -198,7 +198,7 @@ class HeldDesign(Design):
         check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
         Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
 
-        tell = rows.watch.begin("features")
+        tell = rows.passes.begin("features")
 
         def work(chunk: Chunk) -> tuple[Matrix]:
             Z[chunk.first : chunk.last] = features(chunk.X, chunk.first)
@@ -209,7 +209,7 @@ class HeldDesign(Design):
                 tell(chunk.last)
 
         sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
-        return cls(Z, intercept, n_jobs, rows.watch)
+        return cls(Z, intercept, n_jobs, rows.passes)
 
     def chunks(self) -> Iterator[Part]:
         for start in range(0, self.n_rows, self.chunk_rows):
@@ -217,14 +217,14 @@ class HeldDesign(Design):
             yield rows, partial(self.Z.__getitem__, rows)
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
-        self.passes += 1
+        self.n_passes += 1
         chosen = np.flatnonzero(h)  # gathered from all over, so that products are of many rows
 
         def work(start: int) -> tuple[NDArray[Any], ...]:
             rows = chosen[start : start + self.chunk_rows]
             return weighted_moments(self.Z[rows], h[rows], self.intercept)
 
-        tell = self.watch.begin("curvature")
+        tell = self.passes.begin("curvature")
 
         def after(start: int) -> None:
             stop = start + self.chunk_rows
@@ -245,7 +245,7 @@ class StreamedDesign(Design):
     """Features that are made again in every pass."""
 
     def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
-        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs, rows.watch)
+        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs, rows.passes)
         self._rows = rows
         self._features = features
 

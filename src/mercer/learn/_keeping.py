@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from ..data import Table
-from ._progress import Callback
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -28,11 +27,6 @@ class Begun(NamedTuple):
 
 class Keeper:
     """What the passes of one ``fit`` have found; whoever stores it derives from this class."""
-
-    progress: Callback | None = None
-    """Told of the passes, beside the callback of the learner."""
-    memory: int | None = None
-    """Bytes that the fit may take at most; None is what the machine has."""
 
     def __init__(self) -> None:
         self.seeds: list[int] = []

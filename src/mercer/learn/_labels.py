@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ..data import Table
 from ._losses import Softmax, signs_of
-from ._progress import Watch
+from .passes import Passes
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -113,9 +113,9 @@ def checked_labels(y: Any) -> NDArray[Any]:
     return y
 
 
-def all_labels(table: Table, watch: Watch) -> tuple[NDArray[Any], Matrix]:
+def all_labels(table: Table, passes: Passes) -> tuple[NDArray[Any], Matrix]:
     """The labels and the weights of all rows, by a pass over them alone."""
-    parts = [(block.y, block.weight) for block in watch.over("labels", table.targets())]
+    parts = [(block.y, block.weight) for block in passes.over("labels", table.targets())]
     if any(y is None for y, _ in parts):
         raise ValueError("the blocks must bring y, found X alone")
     y = checked_labels(np.concatenate([np.asarray(y) for y, _ in parts]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,21 @@ from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.training_rows import placed
 from ..kernels import Kernel
-from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._row_check import check_rows
-from ..maps._tables import adopt_columns, matched_columns
+from ..maps import FeatureMap
+from ..maps.executor import features
+from ..maps.row_checks import check_rows
+from ..maps.table_rows import adopt_columns, matched_columns
 from ._checked_rows import as_in_fit, checked_rows
 from ._forecast import Work
-from ._keeping import Keeper
 from ._map_choice import check_map_choice, chosen_map, exact_map
 from ._origins import remember
 from ._parameters import MachineParameters
 from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
-from ._progress import Progress, Watch
+from ._progress import Progress
 from ._room import Extent, asked_width, check_before, check_levels
 from ._rows import Chunk, PreparedRows
+from .context import FitContext
+from .passes import Passes
 from .statistics import chunk_rows
 
 PREDICTED_ROWS = 1024
@@ -89,9 +91,6 @@ class KernelMachine(MachineParameters):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    _keeper: Keeper | None = None
-    """Where what passes find is kept, while there is a run that can be gone on with."""
-
     def _check_arguments(self) -> None:
         """Refuse arguments that cannot be."""
         check_jobs(self.n_jobs)
@@ -102,6 +101,37 @@ class KernelMachine(MachineParameters):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
 
     # -- from X to a table of rows -------------------------------------------------------------------------------------
+
+    def table_to_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+        """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+
+        Returns
+        -------
+        Table
+            What :meth:`fit_table` takes.
+        """
+        self._check_arguments()
+        return self._labelled(X, y, sample_weight, reset=True)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        """Learn from rows, in a context: ``fit`` is this with the default one.
+
+        Parameters
+        ----------
+        table : Table
+            What :meth:`table_to_fit` gave.
+        context : FitContext
+            Who is told of the passes, what keeps their results, how much memory there is, and where to start.
+        """
+        raise NotImplementedError
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        """The rows to learn from, with their targets where the learner has some."""
+        return self._table(X, None, sample_weight, reset)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         """X as scikit-learn validates it; a frame with levels or dates as it is."""
@@ -116,18 +146,14 @@ class KernelMachine(MachineParameters):
         if isinstance(X, Table):
             if y is not None or sample_weight is not None:
                 raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
-            table = self._adopted(X, reset)
-            check_before(self, table)
-            return table
+            return self._adopted(X, reset)
         X = self._checked(X, reset)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
-        table = ArrayTable(X, y, weight, square=reset and self._is_pairwise)
-        check_before(self, table)
-        return table
+        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
     def _holds_rows(self) -> bool:
@@ -137,11 +163,6 @@ class KernelMachine(MachineParameters):
     def _needed(self, extent: Extent) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         return 0
-
-    @property
-    def _allowed(self) -> int | None:
-        """Bytes that a fit may take; None is what the machine has."""
-        return None if self._keeper is None else self._keeper.memory
 
     def _adopted(self, table: Table, reset: bool) -> Table:
         """A table as this machine takes it: the columns of files are matched by name."""
@@ -160,34 +181,38 @@ class KernelMachine(MachineParameters):
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
-    def _start(self, table: Table, exact: bool, watch: Watch | None = None) -> PreparedRows:
+    def _begin(self, table: Table, context: FitContext) -> Passes:
+        """The passes of a fit over a table, which is refused where it cannot be held."""
+        check_before(self, table, context.memory)
+        return Passes(table, context, self.callback, self.n_jobs)
+
+    def _begin_fit(self, table: Table, context: FitContext) -> Passes:
+        """The same, with what is to come as far as it is known."""
+        passes = self._begin(table, context)
+        if passes.report.is_heard:
+            passes.report.expect(self._expected(table.n_rows, min(asked_width(self), table.n_rows)))
+        return passes
+
+    def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
-        watch = watch or self._watch(table)
         names = getattr(self, "feature_names_in_", None)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
-        self.preparation_.learn_columns(block.X for block in watch.over("levels", table.blocks()))
+        self.preparation_.learn_columns(block.X for block in passes.over("levels", table.blocks()))
         if self._is_pairwise and self.preparation_.levelled is not None:
             raise ValueError(
                 f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
             )
-        check_levels(self, self.preparation_)
-        self.preparation_.learn_scale((block.X, block.weight) for block in watch.over("scales", table.blocks()))
+        check_levels(self, self.preparation_, passes.context.memory)
+        self.preparation_.learn_scale((block.X, block.weight) for block in passes.over("scales", table.blocks()))
         # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
         chosen = chosen_map(self)
-        seed = watch.seed(chosen.random_state)
+        seed = passes.context.seed(chosen.random_state)
         self._rng = Stream(seed).child("rows")
-        rows = PreparedRows(table, self.preparation_, self._rng, watch)
+        rows = PreparedRows(table, self.preparation_, self._rng, passes)
         chosen = (exact_map(self, rows) if exact else None) or chosen
-        chosen._fit_rows(rows, seed)
+        chosen.fit_rows(rows, seed)
         self.map_: FeatureMap = chosen
         return rows
-
-    def _watch(self, table: Table) -> Watch:
-        """Tells of the passes over a table, and what is left of them."""
-        watch = Watch(self.callback, table, self._keeper, self.n_jobs)
-        if watch.is_heard:
-            watch.expect(self._expected(table.n_rows, min(asked_width(self), table.n_rows)))
-        return watch
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         """What is to come once there is a map, with features of this width."""
@@ -232,7 +257,7 @@ class KernelMachine(MachineParameters):
     def _features(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
-        return self.map_._features(self.map_.parameters_, X, 1, first_row)
+        return features(self.map_.fitted_, X, 1, first_row)
 
     def _summed(
         self,
@@ -254,7 +279,7 @@ class KernelMachine(MachineParameters):
 
             return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
 
-        return rows.watch.summed(what, add)
+        return rows.passes.summed(what, add)
 
     def _difference(self, other: KernelMachine) -> str | None:
         """What tells the features of two machines apart, in words."""
@@ -280,17 +305,11 @@ class KernelMachine(MachineParameters):
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added.
         """
-        features, params = self.map_, self.map_.parameters_
-        while isinstance(features, Compressed):  # what is learned on a projection needs none
-            coef = features.fold(coef)
-            features, params = features.map_, params.map
-        is_folded = isinstance(features, Nystrom)
-        if is_folded:
-            features, params = features._onto(params, coef)
+        fitted, weights = self.map_.fitted_.linear(coef)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
-            Z, dtype = features._features(params, prepared, 1, first), prepared.dtype
-            found = Z if is_folded else Z @ coef.T.astype(dtype)
+            Z, dtype = features(fitted, prepared, 1, first), prepared.dtype
+            found = Z if weights is None else Z @ weights.T.astype(dtype)
             return found.astype(result or dtype, copy=False) + intercept.astype(result or dtype)
 
         return self._by_rows(X, products)
@@ -368,7 +387,7 @@ class KernelMachine(MachineParameters):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "mean"
         tags.input_tags.pairwise = self._is_pairwise
-        parts = (self._known_kernel, self.map)
+        parts = (self.known_kernel, self.map)
         tags.input_tags.positive_only = any(
             part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
         )

@@ -120,7 +120,7 @@ class Newton:
             self.expect(self.factor_works())
             values = self.values(W, F)
             objectives.append(float(values.sum()))
-            design.watch.objective = objectives[-1]
+            design.passes.report.objective = objectives[-1]
             gradient = self.gradient(W, F, "gradient")
             self.gaps.append(largest_share(self.distance(gradient), values))
             ends = iteration == max_iter or self.stands_still(objectives)
@@ -137,7 +137,7 @@ class Newton:
             self.keep(W, F, objectives)
         # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
         converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
-        report = Report(bool(converged), iteration, design.passes, tuple(objectives), min(gap, 1.0), self.name)
+        report = Report(bool(converged), iteration, design.n_passes, tuple(objectives), min(gap, 1.0), self.name)
         return Solution(best, self.factors or [], report)
 
     # -- where it ends -------------------------------------------------------------------------------------------------
@@ -216,9 +216,9 @@ class Newton:
 
     def expect(self, now: list[Work]) -> None:
         """Announce this, and then the steps to come."""
-        if self.design.watch.is_heard:
+        if self.design.passes.report.is_heard:
             later = round(self.steps_to_come) * self.works_of_step()
-            self.design.watch.expect([*now, *later, Work("solution", 0.0)])
+            self.design.passes.report.expect([*now, *later, Work("solution", 0.0)])
 
     def factor_works(self) -> list[Work]:
         """The factors that will be made before the next step."""
@@ -235,29 +235,29 @@ class Newton:
 
     def keep(self, W: Matrix, F: Values, objectives: list[float]) -> None:
         """Let a run that ends before the next iteration does go on from here."""
-        keeper = self.design.watch.keeper
-        if keeper is not None:
-            keeper.anew("iterate", (W, F, np.array(objectives), *self.state()))
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is not None:
+            checkpoint.anew("iterate", (W, F, np.array(objectives), *self.state()))
 
     def state(self) -> tuple[Values, ...]:
         """What the next step needs beside coefficients and decision values."""
         factors = [] if self.is_stale or self.factors is None else [factor for factor, _ in self.factors]
         different = list({id(factor): factor for factor in factors}.values())
         places = [next(place for place, one in enumerate(different) if one is factor) for factor in factors]
-        return np.array([self.design.passes, *places], dtype=np.int64), *different
+        return np.array([self.design.n_passes, *places], dtype=np.int64), *different
 
     def restore(self, numbers: Values, *different: Values) -> None:
         """Be in this state."""
-        self.design.passes, *places = numbers.tolist()
+        self.design.n_passes, *places = numbers.tolist()
         self.factors = [(different[place], True) for place in places] or None
         self.is_stale = self.factors is None
 
     def known(self) -> tuple[Matrix, Values, list[float]] | None:
         """Coefficients, decision values and objectives to go on from."""
-        keeper = self.design.watch.keeper
-        if keeper is None or "iterate" not in keeper.found:
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is None or "iterate" not in checkpoint.found:
             return None
-        W, F, objectives, *state = keeper.found["iterate"]
+        W, F, objectives, *state = checkpoint.found["iterate"]
         self.restore(*state)
         return W, F, objectives.tolist()
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps._default_kernels import GAUSSIAN
-from ..maps._parameters import KernelParameters
+from ..maps.kernel_parameters import KernelParameters
 
 
 def map_beside(kernel: str) -> str:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from .._random import as_seed
-from ..data import Table
-from ..data.block import Block
 from ._forecast import Forecast, Work
-
-if TYPE_CHECKING:
-    from ._keeping import Keeper
 
 Callback = Callable[["Progress"], None]
 
@@ -80,22 +74,26 @@ class Progress(NamedTuple):
     total_seconds_left: float = 0.0
 
 
-class Watch:
-    """Tells a callback and a keeper, where there are any, of the passes over the rows of a table.
+class Reporter:
+    """Tells callbacks how far a fit over so many rows is.
 
-    ``objective`` is for the learner to keep up to date.
+    Parameters
+    ----------
+    callbacks : sequence of callables
+    n_rows : int
+    n_jobs : int or None, default=None
+        Threads, by which the time is estimated before any was measured.
+
+    Attributes
+    ----------
+    objective : float or None
+        The last value of what is minimised, which the solver keeps up to date.
     """
 
-    def __init__(
-        self, callback: Callback | None, table: Table, keeper: Keeper | None = None, n_jobs: int | None = None
-    ):
+    def __init__(self, callbacks: Sequence[Callback], n_rows: int, n_jobs: int | None = None):
         self.objective: float | None = None
-        self.keeper = keeper
-        progress = None if keeper is None else keeper.progress
-        self._callbacks = [one for one in (callback, progress) if one is not None]
-        self._n_rows = table.n_rows if self._callbacks else 0
-        if keeper is not None:
-            keeper.begin(table)
+        self._callbacks = callbacks
+        self._n_rows = n_rows
         self._number = 0
         self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
         self._forecast = Forecast(perf_counter(), n_jobs)
@@ -109,6 +107,11 @@ class Watch:
         """What is still to come from here on, in place of what was expected before."""
         with self._lock:
             self._forecast.plan(works)
+
+    def drop(self, what: str) -> None:
+        """The next work of this kind is not to be expected any more."""
+        with self._lock:
+            self._forecast.drop(what)
 
     def done(self, what: str) -> None:
         """Work that goes through no rows, such as a decomposition, has ended."""
@@ -127,35 +130,12 @@ class Watch:
             for callback in self._callbacks:
                 callback(told._replace(share=1.0, seconds=seconds))
 
-    def seed(self, random_state: Any) -> int:
-        """The integer that names the randomness of the next map."""
-        return as_seed(random_state) if self.keeper is None else self.keeper.seed(lambda: as_seed(random_state))
+    def begin(self, what: str, first: int = 0, keep: Callable[[int], None] | None = None) -> Callable[[int], None]:
+        """A pass from row number ``first`` on: a function of how many rows are done.
 
-    def summed(self, what: str, add: Callable[[int, Any, Any], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """What ``add`` sums in a pass: from this row on, to these sums, told by this function of the rows done."""
-        keeper = self.keeper
-        if keeper is None:
-            return add(0, None, self.begin(what))
-
-        def take_up() -> tuple[Any, ...]:
-            begun = keeper.take_up(what)
-            return add(begun.rows, begun.sums, self.begin(what, begun.rows, keeper.added))
-
-        found = keeper.kept(what, take_up)
-        with self._lock:
-            self._forecast.drop(what)  # where it was known, it has not begun
-        return found
-
-    def begin(
-        self, what: str, first: int = 0, added: Callable[[int], None] | None = None
-    ) -> Callable[[int], None] | None:
-        """A pass from row number ``first`` on: a function of how many rows are done, or None where nobody asks.
-
-        ``added`` is told first.
+        ``keep`` is called with that number before anybody is told.
         """
-        keeper, started, number, before = self.keeper, perf_counter(), 0, first
-        if keeper is None and not self._callbacks:
-            return None
+        started, number, before = perf_counter(), 0, first
         n_rows, forecast = max(self._n_rows, 1), self._forecast
         with self._lock:
             token = forecast.begin(what, 1.0 - first / n_rows)
@@ -165,10 +145,8 @@ class Watch:
             with self._lock:
                 if number == 0:  # not before: a pass may end before its first block does
                     number = self._number = self._number + 1
-                if added is not None:
-                    added(rows)
-                if keeper is not None:
-                    keeper.tick()
+                if keep is not None:
+                    keep(rows)
                 now = perf_counter()
                 speed = (rows - first) / max(now - started, 1e-9)
                 left = (self._n_rows - rows) / max(speed, 1e-9)
@@ -180,17 +158,3 @@ class Watch:
                     callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective, *whole))
 
         return tell
-
-    def over(self, what: str, blocks: Iterable[Block]) -> Iterator[Block]:
-        """These blocks, each told of when the next one is asked for."""
-        tell, rows = self.begin(what), 0
-        for block in blocks:
-            yield block
-            rows += block.X.shape[0]
-            if tell is not None:
-                tell(rows)
-
-
-def after_parts(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:
-    """The same as a function of parts, whose first entry are consecutive rows."""
-    return None if tell is None else lambda part: tell(part[0].stop)

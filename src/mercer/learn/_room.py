@@ -74,7 +74,7 @@ def asked_width(model: Any) -> int:
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
-def check_before(model: Any, table: Table) -> None:
+def check_before(model: Any, table: Table, memory: int | None) -> None:
     """Refuse, before any pass, what cannot be held."""
     width = asked_width(model)
     if width <= 0:
@@ -82,15 +82,15 @@ def check_before(model: Any, table: Table) -> None:
     few = model.map == "auto" if isinstance(model.map, str) else isinstance(model.map, Nystrom)
     extent = Extent(width, table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
     try:
-        check_room(model._needed(extent), f"the sums over {width} features and their solution", model._allowed)
+        check_room(model._needed(extent), f"the sums over {width} features and their solution", memory)
     except MemoryError:
         if not few or table.n_rows > width:  # of few rows there are no more landmarks
             raise
         landmarks = extent._replace(width=table.n_rows)
-        check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", model._allowed)
+        check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", memory)
 
 
-def check_levels(model: Any, preparation: Preparation) -> None:
+def check_levels(model: Any, preparation: Preparation, memory: int | None) -> None:
     """The same when the levels of columns are known, each of which becomes a column of numbers."""
     most = preparation.most_levels
     if most is not None:
@@ -100,10 +100,10 @@ def check_levels(model: Any, preparation: Preparation) -> None:
             needed = ENTRY_BYTES * BLOCK_ROWS * model.n_features_in_ + LEVEL_BYTES * width
         name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
         advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
-        check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", model._allowed)
+        check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
 
 
-def check_after(model: Any, extent: Extent) -> None:
+def check_after(model: Any, extent: Extent, memory: int | None) -> None:
     """The same when the map is fitted, before the pass over its features."""
     needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
-    check_room(needed, f"the map, the sums over its {extent.width} features and their solution", model._allowed)
+    check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

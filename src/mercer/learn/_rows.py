@@ -13,7 +13,7 @@ from ..data import Table
 from ..data.block import BLOCK_ROWS
 from ..data.training_rows import Chunk, TableRows
 from ._preparation import Preparation
-from ._progress import Watch
+from .passes import Passes
 
 __all__ = ["Chunk", "PreparedRows"]
 
@@ -21,10 +21,10 @@ __all__ = ["Chunk", "PreparedRows"]
 class PreparedRows(TableRows):
     """The rows of a table after its preparation."""
 
-    def __init__(self, table: Table, preparation: Preparation, rng: Stream, watch: Watch):
+    def __init__(self, table: Table, preparation: Preparation, rng: Stream, passes: Passes):
         super().__init__(table, preparation, rng)
-        self.watch = watch
+        self.passes = passes
 
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        for chunk in self._cut(self.watch.over("map", self._table.blocks()), BLOCK_ROWS):
+        for chunk in self._cut(self.passes.over("map", self._table.blocks()), BLOCK_ROWS):
             yield chunk.X, chunk.weight

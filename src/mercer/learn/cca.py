@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,18 +12,38 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_positive, check_whole
-from ..data import Blocks, Table
-from ..maps._stored import floats
+from ..data import ArrayTable, Table
+from ..data.block import Block, recut, without_weightless
+from ..maps.layouts import floats
 from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._map_choice import check_map_choice
-from ._progress import Progress, Watch
+from ._progress import Progress, Reporter
 from ._room import Extent, check_after
 from ._rows import Chunk, PreparedRows
+from .context import FitContext
+from .passes import Passes
 from .pca import signs_towards
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
+
+
+class SecondView(Table):
+    """The targets of a table as rows of their own, those of weight 0 left out."""
+
+    def __init__(self, table: Table, as_matrix: Callable[[Any], Matrix]):
+        self._table, self._as_matrix = table, as_matrix
+
+    @property
+    def n_rows(self) -> int:
+        if isinstance(self._table, ArrayTable):  # which keeps rows of weight 0 where X has kernel values
+            return sum(block.X.shape[0] for block in self.blocks())
+        return self._table.n_rows
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        given = (Block(self._as_matrix(block.y), None, block.weight) for block in self._table.targets())
+        return islice(recut(map(without_weightless, given)), start, None)
 
 
 class View(KernelMachine):
@@ -30,9 +51,9 @@ class View(KernelMachine):
 
     _set_last = "map_"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, watch: Watch | None = None) -> Self:
-        """Learn the map and the preparation of rows."""
-        self._start(self._table(X, None, sample_weight, reset=True), exact=True, watch=watch)
+    def fit(self, table: Table, passes: Passes) -> Self:
+        """Learn the map and the preparation of rows, in passes of the fit of both views."""
+        self._start(self._table(table, None, None, reset=True), exact=True, passes=passes)
         return self
 
     def features(self, X: Any) -> NDArray[Any]:
@@ -185,20 +206,22 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
-        self._check_arguments()
-        if isinstance(X, Table):
-            table = self._table(X, y, sample_weight, reset=True)
-            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in table.targets()))
-        else:
-            Y = self._second(y)
-            check_consistent_length(X, Y)
-            table = self._table(X, Y, sample_weight, reset=True)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        if not isinstance(X, Table):
+            y = self._second(y)
+            check_consistent_length(X, y)
+        return self._table(X, y, sample_weight, reset)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
-        rows = self._start(table, exact=True)
-        self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight, watch=rows.watch)
-        rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
-        self._solve(self._moments(rows), rows.watch)
+        passes = self._begin_fit(table, context)
+        rows = self._start(table, exact=True, passes=passes)
+        self.view_y_ = self._second_view().fit(SecondView(table, self._second), passes)
+        passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
+        self._solve(self._moments(rows), passes.report)
         return self
 
     def _check_arguments(self) -> None:
@@ -235,14 +258,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def _moments(self, rows: PreparedRows) -> Moments:
         widths = self.map_.n_components_, self.view_y_.map_.n_components_
-        check_after(self, Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
+        extent = Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
+        check_after(self, extent, rows.passes.context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
 
         return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 
-    def _solve(self, moments: Moments, watch: Watch) -> None:
+    def _solve(self, moments: Moments, report: Reporter) -> None:
         centred = moments.centred(True)
         roots = [inverse_root(gram, float(self.alpha)) for gram in (centred.gram, centred.squares)]
         U, S, V = np.linalg.svd(roots[0] @ centred.cross @ roots[1])
@@ -251,7 +275,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
         self._refuse_overflow(x_directions, y_directions, S)
-        watch.end()
+        report.end()
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
         self.correlations_ = S[:count]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._class_predictions import ClassPredictions
 from ._classes import class_design, least_loss
@@ -32,11 +32,12 @@ from ._machine import KernelMachine
 from ._map_choice import is_narrow
 from ._newton import Report
 from ._passes import usual_works
-from ._progress import Progress, Watch
+from ._progress import Progress, Reporter
 from ._ridge import solve_ridge
 from ._room import Extent
 from ._rows import Chunk, PreparedRows
 from ._widening import widened
+from .context import FitContext
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -221,9 +222,6 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         self.memory = memory
         self.keep_statistics = keep_statistics
 
-    _narrower: KernelClassifier | None = None
-    """One that is fitted to the same rows with fewer features, for ``fit`` to start from."""
-
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -239,19 +237,20 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             None finds them by a pass over the labels alone. Others than the given ones are refused; those that no row
             has are learned as such. The pass is spared where ``loss="squared"`` and the weights of classes are known.
         """
-        self._check_arguments()
-        table = self._labelled(X, y, sample_weight, reset=True)
-        watch = self._watch(table)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(), classes)
+
+    def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
+        passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
             class_weights = self._weights_of(Tasks(classes), classes)
         else:
-            y, weight = all_labels(table, watch)
+            y, weight = all_labels(table, passes)
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
             counted = weight > 0.0
             class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
-        rows = self._start(table, exact=True, watch=watch)
+        rows = self._start(table, exact=True, passes=passes)
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)
@@ -260,10 +259,10 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             weights = [weight] * codes.shape[1]
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
-            watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
-            start = None if self._narrower is None else widened(self._narrower, self, rows)
+            passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+            start = None if context.warm_start is None else widened(context.warm_start, self, rows)
             W, self.convergence_ = least_loss(self, class_design(self, rows), codes, weights, start)
-            watch.end()
+            passes.report.end()
             self._adopt(W)
             self.statistics_ = None
         return self
@@ -367,12 +366,12 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
         return tasks.signs(codes), weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
         coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
-        if watch is not None:
-            watch.end()
+        if report is not None:
+            report.end()
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
     def _adopt(self, W: Matrix) -> None:

@@ -12,12 +12,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
-from ..maps._stored import floats
+from ..data import Table
+from ..maps.layouts import floats
 from ._forecast import DECOMPOSITION, Work, sums_work
 from ._machine import KernelMachine
 from ._progress import Progress
 from ._room import Extent, check_after
 from ._rows import Chunk
+from .context import FitContext
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -146,11 +148,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : ignored
         sample_weight : array of shape (n_rows,) or None
         """
-        self._check_arguments()
-        rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         width = self.map_.n_components_
-        rows.watch.expect(self._expected(rows.n_rows, width))
-        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
@@ -163,7 +167,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
         self._refuse_overflow(values, vectors, centred.feature_mean)
-        rows.watch.end()
+        rows.passes.report.end()
         self.mean_ = centred.feature_mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)

@@ -14,14 +14,15 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from .._checks import check_choice, is_number
 from ..data import Table
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from ._additive import AdditiveMachine, can_add_rows
 from ._forecast import DECOMPOSITION, Work
 from ._map_choice import is_narrow
-from ._progress import Progress, Watch
+from ._progress import Progress, Reporter
 from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from ._room import Extent
 from ._rows import Chunk, PreparedRows
+from .context import FitContext
 from .statistics import Centred, Moments
 
 Matrix = NDArray[np.float64]
@@ -155,9 +156,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.fit_intercept = fit_intercept
         self.keep_statistics = keep_statistics
 
-    _counts_hits = False
-    """Whether targets are codes of classes, 1 and -1, and leave-one-out predictions of them are counted as hits."""
-
     # -- learning ------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -170,8 +168,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
-        self._check_arguments()
-        self._fit_sums(self._start(self._labelled(X, y, sample_weight, reset=True), exact=True))
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        self._fit_sums(self._start(table, exact=True, passes=self._begin_fit(table, context)))
         return self
 
     @available_if(can_add_rows)
@@ -229,7 +229,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Y = checked_targets(chunk.y)
         return Y.reshape(len(Y), -1), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
@@ -239,39 +239,43 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             if not np.isfinite(np.diag(centred.squares)).all():
                 raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
             path = Path.of(moments, intercept, self._precision)
-            if watch is not None:
-                watch.done("decomposition")
+            if report is not None:
+                report.done("decomposition")
             alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
-            scores = self._errors(path, alphas, centred, rows)
+            scores, hits = self._errors(path, alphas, centred, rows)
             alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores}
+            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
         self._refuse_overflow(offset)
-        if watch is not None:
-            watch.end()
-        for name in ("alphas_", "scores_"):  # of a path that was tried before
+        if report is not None:
+            report.end()
+        for name in ("alphas_", "scores_", "hits_"):  # of a path that was tried before
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_ = alpha
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
 
-    def _errors(self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None) -> Matrix:
-        """The mean squared error that every alpha would have on new rows, a column a target."""
+    def _errors(
+        self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None
+    ) -> tuple[Matrix, dict[str, Matrix]]:
+        """The mean squared error that every alpha would have on new rows, one column per target.
+
+        Beside it ``hits_``, where the context asks for it.
+        """
         if isinstance(self.alpha, str) and self.alpha == "loo":
             assert rows is not None  # sums that change are not offered for this rule
             left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+            counted = rows.passes.context.counts_hits
 
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-                return left_out.errors_and_hits(Z, *self._targets(chunk), self._counts_hits)
+                return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
 
             sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
-            if self._counts_hits:
-                self._hits = hits[0] / path.weight
-            return sums / path.weight
-        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()])
+            return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
+        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {}
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

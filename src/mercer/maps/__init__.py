@@ -1,12 +1,12 @@
 """Feature maps: how a kernel is approximated."""
 
-from ._base import FeatureMap
 from .additive_map import AdditiveMap
 from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
 from .composed import Composed
 from .compressed import Compressed
 from .fastfood import Fastfood
+from .feature_map import FeatureMap
 from .hadamard_sketch import HadamardSketch
 from .nystrom import Nystrom
 from .orthogonal_fourier import OrthogonalFourier

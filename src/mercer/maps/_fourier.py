@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,10 @@ from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import FeatureMap, Native, other_maps
 from ._default_kernels import GAUSSIAN
-from ._stored import floats
+from .construction import Construction, Native
+from .feature_map import FeatureMap, other_maps
+from .layouts import floats
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
@@ -129,10 +131,9 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
 def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
     """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
-    frequencies, offset = params.frequencies, params.offset.astype(dtype)
+    panels, offset = _core.panels(params.frequencies.T, dtype), params.offset.astype(dtype)
 
     def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-        panels = _core.kept_panels(frequencies, dtype, transposed=True)
         return _core.matrix_waves(row_parts(X), panels, offset, scale, out)
 
     return write
@@ -145,6 +146,10 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
     """
     write, limit = waves(dtype), LONG_PHASES[np.dtype(dtype).name]
 
+    @cache
+    def in_float64() -> Native:
+        return native_waves(kernel, waves, reference, np.float64)
+
     def mapped(X: Any, out: NDArray[Any]) -> int | None:
         rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
         longest = write(rows, out)
@@ -156,7 +161,7 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
             return int(long[wrong])
         if dtype == np.float32:  # these rows need the digits of float64
             precise = np.empty((len(long), out.shape[1]))
-            native_waves(kernel, waves, reference, np.float64)(double(X[long]), precise)
+            in_float64()(double(X[long]), precise)
             out[long] = precise
         else:
             out[long] = reference(X[long])
@@ -165,11 +170,77 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
     return mapped
 
 
-class FourierMap(FeatureMap):
-    """Features :math:`\\sqrt{2k(0)/D}\\,(\\cos\\langle w_1, x\\rangle, \\sin\\langle w_1, x\\rangle, \\dots)`.
+class FourierConstruction(Construction):
+    """The features of frequencies w that a subclass draws.
 
-    A subclass draws the frequencies w and, unless it keeps them as a matrix, computes the phases <w, x>.
+    Unless it keeps them as a matrix, it also computes the phases <w, x>.
     """
+
+    def check_kernel(self) -> None:
+        if not self.kernel.has_spectrum:
+            raise ValueError(
+                f"{self.name} needs a shift-invariant kernel, found {self.kernel!r}{other_maps(self.kernel)}"
+            )
+
+    @property
+    def paired(self) -> bool:
+        return True
+
+    @property
+    def n_frequencies(self) -> int:
+        """One frequency for every two features."""
+        return (self.n_components + 1) // 2
+
+    def layout(self) -> Any:
+        return frequency_layout(self.n_frequencies, self.n_features, 1)
+
+    def phases(self, params: Any, X: Array) -> Array:
+        """<w, x> for every frequency w and every row of a tile in float64."""
+        return product(X, params.frequencies.T)
+
+    @property
+    def scale(self) -> float:
+        """What a cosine is multiplied by."""
+        return math.sqrt(2.0 * self.kernel.amplitude / self.n_components)
+
+    def waves(self, params: Any, dtype: Any) -> Waves:
+        """What writes the features of rows in this type and returns their longest phases."""
+        return matrix_waves(params, self.scale, dtype)
+
+    def native(self, params: Any, dtype: Any) -> Native:
+        return native_waves(
+            self.kernel, lambda type_: self.waves(params, type_), lambda X: self.apply(params, X), dtype
+        )
+
+    def apply(self, params: Any, X: Array) -> Array:
+        phases = self.phases(params, self.kernel.coordinates(double(X)))
+        check_phases(phases)
+        features = waves(phases, params.offset, self.n_components) * math.sqrt(self.kernel.amplitude)
+        return namespace(X).astype(features, X.dtype)
+
+    @property
+    def scratch(self) -> int:
+        return 2 * self.n_features + 5 * self.n_components
+
+    @property
+    def rows_alone(self) -> bool:
+        return self.kernel.chart is None
+
+
+class RotationInvariantConstruction(FourierConstruction):
+    """Frequencies that are directions times radii: the kernel must not single out any direction."""
+
+    def check_kernel(self) -> None:
+        super().check_kernel()
+        if not self.kernel.is_rotation_invariant:
+            raise ValueError(
+                f"{self.name} needs a kernel that depends on ||x - y|| alone, found {self.kernel!r}"
+                f"{other_maps(self.kernel)}"
+            )
+
+
+class FourierMap(FeatureMap):
+    """Features :math:`\\sqrt{2k(0)/D}\\,(\\cos\\langle w_1, x\\rangle, \\sin\\langle w_1, x\\rangle, \\dots)`."""
 
     def __init__(
         self,
@@ -180,62 +251,3 @@ class FourierMap(FeatureMap):
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        if not kernel.has_spectrum:
-            raise ValueError(
-                f"{type(self).__name__} needs a shift-invariant kernel, found {kernel!r}{other_maps(kernel)}"
-            )
-
-    @property
-    def _paired(self) -> bool:
-        return True
-
-    @property
-    def _n_frequencies(self) -> int:
-        return (self.n_components_ + 1) // 2
-
-    def _layout(self, n_features: int) -> Any:
-        return frequency_layout(self._n_frequencies, n_features, 1)
-
-    def _phases(self, params: Any, X: Array) -> Array:
-        """<w, x> for every frequency w and every row of a tile in float64."""
-        return product(X, params.frequencies.T)
-
-    @property
-    def _scale(self) -> float:
-        return math.sqrt(2.0 * self.kernel_.amplitude / self.n_components_)
-
-    def _waves(self, params: Any, dtype: Any) -> Waves:
-        """What writes the features of rows in this type, and returns their longest phases."""
-        return matrix_waves(params, self._scale, dtype)
-
-    def _native(self, params: Any, dtype: Any) -> Native:
-        return native_waves(
-            self.kernel_, lambda type_: self._waves(params, type_), lambda X: self._apply(params, X), dtype
-        )
-
-    def _apply(self, params: Any, X: Array) -> Array:
-        phases = self._phases(params, self.kernel_.coordinates(double(X)))
-        check_phases(phases)
-        features = waves(phases, params.offset, self.n_components_) * math.sqrt(self.kernel_.amplitude)
-        return namespace(X).astype(features, X.dtype)
-
-    def _scratch(self, n_features: int) -> int:
-        return 2 * n_features + 5 * self.n_components_
-
-    @property
-    def _rows_alone(self) -> bool:
-        return self.kernel_.chart is None
-
-
-class RotationInvariantMap(FourierMap):
-    """Fourier features whose frequencies are directions times radii: the kernel must not single out any direction."""
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        super()._check_kernel(kernel)
-        if not kernel.is_rotation_invariant:
-            raise ValueError(
-                f"{type(self).__name__} needs a kernel that depends on ||x - y|| alone, found {kernel!r}"
-                f"{other_maps(kernel)}"
-            )

@@ -15,8 +15,8 @@ from .. import _core
 from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
 from .._random import Stream
 from ..kernels import Composition, Kernel, Scaled
-from ._moments import pair_moments
-from ._stored import Choice, Leaf, floats, signs
+from .layouts import Choice, Leaf, floats, signs
+from .pair_moments import pair_moments
 
 Series = NDArray[np.float64]
 

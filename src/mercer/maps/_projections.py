@@ -14,8 +14,8 @@ from .._array import Array, first_overflow, hadamard, namespace, pad
 from .._memory import check_memory
 from .._random import Stream
 from .._tiles import aligned, sum_in_order
-from ._base import Native
 from .complex_sketch import padded_width
+from .construction import Native
 
 Matrix = NDArray[np.float64]
 

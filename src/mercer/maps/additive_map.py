@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,10 @@ from ..kernels import AdditiveChi2, Kernel
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ..kernels.families import inner_products
-from ._base import Entries, FeatureMap, Native, other_maps
-from ._stored import floats
+from .construction import Construction, Entries, Native
+from .feature_map import FeatureMap, other_maps
+from .fitted_map import FittedMap
+from .layouts import floats
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -29,6 +32,96 @@ class SpectralSamples(NamedTuple):
 
     frequencies: NDArray[np.float64]
     weights: NDArray[np.float64]
+
+
+class AdditiveConstruction(Construction):
+    """A few samples of the spectrum, for every column alike."""
+
+    deterministic = True
+
+    def check_kernel(self) -> None:
+        if not isinstance(without_weight(self.kernel)[1], Additive):
+            raise ValueError(f"AdditiveMap needs an additive kernel, found {self.kernel!r}{other_maps(self.kernel)}")
+
+    def settled(self) -> Self:
+        kernel, n_features = without_weight(self.kernel)[1], self.n_features
+        wanted = -(-(self.n_components - n_features) // (2 * n_features))
+        order = max(1, wanted) if kernel.max_order is None else kernel.max_order
+        return replace(self, n_components=n_features * (2 * order + 1))
+
+    @property
+    def order(self) -> int:
+        """The number of frequencies."""
+        return (self.n_components // self.n_features - 1) // 2
+
+    @property
+    def step(self) -> float:
+        """The distance between two frequencies."""
+        return without_weight(self.kernel)[1].step(self.order)
+
+    @property
+    def keeps_sparse(self) -> bool:
+        return True
+
+    @property
+    def max_error(self) -> float:
+        """The largest error of an estimate, over the sum of max(x_i, y_i)."""
+        weight, kernel = without_weight(self.kernel)
+        return weight * _largest_error(kernel, self.order, self.step)
+
+    def layout(self) -> SpectralSamples:
+        return SpectralSamples(floats(self.order), floats(2 * self.order + 1, least=0.0))
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        weight, kernel = without_weight(self.kernel)
+        energies = weight * _energies(kernel, self.order, self.step)
+        weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
+        return self.fitted(SpectralSamples(self.step * np.arange(1.0, self.order + 1.0), weights))
+
+    def apply(self, params: SpectralSamples, X: Array) -> Array:
+        if is_sparse(X):
+            return dense(self.apply_sparse(params, X))
+        xp = namespace(X)
+        features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components))
+        return xp.astype(features, X.dtype)
+
+    def apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
+        X = canonical_csr(X)
+        Z = spread(X, len(params.weights))
+        Z.data[:] = _features(params, X.data).ravel()
+        return Z
+
+    def native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
+        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
+        limit = math.sqrt(float(np.finfo(dtype).max))
+        if not 1.0 / limit < float(params.weights.max()) < limit:
+            return None
+        return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
+
+    def native(self, params: SpectralSamples, dtype: Any) -> Native | None:
+        entries = self.native_entries(params, dtype)
+        if entries is None:
+            return None
+
+        def rows(X: Any, out: NDArray[Any]) -> int | None:
+            entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
+            return None if entry is None else entry // X.shape[1]
+
+        return rows
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        return inner_products(*(self.fitted(params).apply_as_is(M) for M in (X, Y)))
+
+    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        return np.zeros((X.shape[0], Y.shape[0]))
+
+    @property
+    def scratch(self) -> int:
+        return self.n_features + 6 * self.n_components
 
 
 class AdditiveMap(FeatureMap):
@@ -71,7 +164,7 @@ class AdditiveMap(FeatureMap):
     True
     """
 
-    _keeps_sparse = True
+    construction = AdditiveConstruction
 
     def __init__(
         self,
@@ -84,19 +177,25 @@ class AdditiveMap(FeatureMap):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
 
     @property
-    def is_deterministic(self) -> bool:
-        return True
+    def order_(self) -> int:
+        """The number m of frequencies."""
+        return self._additive.order
 
-    def _check_kernel(self, kernel: Kernel) -> None:
-        if not isinstance(without_weight(kernel)[1], Additive):
-            raise ValueError(f"AdditiveMap needs an additive kernel, found {kernel!r}{other_maps(kernel)}")
+    @property
+    def step_(self) -> float:
+        """The distance L between frequencies."""
+        return self._additive.step
 
-    def _settle(self, n_features: int) -> None:
-        kernel = without_weight(self.kernel_)[1]
-        wanted = -(-(self.n_components_ - n_features) // (2 * n_features))
-        self.order_ = max(1, wanted) if kernel.max_order is None else kernel.max_order
-        self.n_components_ = n_features * (2 * self.order_ + 1)
-        self.step_ = kernel.step(self.order_)
+    @property
+    def max_error_(self) -> float:
+        """Computed when it is asked for, because its grid is longer than any row of features."""
+        return self._additive.max_error
+
+    @property
+    def _additive(self) -> AdditiveConstruction:
+        construction = self.fitted_.construction
+        assert isinstance(construction, AdditiveConstruction)
+        return construction
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: those of the columns, and what each feature is of its column.
@@ -115,65 +214,6 @@ class AdditiveMap(FeatureMap):
         columns = _check_feature_names_in(self, input_features)
         waves = [f"{wave}{j}" for j in range(1, self.order_ + 1) for wave in ("cos", "sin")]
         return np.array([f"{column}_{part}" for column in columns for part in ("sqrt", *waves)], dtype=object)
-
-    @property
-    def max_error_(self) -> float:
-        """Found when it is asked for: its grid is longer than any row of features."""
-        weight, kernel = without_weight(self.kernel_)
-        return weight * _largest_error(kernel, self.order_, self.step_)
-
-    def _layout(self, n_features: int) -> SpectralSamples:
-        return SpectralSamples(floats(self.order_), floats(2 * self.order_ + 1, least=0.0))
-
-    def _draw(self, rng: Stream, rows: Any) -> SpectralSamples:
-        weight, kernel = without_weight(self.kernel_)
-        energies = weight * _energies(kernel, self.order_, self.step_)
-        weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
-        return SpectralSamples(self.step_ * np.arange(1.0, self.order_ + 1.0), weights)
-
-    def _apply(self, params: SpectralSamples, X: Array) -> Array:
-        if is_sparse(X):
-            return dense(self._apply_sparse(params, X))
-        xp = namespace(X)
-        features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components_))
-        return xp.astype(features, X.dtype)
-
-    def _apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
-        X = canonical_csr(X)
-        Z = spread(X, len(params.weights))
-        Z.data[:] = _features(params, X.data).ravel()
-        return Z
-
-    def _native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
-        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
-        limit = math.sqrt(float(np.finfo(dtype).max))
-        if not 1.0 / limit < float(params.weights.max()) < limit:
-            return None
-        return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
-
-    def _native(self, params: SpectralSamples, dtype: Any) -> Native | None:
-        entries = self._native_entries(params, dtype)
-        if entries is None:
-            return None
-
-        def rows(X: Any, out: NDArray[Any]) -> int | None:
-            entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
-            return None if entry is None else entry // X.shape[1]
-
-        return rows
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
-
-    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return np.zeros((X.shape[0], Y.shape[0]))
-
-    def _scratch(self, n_features: int) -> int:
-        return n_features + 6 * self.n_components_
 
 
 def _features(params: SpectralSamples, values: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,13 +14,14 @@ from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import Native
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._default_kernels import QUADRATIC
-from ._moments import PairMoments, power
-from ._polynomial import PolynomialMap
+from ._polynomial import PolynomialConstruction
 from ._products import native_products
-from ._stored import places, quarter_turns
+from .construction import Native
+from .feature_map import FeatureMap
+from .layouts import places, quarter_turns
+from .pair_moments import PairMoments, power
 
 
 class Srht(NamedTuple):
@@ -102,7 +104,80 @@ def srht_variance(moments: PairMoments, degree: int, n_features: int, width: int
     return np.maximum(independent_variance(moments, degree, width) + shared / width**2, 0.0)
 
 
-class ComplexSketch(PolynomialMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComplexSketchConstruction(PolynomialConstruction):
+    """Products of complex projections."""
+
+    projection: str
+
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Srht | Rademacher:
+        if self.projection == "srht":
+            return draw_srht(rng, degree, n_features, self.n_components)
+        features = (self.n_components + 1) // 2
+        return Rademacher(rng.child("turns").quarter_turns((features, degree, n_features)))
+
+    def layout(self) -> Any:
+        degree, width = self.form.degree, self.form.width(self.n_features)
+        if self.projection == "srht":
+            return srht_layout(degree, width, self.n_components)
+        return Rademacher(quarter_turns((self.n_components + 1) // 2, degree, width))
+
+    def sketch(self, params: Srht | Rademacher, X: Array) -> Array:
+        if isinstance(params, Srht):
+            return apply_srht(params, X, self.n_components)
+        z: Pair | None = None
+        for s in range(params.turns.shape[1]):
+            real, imaginary = parts(params.turns[:, s, :])
+            z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
+        assert z is not None
+        return to_real(z, self.n_components)
+
+    def native(self, params: Srht | Rademacher, dtype: Any) -> Native:
+        form = self.form
+        if isinstance(params, Srht):
+            return self._srht_native(params, dtype)
+        features, degree, columns = params.turns.shape
+        # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
+        rotation = math.sqrt(2.0 * form.weight / self.n_components) * cmath.rect(
+            0.5 ** (degree / 2), -math.pi / 4 * degree
+        )
+        weights = np.tile(np.array([rotation.real, rotation.imag], dtype=dtype), (features, 1))
+        turns = params.turns.reshape(-1, columns)
+
+        def negative(start: int, stop: int) -> NDArray[Any]:
+            part = turns[start // 2 : stop // 2]
+            return np.stack([(part == 1) | (part == 2), part >= 2], axis=1).reshape(-1, columns)
+
+        products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
+        write = native_products(products, negative)
+        return lambda X, out: write(form.lift(X), out, 0)
+
+    def _srht_native(self, params: Srht, dtype: Any) -> Native:
+        form = self.form
+        columns = params.turns.shape[2] - (form.constant != 0.0)
+        tables = srht_tables(params, dtype, columns, form.scale)
+        scale = math.sqrt(2.0 * form.weight / self.n_components)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
+
+        return write
+
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        if self.projection == "srht":
+            return srht_variance(moments, degree, n_features, self.n_components)
+        return independent_variance(moments, degree, self.n_components)
+
+    @property
+    def scratch(self) -> int:
+        return 6 * padded_width(self.n_features + 1) + 4 * self.n_components
+
+    @property
+    def rows_alone(self) -> bool:
+        return self.projection == "srht"
+
+
+class ComplexSketch(FeatureMap):
     r"""Polynomial kernels through products of complex random projections.
 
     The plain map of lowest error for dense rows at degrees 2 to 4. Sparse rows are better served by
@@ -131,6 +206,7 @@ class ComplexSketch(PolynomialMap):
     True
     """
 
+    construction = ComplexSketchConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"projection": ("srht", "rademacher")}
 
     def __init__(
@@ -144,68 +220,3 @@ class ComplexSketch(PolynomialMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.projection = projection
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Srht | Rademacher:
-        if self.projection == "srht":
-            return draw_srht(rng, degree, n_features, self.n_components_)
-        features = (self.n_components_ + 1) // 2
-        return Rademacher(rng.child("turns").quarter_turns((features, degree, n_features)))
-
-    def _layout(self, n_features: int) -> Any:
-        degree, width = self._form.degree, self._form.width(n_features)
-        if self.projection == "srht":
-            return srht_layout(degree, width, self.n_components_)
-        return Rademacher(quarter_turns((self.n_components_ + 1) // 2, degree, width))
-
-    def _sketch(self, params: Srht | Rademacher, X: Array) -> Array:
-        if isinstance(params, Srht):
-            return apply_srht(params, X, self.n_components_)
-        z: Pair | None = None
-        for s in range(params.turns.shape[1]):
-            real, imaginary = parts(params.turns[:, s, :])
-            z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
-        assert z is not None
-        return to_real(z, self.n_components_)
-
-    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native:
-        form = self._form
-        if isinstance(params, Srht):
-            return self._srht_native(params, dtype)
-        features, degree, columns = params.turns.shape
-        # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
-        rotation = math.sqrt(2.0 * form.weight / self.n_components_) * cmath.rect(
-            0.5 ** (degree / 2), -math.pi / 4 * degree
-        )
-        weights = np.tile(np.array([rotation.real, rotation.imag], dtype=dtype), (features, 1))
-        turns = params.turns.reshape(-1, columns)
-
-        def negative(start: int, stop: int) -> NDArray[Any]:
-            part = turns[start // 2 : stop // 2]
-            return np.stack([(part == 1) | (part == 2), part >= 2], axis=1).reshape(-1, columns)
-
-        products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
-        write = native_products(products, negative)
-        return lambda X, out: write(form.lift(X), out, 0)
-
-    def _srht_native(self, params: Srht, dtype: Any) -> Native:
-        form = self._form
-        columns = params.turns.shape[2] - (form.constant != 0.0)
-        tables = srht_tables(params, dtype, columns, form.scale)
-        scale = math.sqrt(2.0 * form.weight / self.n_components_)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
-
-        return write
-
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        if self.projection == "srht":
-            return srht_variance(moments, degree, n_features, self.n_components_)
-        return independent_variance(moments, degree, self.n_components_)
-
-    def _scratch(self, n_features: int) -> int:
-        return 6 * padded_width(n_features + 1) + 4 * self.n_components_
-
-    @property
-    def _rows_alone(self) -> bool:
-        return self.projection == "srht"

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
-from ._stored import floats, places, signs
+from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
+from .fitted_map import FittedMap
+from .layouts import floats, places, signs
 
 
 @in_double
@@ -27,7 +28,58 @@ class FastfoodParameters(NamedTuple):
     offset: NDArray[np.float64]
 
 
-class Fastfood(RotationInvariantMap):
+class FastfoodConstruction(RotationInvariantConstruction):
+    """Blocks of frequencies from signs, a permutation, a direction and lengths."""
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        count, width = self.n_frequencies, padded_width(rows.n_features)
+        blocks = -(-count // width)
+        normals = rng.child("directions").normals((blocks, width))
+        parameters = FastfoodParameters(
+            rng.child("signs").signs((blocks, width)),
+            np.stack([rng.child("orders", block).permutation(width) for block in range(blocks)]),
+            normals / np.linalg.norm(normals, axis=1, keepdims=True),
+            draw_radii(self.kernel, rng, count, width),
+            draw_offsets(rng, 1),
+        )
+        return self.fitted(parameters)
+
+    def layout(self) -> Any:
+        count, width = self.n_frequencies, padded_width(self.n_features)
+        shape = -(-count // width), width
+        return FastfoodParameters(signs(*shape), places(width, *shape), floats(*shape), floats(count), floats(1))
+
+    def phases(self, params: FastfoodParameters, X: Array) -> Array:
+        xp = namespace(X)
+        width, count = params.signs.shape[1], params.radii.shape[0]
+        padded = pad(dense(X), width)
+        blocks = []
+        for block in range(params.signs.shape[0]):
+            turned = hadamard(padded * xp.astype(params.signs[block], padded.dtype))
+            turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
+            blocks.append(turned[:, : count - block * width])
+        return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
+
+    def waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
+        tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
+        radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
+        offset = (params.offset / math.pi).astype(dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+            return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self.scale, out)
+
+        return write
+
+    @property
+    def scratch(self) -> int:
+        return super().scratch + 3 * padded_width(self.n_features)
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+
+class Fastfood(FourierMap):
     r"""Random Fourier features in O(D log d) a row, unbiased, from two Walsh-Hadamard transforms a block.
 
     The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
@@ -57,47 +109,4 @@ class Fastfood(RotationInvariantMap):
     (10, 512)
     """
 
-    def _draw(self, rng: Stream, rows: Any) -> FastfoodParameters:
-        count, width = self._n_frequencies, padded_width(rows.n_features)
-        blocks = -(-count // width)
-        normals = rng.child("directions").normals((blocks, width))
-        return FastfoodParameters(
-            rng.child("signs").signs((blocks, width)),
-            np.stack([rng.child("orders", block).permutation(width) for block in range(blocks)]),
-            normals / np.linalg.norm(normals, axis=1, keepdims=True),
-            draw_radii(self.kernel_, rng, count, width),
-            draw_offsets(rng, 1),
-        )
-
-    def _layout(self, n_features: int) -> Any:
-        count, width = self._n_frequencies, padded_width(n_features)
-        shape = -(-count // width), width
-        return FastfoodParameters(signs(*shape), places(width, *shape), floats(*shape), floats(count), floats(1))
-
-    def _phases(self, params: FastfoodParameters, X: Array) -> Array:
-        xp = namespace(X)
-        width, count = params.signs.shape[1], params.radii.shape[0]
-        padded = pad(dense(X), width)
-        blocks = []
-        for block in range(params.signs.shape[0]):
-            turned = hadamard(padded * xp.astype(params.signs[block], padded.dtype))
-            turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
-            blocks.append(turned[:, : count - block * width])
-        return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
-
-    def _waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
-        tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
-        radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
-        offset = (params.offset / math.pi).astype(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self._scale, out)
-
-        return write
-
-    def _scratch(self, n_features: int) -> int:
-        return super()._scratch(n_features) + 3 * padded_width(n_features)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
+    construction = FastfoodConstruction

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,8 @@ from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Kernel
 from ._default_kernels import GAUSSIAN
-from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii, frequency_table
+from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
+from .fitted_map import FittedMap
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
@@ -26,7 +28,20 @@ def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np
     return np.concatenate(blocks)
 
 
-class OrthogonalFourier(RotationInvariantMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrthogonalFourierConstruction(RotationInvariantConstruction):
+    """Random orthogonal directions with independent or coupled lengths."""
+
+    coupled: bool
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        count, dimension = self.n_frequencies, rows.n_features
+        radii = draw_radii(self.kernel, rng, count, dimension, self.coupled)
+        directions = orthogonal_directions(rng.child("directions"), count, dimension)
+        return self.fitted(frequency_table(radii[:, None] * directions, draw_offsets(rng, 1)))
+
+
+class OrthogonalFourier(FourierMap):
     r"""Random Fourier features whose frequencies are orthogonal within blocks.
 
     The map to begin with for Gaussian and Matern kernels on dense rows of up to a few thousand columns: unbiased, and
@@ -66,6 +81,7 @@ class OrthogonalFourier(RotationInvariantMap):
     True
     """
 
+    construction = OrthogonalFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"coupled": (True, False)}
 
     def __init__(
@@ -79,9 +95,3 @@ class OrthogonalFourier(RotationInvariantMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.coupled = coupled
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        count, dimension = self._n_frequencies, rows.n_features
-        radii = draw_radii(self.kernel_, rng, count, dimension, self.coupled)
-        directions = orthogonal_directions(rng.child("directions"), count, dimension)
-        return frequency_table(radii[:, None] * directions, draw_offsets(rng, 1))

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from .._random import Stream
 from ..kernels import Kernel
-from . import _sequences
+from . import _low_discrepancy
 from ._default_kernels import GAUSSIAN
-from ._fourier import FourierMap, Frequencies, draw_offsets, frequency_table
+from ._fourier import FourierConstruction, FourierMap, draw_offsets, frequency_table
+from .fitted_map import FittedMap
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuasiFourierConstruction(FourierConstruction):
+    """Frequencies from a scrambled sequence of low discrepancy."""
+
+    sequence: str
+
+    def check_kernel(self) -> None:
+        super().check_kernel()
+        self.kernel.spectral_dimension(1)  # a composition refuses here, with the reason
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        points_of = _low_discrepancy.sobol if self.sequence == "sobol" else _low_discrepancy.halton
+        points = points_of(rng.child("points"), self.n_frequencies, self.kernel.spectral_dimension(rows.n_features))
+        return self.fitted(frequency_table(self.kernel.quantiles(points, rows.n_features), draw_offsets(rng, 1)))
 
 
 class QuasiFourier(FourierMap):
@@ -45,6 +63,7 @@ class QuasiFourier(FourierMap):
     True
     """
 
+    construction = QuasiFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"sequence": ("sobol", "halton")}
 
     def __init__(
@@ -58,13 +77,3 @@ class QuasiFourier(FourierMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.sequence = sequence
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        super()._check_kernel(kernel)
-        kernel.spectral_dimension(1)  # a composition refuses here, with the reason
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        kernel, n_features = self.kernel_, rows.n_features
-        draw = _sequences.sobol if self.sequence == "sobol" else _sequences.halton
-        points = draw(rng.child("points"), self._n_frequencies, kernel.spectral_dimension(n_features))
-        return frequency_table(kernel.quantiles(points, n_features), draw_offsets(rng, 1))

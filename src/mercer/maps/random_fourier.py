@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from .._random import Stream
 from ..kernels import Kernel
 from ._default_kernels import GAUSSIAN
 from ._fourier import (
+    FourierConstruction,
     FourierMap,
     Frequencies,
     draw_frequencies,
@@ -19,6 +21,33 @@ from ._fourier import (
     frequency_layout,
     frequency_table,
 )
+from .fitted_map import FittedMap
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RandomFourierConstruction(FourierConstruction):
+    """Independent frequencies, in pairs of features or with an offset each."""
+
+    form: str
+
+    @property
+    def paired(self) -> bool:
+        return self.form == "paired"
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        width, n_features = self.n_components, rows.n_features
+        if self.paired:
+            return self.fitted(draw_frequencies(self.kernel, rng, width, n_features))
+        frequencies = self.kernel.frequencies(rng.child("frequencies"), width, n_features)
+        return self.fitted(frequency_table(frequencies, draw_offsets(rng, width)))
+
+    def layout(self) -> Frequencies:
+        if self.paired:
+            return super().layout()
+        return frequency_layout(self.n_components, self.n_features, self.n_components)
+
+    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+        return fourier_variance(self.kernel, X, Y, self.n_components, self.form)
 
 
 class RandomFourier(FourierMap):
@@ -59,6 +88,7 @@ class RandomFourier(FourierMap):
     True
     """
 
+    construction = RandomFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"form": ("paired", "offset")}
 
     def __init__(
@@ -72,21 +102,3 @@ class RandomFourier(FourierMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.form = form
-
-    @property
-    def _paired(self) -> bool:
-        return self.form == "paired"
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        if self._paired:
-            return draw_frequencies(self.kernel_, rng, self.n_components_, rows.n_features)
-        frequencies = self.kernel_.frequencies(rng.child("frequencies"), self.n_components_, rows.n_features)
-        return frequency_table(frequencies, draw_offsets(rng, self.n_components_))
-
-    def _layout(self, n_features: int) -> Frequencies:
-        if self._paired:
-            return super()._layout(n_features)
-        return frequency_layout(self.n_components_, n_features, self.n_components_)
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return fourier_variance(self.kernel_, X, Y, self.n_components_, self.form)

@@ -22,7 +22,7 @@ from . import (
     TensorProduct,
     TreeSketch,
 )
-from ._two_maps import TwoMaps
+from ._wrappers import MapPair
 
 HIGH_DEGREE = 7
 """From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
@@ -185,7 +185,7 @@ def _tensor_product(kernel: Product, n_components: int) -> FeatureMap:
 
 def _no_wider_inside(map: FeatureMap) -> None:
     """Keep the widths of nested products from doubling at every level."""
-    if isinstance(map, TwoMaps):
+    if isinstance(map, MapPair):
         if isinstance(map, TensorProduct):
             map.set_params(factor=1)
         _no_wider_inside(map.left)

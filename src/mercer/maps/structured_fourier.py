@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
-from ._stored import floats, signs
+from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
+from .fitted_map import FittedMap
+from .layouts import floats, signs
 
 SMALLEST_BLOCK = 64
 """Below this width three sign flips do not make a direction that looks random, and the estimate is biased."""
@@ -33,7 +34,52 @@ def block_width(n_features: int) -> int:
     return max(SMALLEST_BLOCK, padded_width(n_features))
 
 
-class StructuredFourier(RotationInvariantMap):
+class StructuredFourierConstruction(RotationInvariantConstruction):
+    """Blocks of frequencies from three sign flips and three transforms."""
+
+    bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
+
+    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+        count, width = self.n_frequencies, block_width(rows.n_features)
+        flips = rng.child("signs").signs((-(-count // width), 3, width))
+        return self.fitted(SignRotations(flips, draw_radii(self.kernel, rng, count, width), draw_offsets(rng, 1)))
+
+    def layout(self) -> Any:
+        count, width = self.n_frequencies, block_width(self.n_features)
+        return SignRotations(signs(-(-count // width), 3, width), floats(count), floats(1))
+
+    def phases(self, params: SignRotations, X: Array) -> Array:
+        xp = namespace(X)
+        width, count = params.signs.shape[2], params.radii.shape[0]
+        padded = pad(dense(X), width)
+        blocks = []
+        for block in range(params.signs.shape[0]):
+            turned = padded
+            for place in range(3):
+                turned = hadamard(turned * xp.astype(params.signs[block, place], turned.dtype))
+            blocks.append(turned[:, : count - block * width])
+        return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
+
+    def waves(self, params: SignRotations, dtype: Any) -> Waves:
+        width = params.signs.shape[2]
+        signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
+        radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
+
+        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+            return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self.scale, out)
+
+        return write
+
+    @property
+    def scratch(self) -> int:
+        return super().scratch + 3 * block_width(self.n_features)
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+
+class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
 
     The choice for wide rows: O(D log d) a row in place of O(D d), and a few signs a column to store. The accuracy is
@@ -64,42 +110,4 @@ class StructuredFourier(RotationInvariantMap):
     ((10, 2048), 3072)
     """
 
-    _bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
-
-    def _draw(self, rng: Stream, rows: Any) -> SignRotations:
-        count, width = self._n_frequencies, block_width(rows.n_features)
-        flips = rng.child("signs").signs((-(-count // width), 3, width))
-        return SignRotations(flips, draw_radii(self.kernel_, rng, count, width), draw_offsets(rng, 1))
-
-    def _layout(self, n_features: int) -> Any:
-        count, width = self._n_frequencies, block_width(n_features)
-        return SignRotations(signs(-(-count // width), 3, width), floats(count), floats(1))
-
-    def _phases(self, params: SignRotations, X: Array) -> Array:
-        xp = namespace(X)
-        width, count = params.signs.shape[2], params.radii.shape[0]
-        padded = pad(dense(X), width)
-        blocks = []
-        for block in range(params.signs.shape[0]):
-            turned = padded
-            for place in range(3):
-                turned = hadamard(turned * xp.astype(params.signs[block, place], turned.dtype))
-            blocks.append(turned[:, : count - block * width])
-        return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
-
-    def _waves(self, params: SignRotations, dtype: Any) -> Waves:
-        width = params.signs.shape[2]
-        signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
-        radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self._scale, out)
-
-        return write
-
-    def _scratch(self, n_features: int) -> int:
-        return super()._scratch(n_features) + 3 * block_width(n_features)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
+    construction = StructuredFourierConstruction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -13,11 +14,12 @@ from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import Native
 from ._default_kernels import QUADRATIC
-from ._moments import PairMoments, power
-from ._polynomial import HomogeneousForm, PolynomialMap
-from ._stored import places, signs
+from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .construction import Native
+from .feature_map import FeatureMap
+from .layouts import places, signs
+from .pair_moments import PairMoments, power
 
 
 class Hashes(NamedTuple):
@@ -56,7 +58,52 @@ def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[N
     return np.ascontiguousarray(places), signs
 
 
-class TensorSketch(PolynomialMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TensorSketchConstruction(PolynomialConstruction):
+    """Products of the spectra of count sketches."""
+
+    output: str
+
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Hashes:
+        shape = (degree, n_features)
+        return Hashes(rng.child("buckets").buckets(self.n_components, shape), rng.child("signs").signs(shape))
+
+    def layout(self) -> Hashes:
+        shape = self.form.degree, self.form.width(self.n_features)
+        return Hashes(places(self.n_components, *shape), signs(*shape))
+
+    def sketch(self, params: Hashes, X: Array) -> Array:
+        width = self.n_components
+        hashes = zip(params.buckets, params.signs, strict=True)
+        spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
+        return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
+
+    def native(self, params: Hashes, dtype: Any) -> Native | None:
+        form, tables = self.form, _core.spectrum(self.n_components, dtype)
+        if tables is None:
+            return None
+        places, signs = hashed_entries(params, form, dtype)
+        in_time = self.output == "time"
+        scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components))
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
+            return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
+
+        return write
+
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        D, p = self.n_components, degree
+        e = 2 if D % 2 == 0 else 1
+        A, B, R, t2p = (power(part, p) for part in (moments.A, moments.B, moments.R, moments.t**2))
+        return ((D - e) * (A + B) + e * R - (2 * D - e) * t2p) / D**2
+
+    @property
+    def scratch(self) -> int:
+        return self.n_features + 5 * self.n_components
+
+
+class TensorSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Fourier transforms of count sketches.
 
     The classic for polynomial kernels of degree 2 and 3; sparse rows cost O(degree (nnz + D log D)). At equal width
@@ -94,6 +141,7 @@ class TensorSketch(PolynomialMap):
     (100, 64)
     """
 
+    construction = TensorSketchConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"output": ("spectrum", "time")}
 
     def __init__(
@@ -107,40 +155,3 @@ class TensorSketch(PolynomialMap):
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.output = output
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Hashes:
-        shape = (degree, n_features)
-        return Hashes(rng.child("buckets").buckets(self.n_components_, shape), rng.child("signs").signs(shape))
-
-    def _layout(self, n_features: int) -> Hashes:
-        shape = self._form.degree, self._form.width(n_features)
-        return Hashes(places(self.n_components_, *shape), signs(*shape))
-
-    def _sketch(self, params: Hashes, X: Array) -> Array:
-        width = self.n_components_
-        hashes = zip(params.buckets, params.signs, strict=True)
-        spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
-        return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
-
-    def _native(self, params: Hashes, dtype: Any) -> Native | None:
-        form, tables = self._form, _core.spectrum(self.n_components_, dtype)
-        if tables is None:
-            return None
-        places, signs = hashed_entries(params, form, dtype)
-        in_time = self.output == "time"
-        scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components_))
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
-            return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
-
-        return write
-
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        D, p = self.n_components_, degree
-        e = 2 if D % 2 == 0 else 1
-        A, B, R, t2p = (power(part, p) for part in (moments.A, moments.B, moments.R, moments.t**2))
-        return ((D - e) * (A + B) + e * R - (2 * D - e) * t2p) / D**2
-
-    def _scratch(self, n_features: int) -> int:
-        return n_features + 5 * self.n_components_

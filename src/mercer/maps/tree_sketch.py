@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,11 @@ from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Kernel
-from ._base import Native
 from ._default_kernels import QUARTIC
-from ._polynomial import HomogeneousForm, PolynomialMap
-from ._stored import places, signs
+from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .construction import Native
+from .feature_map import FeatureMap
+from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
 
@@ -48,7 +50,129 @@ def padded_entries(sides: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> Iterat
         yield np.concatenate([np.pad(row, ((0, 0), (0, width - row.shape[1]))) for row in rows])
 
 
-class TreeSketch(PolynomialMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeSketchConstruction(PolynomialConstruction):
+    """Sketches of degree 2, joined pairwise in a tree."""
+
+    factor: int
+    largest_tile: ClassVar[int] = 64  # the sketches of all nodes are alive at once, and stay in cache
+
+    @property
+    def leaf_width(self) -> int:
+        """The width of the rows at the leaves."""
+        return self.form.width(self.n_features)
+
+    def _node_width(self, node: int, degree: int) -> int:
+        """The root, the last of the degree - 1 nodes, is as wide as the output."""
+        return self.n_components * (1 if node == degree - 2 else int(self.factor))
+
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
+        if degree == 1:
+            return Tree((self._hashes(rng.child("leaf"), n_features, n_features, self.n_components),))
+        nodes: list[Hashes] = []
+
+        def join(left: int, right: int) -> int:
+            width = self._node_width(len(nodes), degree)
+            nodes.append(self._hashes(rng.child("node", len(nodes)), left, right, width))
+            return width
+
+        _climb([n_features] * degree, join)
+        return Tree(tuple(nodes))
+
+    def layout(self) -> Tree:
+        degree, leaf, nodes = self.form.degree, self.leaf_width, list[Any]()
+
+        def join(left: int, right: int) -> int:
+            width = self.n_components if degree == 1 else self._node_width(len(nodes), degree)
+            shape = (2, max(left, right))
+            nodes.append(Hashes(places(width, *shape), signs(*shape)))
+            return width
+
+        _climb([leaf] * max(2, degree), join)
+        return Tree(tuple(nodes))
+
+    @staticmethod
+    def _hashes(rng: Stream, left: int, right: int, width: int) -> Hashes:
+        # The two children's hashes lie in one row each, padded to the wider child; what pads is never read.
+        shape = (2, max(left, right))
+        return Hashes(rng.child("buckets").buckets(width, shape), rng.child("signs").signs(shape))
+
+    def sketch(self, params: Tree, X: Array) -> Array:
+        degree = self.form.degree
+        if degree == 1:
+            (leaf,) = params.nodes
+            return count_sketch(X, leaf.buckets[0], leaf.signs[0], self.n_components)
+        pending = iter(enumerate(params.nodes))
+
+        def join(left: Array, right: Array) -> Array:
+            node, hashes = next(pending)
+            width = self._node_width(node, degree)
+            children = zip((left, right), hashes.buckets, hashes.signs, strict=True)
+            spectrum = product_spectrum(
+                count_sketch(child, buckets[: child.shape[1]], signs[: child.shape[1]], width)
+                for child, buckets, signs in children
+            )
+            # A sparse node has a lower variance than its flat spectrum, so only the root stays in the frequency domain.
+            return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
+
+        return _climb([X] * degree, join)
+
+    def _nodes(self, params: Tree, dtype: Any) -> list[Node] | None:
+        """The nodes as the compiled core takes them, None where it has no transform of their widths."""
+        form, nodes = self.form, iter(enumerate(params.nodes))
+        prepared: list[Node] = []
+
+        def join(left: int | None, right: int | None) -> int | None:
+            # Children are X itself, as None, or nodes of this width.
+            node, hashes = next(nodes)
+            forms = [form if child is None else AS_IT_IS for child in (left, right)]
+            sides = zip(self._sides(hashes, left, right), forms, strict=True)
+            places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
+            width, is_root = self._node_width(node, form.degree), node == form.degree - 2
+            tables = _core.spectrum(width, dtype)
+            prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
+            return width
+
+        _climb([None] * form.degree, join)
+        return None if any(node.tables is None for node in prepared) else prepared
+
+    def native(self, params: Tree, dtype: Any) -> Native | None:
+        degree = self.form.degree
+        prepared = self._nodes(params, dtype) if degree > 1 else None
+        if prepared is None:
+            return None
+        root_scale = math.sqrt(2.0 * self.form.weight / self.n_components)
+
+        def write(X: Any, out: NDArray[Any]) -> int | None:
+            nodes, overflow = iter(prepared), None
+
+            def join(left: Any, right: Any) -> Any:
+                nonlocal overflow
+                node = next(nodes)
+                result = np.empty((X.shape[0], node.tables.width), dtype=dtype) if node.in_time else out
+                overflow = _core.tensor_sketch([left, right], *node, 1.0 if node.in_time else root_scale, result)
+                return _core.RowParts(result)
+
+            _climb([row_parts(X)] * degree, join)
+            return overflow  # that of the root, to which every other comes up
+
+        return write
+
+    def _sides(self, hashes: Hashes, left: int | None, right: int | None) -> list[Hashes]:
+        """The hashes of either child, as many as it has columns."""
+        return [
+            Hashes(hashes.buckets[side : side + 1, :width], hashes.signs[side : side + 1, :width])
+            for side, width in enumerate(child or self.leaf_width for child in (left, right))
+        ]
+
+    @property
+    def scratch(self) -> int:
+        # Half of the leaves' parents are alive at once, at most.
+        alive = 4 + max(self.form.degree // 2, 1)
+        return self.n_features + alive * int(self.factor) * self.n_components
+
+
+class TreeSketch(FeatureMap):
     r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.
 
     The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4 the
@@ -80,7 +204,7 @@ class TreeSketch(PolynomialMap):
     (3, 32)
     """
 
-    _largest_tile = 64  # the sketches of all nodes are alive at once, and stay in cache
+    construction = TreeSketchConstruction
 
     def __init__(
         self,
@@ -94,120 +218,9 @@ class TreeSketch(PolynomialMap):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.factor = factor
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         check_whole("factor", self.factor)
-        super()._check_arguments()
-
-    def _settle(self, n_features: int) -> None:
-        self._leaf_width = self._form.width(n_features)
-
-    def _node_width(self, node: int, degree: int) -> int:
-        """The root, the last of the degree - 1 nodes, is as wide as the output."""
-        return self.n_components_ * (1 if node == degree - 2 else int(self.factor))
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
-        if degree == 1:
-            return Tree((self._hashes(rng.child("leaf"), n_features, n_features, self.n_components_),))
-        nodes: list[Hashes] = []
-
-        def join(left: int, right: int) -> int:
-            width = self._node_width(len(nodes), degree)
-            nodes.append(self._hashes(rng.child("node", len(nodes)), left, right, width))
-            return width
-
-        _climb([n_features] * degree, join)
-        return Tree(tuple(nodes))
-
-    def _layout(self, n_features: int) -> Tree:
-        degree, leaf, nodes = self._form.degree, self._leaf_width, list[Any]()
-
-        def join(left: int, right: int) -> int:
-            width = self.n_components_ if degree == 1 else self._node_width(len(nodes), degree)
-            shape = (2, max(left, right))
-            nodes.append(Hashes(places(width, *shape), signs(*shape)))
-            return width
-
-        _climb([leaf] * max(2, degree), join)
-        return Tree(tuple(nodes))
-
-    @staticmethod
-    def _hashes(rng: Stream, left: int, right: int, width: int) -> Hashes:
-        # The two children's hashes lie in one row each, padded to the wider child; what pads is never read.
-        shape = (2, max(left, right))
-        return Hashes(rng.child("buckets").buckets(width, shape), rng.child("signs").signs(shape))
-
-    def _sketch(self, params: Tree, X: Array) -> Array:
-        degree = self._form.degree
-        if degree == 1:
-            (leaf,) = params.nodes
-            return count_sketch(X, leaf.buckets[0], leaf.signs[0], self.n_components_)
-        pending = iter(enumerate(params.nodes))
-
-        def join(left: Array, right: Array) -> Array:
-            node, hashes = next(pending)
-            width = self._node_width(node, degree)
-            children = zip((left, right), hashes.buckets, hashes.signs, strict=True)
-            spectrum = product_spectrum(
-                count_sketch(child, buckets[: child.shape[1]], signs[: child.shape[1]], width)
-                for child, buckets, signs in children
-            )
-            # A sparse node has a lower variance than its flat spectrum, so only the root stays in the frequency domain.
-            return half_spectrum(spectrum, width) if node == degree - 2 else irfft(spectrum, width)
-
-        return _climb([X] * degree, join)
-
-    def _nodes(self, params: Tree, dtype: Any) -> list[Node] | None:
-        """The nodes as the compiled core takes them, None where it has no transform of their widths."""
-        form, nodes = self._form, iter(enumerate(params.nodes))
-        prepared: list[Node] = []
-
-        def join(left: int | None, right: int | None) -> int | None:
-            # Children are X itself, as None, or nodes of this width.
-            node, hashes = next(nodes)
-            forms = [form if child is None else AS_IT_IS for child in (left, right)]
-            sides = zip(self._sides(hashes, left, right), forms, strict=True)
-            places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
-            width, is_root = self._node_width(node, form.degree), node == form.degree - 2
-            tables = _core.spectrum(width, dtype)
-            prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
-            return width
-
-        _climb([None] * form.degree, join)
-        return None if any(node.tables is None for node in prepared) else prepared
-
-    def _native(self, params: Tree, dtype: Any) -> Native | None:
-        degree = self._form.degree
-        prepared = self._nodes(params, dtype) if degree > 1 else None
-        if prepared is None:
-            return None
-        root_scale = math.sqrt(2.0 * self._form.weight / self.n_components_)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            nodes, overflow = iter(prepared), None
-
-            def join(left: Any, right: Any) -> Any:
-                nonlocal overflow
-                node = next(nodes)
-                result = np.empty((X.shape[0], node.tables.width), dtype=dtype) if node.in_time else out
-                overflow = _core.tensor_sketch([left, right], *node, 1.0 if node.in_time else root_scale, result)
-                return _core.RowParts(result)
-
-            _climb([row_parts(X)] * degree, join)
-            return overflow  # that of the root, to which every other comes up
-
-        return write
-
-    def _sides(self, hashes: Hashes, left: int | None, right: int | None) -> list[Hashes]:
-        """The hashes of either child, as many as it has columns."""
-        return [
-            Hashes(hashes.buckets[side : side + 1, :width], hashes.signs[side : side + 1, :width])
-            for side, width in enumerate(child or self._leaf_width for child in (left, right))
-        ]
-
-    def _scratch(self, n_features: int) -> int:
-        # Half of the leaves' parents are alive at once, at most.
-        alive = 4 + max(self._form.degree // 2, 1)
-        return n_features + alive * int(self.factor) * self.n_components_
+        super().check_arguments()
 
 
 def _climb(level: list[Any], join: Any) -> Any:

@@ -17,7 +17,7 @@ from ..learn._machine import KernelMachine
 from ..learn._preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..learn.cca import View
 from ..maps import FeatureMap
-from ..maps._stored import floats
+from ..maps.layouts import floats
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
 from .map_records import Source, Target, check_unfitted, names_of, put_tree, read_map, read_names, take_tree, write_map
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse

@@ -6,6 +6,7 @@ import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from sklearn.base import clone
 
 from .._random import SEED_BITS, Stream, as_seed
 from ..kernels import Kernel
-from ..maps import FeatureMap, Nystrom
-from ..maps._blackbox import Precomputed
-from ..maps._stored import Choice, Leaf, integers_of
+from ..maps import FeatureMap
+from ..maps.construction import Construction
+from ..maps.layouts import Choice, Leaf, integers_of
+from ..maps.value_kernels import Precomputed
 from .json_values import (
     ArgumentReader,
     ArgumentWriter,
@@ -164,26 +166,30 @@ def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False
     return type(layout)(*parts) if hasattr(layout, "_fields") else tuple(parts)
 
 
-def _put_parameters(map: FeatureMap, layout: Any, params: Any, target: Target, path: str) -> None:
-    dropped = target.from_seed and not map._draws_from_rows
+def _put_parameters(construction: Construction, params: Any, target: Target, path: str) -> None:
+    dropped = target.from_seed and not construction.draws_from_rows
+    layout = construction.layout()
     for name, below, part in zip(layout._fields, layout, params, strict=True):
-        if name in map._parts:
-            _put_parameters(map._inner_maps[name], below, part, target, f"{path}.{name}")
+        if name in construction.parts:
+            _put_parameters(construction.inner_maps[name], part, target, f"{path}.{name}")
         else:
             put_tree(below, part, target, f"{path}.{name}", dropped)
 
 
-def _take_parameters(map: FeatureMap, layout: Any, source: Source, path: str) -> Any:
-    dropped = source.from_seed and not map._draws_from_rows
-    taken = {}
+def _take_parameters(construction: Construction, source: Source, path: str) -> tuple[Construction, Any]:
+    """The parameters of a map, and its construction with the arrays that were learned from rows."""
+    dropped = source.from_seed and not construction.draws_from_rows
+    layout, learned = construction.layout(), dict[str, Any]()
+    taken = dict[str, Any]()
     for name, below in zip(layout._fields, layout, strict=True):
-        if name in map._parts:
-            taken[name] = _take_parameters(map._inner_maps[name], below, source, f"{path}.{name}")
+        if name in construction.parts:
+            inner = construction.inner_maps[name]
+            learned[name], taken[name] = _take_parameters(inner, source, f"{path}.{name}")
             continue
         taken[name] = take_tree(below, source, f"{path}.{name}", dropped)
         if isinstance(below, Leaf) and below.attribute:
-            setattr(map, below.attribute, taken[name])
-    return type(layout)(**taken)
+            learned[below.attribute] = taken[name]
+    return replace(construction, **learned), type(layout)(**taken)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -196,8 +202,9 @@ def write_map(map: FeatureMap, target: Target, path: str = "") -> dict[str, Any]
     record |= names_of(map)
     if target.from_seed:
         record["integers"] = digest(params)
-    record |= _inner_record(map, f"{path}kernel")
-    _put_parameters(map, map._layout(map.n_features_in_), params, target, f"{path}parameters")
+    construction = map.fitted_.construction
+    record |= _inner_record(construction, f"{path}kernel")
+    _put_parameters(construction, params, target, f"{path}parameters")
     return record
 
 
@@ -207,27 +214,28 @@ def names_of(estimator: Any) -> dict[str, list[str]]:
     return {} if names is None else {"names": [str(name) for name in names]}
 
 
-def _inner_record(map: FeatureMap, where: str) -> dict[str, Any]:
-    asked = map.n_components
+def _inner_record(construction: Construction, where: str) -> dict[str, Any]:
+    asked, learned = construction.asked, construction.learned
     return {
-        "kernel": _kernel_text(map, where),
+        "kernel": _kernel_text(construction, where),
         "asked": None if asked is None else int(asked),
-        "width": int(map.n_components_),
-        "columns": int(map.n_features_in_),
-        "learned": {name: learned_value(getattr(map, name)) for name in map._learned},
-        "parts": {name: _inner_record(inner, where) for name, inner in map._inner_maps.items()},
+        "width": int(construction.n_components),
+        "columns": int(construction.n_features),
+        "learned": {name: learned_value(getattr(construction, field)) for name, (field, _) in learned.items()},
+        "parts": {name: _inner_record(inner, where) for name, inner in construction.inner_maps.items()},
     }
 
 
-def _kernel_text(map: FeatureMap, where: str) -> str:
-    kernel = map.kernel_
+def _kernel_text(construction: Construction, where: str) -> str:
+    kernel = construction.kernel
     if isinstance(kernel, Precomputed):
         return "precomputed"
     if not isinstance(kernel, Kernel):
         raise NotStoredError(f"{where} is a Python function, which is code, and a model file holds none")
     plain = plain_kernel(kernel, where)
-    if isinstance(map, Nystrom) and plain != kernel:
-        raise NotStoredError(f"{where} has coefficients by a function, and Nystrom evaluates all of them: give a tuple")
+    if construction.evaluates_kernel and plain != kernel:
+        name = construction.name
+        raise NotStoredError(f"{where} has coefficients by a function, and {name} evaluates all of them: give a tuple")
     return repr(plain)
 
 
@@ -260,16 +268,17 @@ def read_map(record: Any, source: Source, path: str = "") -> FeatureMap:
     check_unfitted(map, f"{path}{cls.__name__}")
     map.seed_ = as_whole(record.get("seed"), "seed", 0, 2**SEED_BITS - 1)
     columns = as_whole(record.get("columns"), "columns", 1)
-    _assemble(map, {name: record.get(name) for name in ENTRIES}, columns, f"{path}{cls.__name__}")
+    inner = {name: record.get(name) for name in ENTRIES}
+    construction = _construction_of(map, inner, columns, f"{path}{cls.__name__}")
     read_names(map, record.get("names"), columns)
     source.columns = columns
-    params = _take_parameters(map, map._layout(columns), source, f"{path}parameters")
+    construction, params = _take_parameters(construction, source, f"{path}parameters")
     if source.from_seed:
-        params = map._redrawn(Stream(map.seed_, cls.__name__), columns, params)
+        params = construction.redrawn(Stream(map.seed_, cls.__name__), params)
         if record.get("integers") != digest(params):
             refuse(f"the parameters that the seed {map.seed_} draws are not those of the model that was saved")
-    _check_parameters(map, params, columns)
-    map._adopt(params, columns)
+    _check_parameters(construction, params)
+    map.adopt(construction.fitted(params))
     return map
 
 
@@ -283,70 +292,74 @@ def read_names(estimator: Any, names: Any, columns: int) -> None:
     estimator.feature_names_in_ = np.array(texts, dtype=object)
 
 
-def _assemble(map: Any, record: Any, columns: int, where: str) -> None:
-    """Give a map, with the maps inside it, all that ``fit`` gives but parameters."""
+def _construction_of(map: FeatureMap, record: Any, columns: int, where: str) -> Construction:
+    """The construction of a map, and of those inside it, as ``fit`` made it."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
-    map._check_arguments()
-    as_whole(map._width(), f"the width of {where}", 1)
+    map.check_arguments()
+    as_whole(map.width(), f"the width of {where}", 1)
     if record.get("columns") != columns or isinstance(record.get("columns"), bool):
         refuse(f"columns of {where} must be {columns}, found {record.get('columns')!r:.40}")
+    names = map.construction.parts
     parts = as_dict(record.get("parts"), f"parts of {where}")
-    if set(parts) != set(map._parts):
-        refuse(f"{where} has the parts {map._parts}, found {sorted(parts)!r:.80}")
-    for part in map._parts:
+    if set(parts) != set(names):
+        refuse(f"{where} has the parts {names}, found {sorted(parts)!r:.80}")
+    given: dict[str, Any] = {}
+    width = columns
+    for part in names:
         inner = clone(getattr(map, part))
         asked = as_dict(parts[part], f"{part} of {where}").get("asked")
         inner.set_params(n_components=asked if asked is None else as_whole(asked, f"asked of {part}", 1))
-        setattr(map, f"{part}_", inner)
-        _assemble(inner, parts[part], map._columns_of(part, columns), f"{where}.{part}")
-    if not map._parts:
-        map.kernel_ = _kernel_of(map, record.get("kernel"), where)
-        map._check_kernel(map.kernel_)
-    map.n_components_ = int(map._width())
-    map._settle(columns)
-    _give_learned(map, record, columns, where)
+        seen = columns if map.construction.takes_rows(part) else width
+        given[part] = _construction_of(inner, parts[part], seen, f"{where}.{part}")
+        width = given[part].n_components
+    if not names:
+        given["kernel"] = _kernel_of(map, record.get("kernel"), where)
+    return _with_learned(map.settled(columns, **given), record, where)
 
 
 def check_unfitted(map: Any, where: str) -> None:
     """See that the arguments of a map can be, and of those inside it, all the way down."""
-    for part in map._parts:
+    parts = map.construction.parts
+    for part in parts:
         inner = getattr(map, part)
         if not isinstance(inner, FeatureMap):
             refuse(f"{part} of {where} must be a map, found {inner!r:.40}")
         check_unfitted(inner, f"{where}.{part}")
-    map._check_arguments()
+    map.check_arguments()
     as_seed(map.random_state)
-    if map._parts or isinstance(map.kernel, Kernel) or (isinstance(map, Nystrom) and map._is_precomputed):
+    if parts or isinstance(map.kernel, Kernel) or map.is_precomputed:
         return
     if not isinstance(map.kernel, str):
         refuse(f"the kernel among the arguments of {where} must be a kernel, found {map.kernel!r:.40}")
     read_kernel(map.kernel, f"the kernel among the arguments of {where}")
 
 
-def _give_learned(map: Any, record: dict[str, Any], columns: int, where: str) -> None:
-    learned = as_dict(record.get("learned"), f"learned of {where}")
-    if set(learned) != set(map._learned):
-        refuse(f"learned of {where} must have the entries {sorted(map._learned)}, found {sorted(learned)!r:.80}")
-    for name, kind in map._learned.items():
-        setattr(map, name, read_learned(kind, learned[name], f"{name} of {where}"))
-    map._check_learned(columns)
-    as_whole(map.n_components_, f"the width of {where}", 1)
-    if record.get("width") != map.n_components_:
-        refuse(f"the width of {where} must be {map.n_components_}, found {record.get('width')!r:.40}")
-    if record.get("kernel") != _kernel_text(map, where):
-        refuse(f"the kernel of {where} must be {_kernel_text(map, where)}, found {record.get('kernel')!r:.80}")
+def _with_learned(construction: Construction, record: dict[str, Any], where: str) -> Construction:
+    learned, known = as_dict(record.get("learned"), f"learned of {where}"), construction.learned
+    if set(learned) != set(known):
+        refuse(f"learned of {where} must have the entries {sorted(known)}, found {sorted(learned)!r:.80}")
+    values = {field: read_learned(kind, learned[name], f"{name} of {where}") for name, (field, kind) in known.items()}
+    construction = replace(construction, **values)
+    construction.check_learned()
+    as_whole(construction.n_components, f"the width of {where}", 1)
+    if record.get("width") != construction.n_components:
+        refuse(f"the width of {where} must be {construction.n_components}, found {record.get('width')!r:.40}")
+    text = _kernel_text(construction, where)
+    if record.get("kernel") != text:
+        refuse(f"the kernel of {where} must be {text}, found {record.get('kernel')!r:.80}")
+    return construction
 
 
 def _kernel_of(map: Any, text: Any, where: str) -> Any:
-    if isinstance(map, Nystrom) and map._is_precomputed:
+    if map.is_precomputed:
         return Precomputed() if text == "precomputed" else refuse(f"the kernel of {where} must be precomputed")
     kernel = read_kernel(text, f"the kernel of {where}")
     kernel.check_resolved()
     return kernel
 
 
-def _check_parameters(map: FeatureMap, params: Any, columns: int) -> None:
-    map._check_parameters(params, columns)
-    for part, inner in map._inner_maps.items():
-        _check_parameters(inner, getattr(params, part), map._columns_of(part, columns))
+def _check_parameters(construction: Construction, params: Any) -> None:
+    construction.check_parameters(params)
+    for part, inner in construction.inner_maps.items():
+        _check_parameters(inner, getattr(params, part))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..maps._stored import Leaf
+from ..maps.layouts import Leaf
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, non_finite, number
 from .learner_records import LABELS, MOST_TEXT
 from .map_records import Source, Target, names_of, read_names

@@ -23,9 +23,9 @@ from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.families import with_short_indices
 from ._allotment import rounded
-from ._blackbox import Precomputed, as_objects
 from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
 from ._whitening import most_negative, whitening
+from .value_kernels import Precomputed, as_objects
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -28,7 +28,7 @@ class KernelParameters(BaseEstimator):
         return value if isinstance(value, Kernel) else None
 
     @property
-    def _known_kernel(self) -> Kernel | None:
+    def known_kernel(self) -> Kernel | None:
         """The kernel as far as it is known before ``fit``, which refuses text that is none."""
         with suppress(KernelSyntaxError):
             return self._kernel_of("kernel", self.get_params(deep=False))

@@ -26,7 +26,7 @@ def is_plain(X: Any, fitted: Any) -> bool:
         and X.shape[0] > 0
         and X.shape[1] == fitted.n_features_in_
         and not hasattr(fitted, "feature_names_in_")
-        and not fitted._takes_objects(X, reset=False)
+        and not fitted.takes_objects(X, reset=False)
     )
 
 
@@ -60,7 +60,7 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
     return check
 
 
-def check_blocks(kernel: Kernel, rows: Any) -> None:
+def check_domain(kernel: Kernel, rows: Any) -> None:
     """Raise a ValueError that names the first row outside the kernel's domain."""
     if rows.whole is not None:  # where rows are counted from the first one
         return kernel.check_rows(rows.whole)

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from .._array import send
 from .._memory import check_memory
 from .._random import Stream
 from ..data import Rows, SourceTable, Table, as_rows
 from ..data.columns import Roles
 from ..data.frames import columns, is_frame, numbers
 from ..data.training_rows import RowError, TableRows, placed
-from ._row_check import check_rows
-from ._sparse_features import sparse_features
+from .executor import features, sparse_features
+from .row_checks import check_rows
 
 if TYPE_CHECKING:
-    from ._base import FeatureMap
+    from .feature_map import FeatureMap
 
 
 def adopt_columns(estimator: Any, table: SourceTable) -> None:
@@ -53,7 +52,7 @@ def numeric(X: Any) -> Any:
 def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
     """The rows of a matrix or a table for a map, which then knows its columns."""
     if not isinstance(X, Table):
-        return as_rows(map._validated(X, reset=True), rng)
+        return as_rows(map.validated(X, reset=True), rng)
     head = X.head().X
     if isinstance(X, SourceTable):
         if X.levels:
@@ -65,20 +64,6 @@ def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
     else:
         validate_data(map, head, skip_check_array=True, reset=True)
     return TableRows(X, numeric, rng.child("rows"))
-
-
-class TableFeatures:
-    """What maps make of tables."""
-
-    def transform_blocks(self: Any, table: Table) -> Iterator[Any]:
-        """Map the rows of a table block by block, for more rows than their features have room for.
-
-        Parameters
-        ----------
-        table : Table
-        """
-        check_is_fitted(self)
-        return feature_blocks(self, table)
 
 
 def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[Any]:
@@ -93,11 +78,11 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
         if X.shape[1] != map.n_features_in_:
             raise ValueError(f"a block has {X.shape[1]} columns, but {map.n_features_in_} are expected")
         check_rows(map.kernel_, X, first, table.where)
-        if sp.issparse(X) and map._keeps_sparse:
-            yield sparse_features(map, send(map.parameters_, X), X, lambda checked: None)
+        if sp.issparse(X) and map.fitted_.keeps_sparse:
+            yield sparse_features(map.fitted_, X, map.n_jobs, lambda checked: None)
         else:
             into = None if out is None else out[rows.start : rows.stop]
-            yield map._features(map.parameters_, X, map.n_jobs, first, into)
+            yield features(map.fitted_, X, map.n_jobs, first, into)
         first = rows.stop
 
 
@@ -106,7 +91,7 @@ def table_features(map: FeatureMap, table: Table, out: Any = None) -> Any:
     table = table.features()
     head = table.head().X
     head = placed(table, numeric, head, range(head.shape[0]))
-    if sp.issparse(head) and map._keeps_sparse:
+    if sp.issparse(head) and map.fitted_.keeps_sparse:
         if out is not None:
             raise ValueError("out must be None where sparse rows have sparse features, found an array")
         return sp.vstack(list(feature_blocks(map, table)), format="csr")
