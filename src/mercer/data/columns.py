@@ -134,6 +134,7 @@ class NamedColumns(Columns):
             self._merge(source)
             assert isinstance(source.schema, dict)
             extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *excluded, *extra)}
+        self._settle_unsigned()
         if names is None:
             self.notes = tuple(
                 f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
@@ -159,6 +160,16 @@ class NamedColumns(Columns):
             if not self.kinds[name]:
                 before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
+
+    def _settle_unsigned(self) -> None:
+        """Columns of several files that hold whole numbers, some from 2^63 on in one that does not say their type.
+
+        They are unsigned where nobody has a negative one, and floats elsewhere, as they would be in one such file.
+        """
+        for name, kind in self.kinds.items():
+            found = [(source.schema[name], name in source.unsigned) for source in self.sources]  # type: ignore[index]
+            if kind == "int" and ("uint64", True) in found:
+                self.kinds[name] = "float64" if ("int", False) in found else "uint64"
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedColumns:
         return NamedColumns(

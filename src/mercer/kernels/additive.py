@@ -54,10 +54,10 @@ class Additive(Kernel):
         """What it looks at of rows."""
         return (X,)
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         compiled, extreme = by_columns(self._term, Y, planes=self._planes), _extreme_rows(Y)
 
         def block(X: Any) -> NDArray[np.float64]:
@@ -73,7 +73,7 @@ class Additive(Kernel):
 
         return block
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.asarray(X.sum(axis=1)).ravel()
 
     @property
@@ -193,7 +193,7 @@ class Hellinger(Additive):
     def step(self, order: int) -> float:
         return 1.0
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         roots = _roots(Y)
         return lambda X: inner_products(_roots(X), roots)
 

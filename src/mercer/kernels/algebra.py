@@ -81,11 +81,11 @@ class Sum(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
         return f"{self.left!r} + {right}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left._block(X, Y) + self.right._block(X, Y)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.left.gram(X, Y) + self.right.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.left._diagonal(X) + self.right._diagonal(X)
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        return self.left.diagonal(X) + self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) + self.right.value(t)
@@ -143,11 +143,11 @@ class Product(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum | Product | Scaled) else repr(self.right)
         return f"{left} * {right}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left._block(X, Y) * self.right._block(X, Y)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.left.gram(X, Y) * self.right.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.left._diagonal(X) * self.right._diagonal(X)
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        return self.left.diagonal(X) * self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) * self.right.value(t)
@@ -204,11 +204,11 @@ class Scaled(Kernel):
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product | Scaled) else repr(self.kernel)
         return f"{format_value(self.weight)} * {inner}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.weight * self.kernel._block(X, Y)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.weight * self.kernel.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.weight * self.kernel._diagonal(X)
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
+        return self.weight * self.kernel.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)

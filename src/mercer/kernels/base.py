@@ -91,7 +91,7 @@ def format_value(value: Any) -> str:
 class Kernel(ABC):
     """A positive definite function of two rows: frozen, hashable, without data or randomness.
 
-    Subclasses are frozen dataclasses that give ``_block`` and ``_diagonal``; what maps need of a kernel (a Maclaurin
+    Subclasses are frozen dataclasses that give ``gram`` and ``diagonal``; what maps need of a kernel (a Maclaurin
     series, a spectral law) they give where they have it.
     """
 
@@ -113,7 +113,7 @@ class Kernel(ABC):
         self.check_rows(Y)
         dtype = np.result_type(X.dtype, Y.dtype)
         check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
-        values = self._against(Y.astype(np.float64))
+        values = self.gram_against(Y.astype(np.float64))
 
         def block(start: int, stop: int) -> NDArray[Any]:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -135,24 +135,24 @@ class Kernel(ABC):
         X = check_matrix(X)
         self.check_rows(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._diagonal(X.astype(np.float64)).astype(X.dtype)
+            values = self.diagonal(X.astype(np.float64)).astype(X.dtype)
         self._check_finite(values)
         return values
 
     @abstractmethod
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """k of the rows of two float64 matrices."""
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
-        """``_block`` as a function of X alone, with what depends on Y alone made once."""
-        return lambda X: self._block(X, Y)
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+        """``gram`` as a function of X alone, with what depends on Y alone made once."""
+        return lambda X: self.gram(X, Y)
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         """The same for a thread that has some of the rows X: it is to use one core, and others have the other rows."""
-        return self._against(Y)
+        return self.gram_against(Y)
 
     @abstractmethod
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
         """k(x, x) of the rows of a float64 matrix."""
 
     def check_rows(self, X: Any) -> None:  # noqa: B027 - most kernels are defined everywhere
@@ -366,7 +366,7 @@ class Kernel(ABC):
 
     def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
         """k between rows that are given by their coordinates."""
-        return self._block(X, Y)
+        return self.gram(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         """Independent draws from the spectral law, one a row."""

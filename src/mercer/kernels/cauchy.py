@@ -38,10 +38,10 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
         if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: dense(abs(rows).max(axis=1)).ravel(), "largest entry")
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         gamma = float(self.gamma)
         compiled = by_columns("cauchy", Y, gamma)
 

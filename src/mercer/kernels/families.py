@@ -58,20 +58,20 @@ class DotProduct(Kernel):
         """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
         return self.value(t)
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self._overwritten(inner_products(X, Y))
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         if not _core.AVAILABLE or sp.issparse(Y):
-            return self._against(Y)
+            return self.gram_against(Y)
         products = packed_products(Y)
 
         def block(X: Any) -> NDArray[np.float64]:
-            return self._block(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
+            return self.gram(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
 
         return block
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
         return self.value(squares(X))
 
     @property
@@ -93,7 +93,7 @@ class ShiftInvariant(Kernel):
     def amplitude(self) -> float:
         return 1.0
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -127,13 +127,13 @@ class Radial(ShiftInvariant):
         """What the compiled core knows g by, and its scale; None where it knows distances alone."""
         return None
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         return self._of(Distances(Y))
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         return self._of(Distances(Y, packed=True))
 
     def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:

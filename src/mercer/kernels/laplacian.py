@@ -34,10 +34,10 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
         if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: np.asarray(abs(rows).sum(axis=1)).ravel(), "1-norm")
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
         distances = manhattan_distances_to(Y)
 
         def block(X: Any) -> NDArray[np.float64]:

@@ -45,10 +45,10 @@ class _Skewed(Kernel):
             return (canonical_csr(X) * (1.0 / self.skewedness)).log1p()
         return namespace(X).log1p(X * (1.0 / self.skewedness))
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
         return self.spectral_block(self.coordinates(X), self.coordinates(Y))
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Any) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
 
     @property

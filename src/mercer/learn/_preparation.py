@@ -64,7 +64,7 @@ class Preparation:
         Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
         stay zeros: "standard" divides them by the deviation, "minmax" by the largest absolute value.
     missing : "error" or "mean"
-        What a gap (NaN or None) becomes; the mean of a column of levels is the share of every level.
+        What a gap (NaN or None) becomes; the mean of a column of levels is the share of every (frequent) level.
     unknown : "error" or "ignore"
         What a level that ``learn`` did not see becomes: zeros in all columns of its levels, where ignored.
     dates : "number" or "parts"

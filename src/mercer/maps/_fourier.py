@@ -17,8 +17,9 @@ from .._random import Stream
 from ..kernels import Kernel
 from ._default_kernels import GAUSSIAN
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .layouts import floats
+from .refusals import unserved
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
@@ -178,9 +179,7 @@ class FourierConstruction(Construction):
 
     def check_kernel(self) -> None:
         if not self.kernel.has_spectrum:
-            raise ValueError(
-                f"{self.name} needs a shift-invariant kernel, found {self.kernel!r}{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a shift-invariant kernel", self.kernel)
 
     @property
     def paired(self) -> bool:
@@ -233,10 +232,7 @@ class RotationInvariantConstruction(FourierConstruction):
     def check_kernel(self) -> None:
         super().check_kernel()
         if not self.kernel.is_rotation_invariant:
-            raise ValueError(
-                f"{self.name} needs a kernel that depends on ||x - y|| alone, found {self.kernel!r}"
-                f"{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a kernel that depends on ||x - y|| alone", self.kernel)
 
 
 class FourierMap(FeatureMap):

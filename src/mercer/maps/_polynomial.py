@@ -13,9 +13,9 @@ from .._array import Array, affine
 from .._random import Stream
 from ..kernels import Kernel, Linear, Polynomial, Scaled
 from .construction import Construction
-from .feature_map import other_maps
 from .fitted_map import FittedMap
 from .pair_moments import PairMoments, pair_moments
+from .refusals import unserved
 
 
 class HomogeneousForm(NamedTuple):
@@ -74,9 +74,7 @@ class PolynomialConstruction(Construction):
 
     def check_kernel(self) -> None:
         if homogeneous_form(self.kernel) is None:
-            raise ValueError(
-                f"{self.name} needs a Linear or Polynomial kernel, found {self.kernel!r}{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a Linear or Polynomial kernel", self.kernel)
 
     def draw(self, rng: Stream, rows: Any) -> FittedMap:
         form = self.form

@@ -17,8 +17,8 @@ from .._tiles import tile_rows, tiles
 from ..data import Rows
 from ..kernels import Kernel
 from .construction import Construction
+from .estimator import FeatureMap
 from .executor import tile_features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap
 from .row_checks import check_domain
 

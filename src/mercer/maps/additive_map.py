@@ -18,9 +18,10 @@ from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ..kernels.families import inner_products
 from .construction import Construction, Entries, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .layouts import floats
+from .refusals import unserved
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -41,7 +42,7 @@ class AdditiveConstruction(Construction):
 
     def check_kernel(self) -> None:
         if not isinstance(without_weight(self.kernel)[1], Additive):
-            raise ValueError(f"AdditiveMap needs an additive kernel, found {self.kernel!r}{other_maps(self.kernel)}")
+            raise unserved(self.name, "an additive kernel", self.kernel)
 
     def settled(self) -> Self:
         kernel, n_features = without_weight(self.kernel)[1], self.n_features
@@ -179,23 +180,17 @@ class AdditiveMap(FeatureMap):
     @property
     def order_(self) -> int:
         """The number m of frequencies."""
-        return self._additive.order
+        return self.construction_.order
 
     @property
     def step_(self) -> float:
         """The distance L between frequencies."""
-        return self._additive.step
+        return self.construction_.step
 
     @property
     def max_error_(self) -> float:
         """Computed when it is asked for, because its grid is longer than any row of features."""
-        return self._additive.max_error
-
-    @property
-    def _additive(self) -> AdditiveConstruction:
-        construction = self.fitted_.construction
-        assert isinstance(construction, AdditiveConstruction)
-        return construction
+        return self.construction_.max_error
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: those of the columns, and what each feature is of its column.

@@ -18,8 +18,8 @@ from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
 from ._wrappers import MapWrapper, WrapperConstruction
 from .construction import Native
+from .estimator import FeatureMap
 from .executor import features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap
 from .layouts import floats
 
@@ -222,9 +222,7 @@ class Calibrated(MapWrapper):
     @property
     def calibration_(self) -> Calibration | None:
         """How the weights were found and judged."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, CalibratedConstruction)
-        return construction.calibration
+        return self.construction_.calibration
 
 
 def _errors(weights: Matrix, Z: Matrix, K: Matrix) -> tuple[float, float]:

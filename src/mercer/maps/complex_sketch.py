@@ -19,7 +19,7 @@ from ._default_kernels import QUADRATIC
 from ._polynomial import PolynomialConstruction
 from ._products import native_products
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments, power
 

@@ -14,7 +14,7 @@ from .._random import Stream
 from ..kernels import Kernel
 from ._wrappers import MappedRows, check_map, construction_of
 from .construction import Construction, Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
 

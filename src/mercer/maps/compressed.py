@@ -16,8 +16,8 @@ from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
 from .complex_sketch import padded_width
 from .construction import Native
+from .estimator import FeatureMap
 from .executor import features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import floats, places, signs
 
@@ -192,9 +192,7 @@ class Compressed(MapWrapper):
     @property
     def captured_(self) -> float | None:
         """The least share of the wide map's trace that the projection keeps, None where it is unknown."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, CompressedConstruction)
-        return construction.captured
+        return self.construction_.captured
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.

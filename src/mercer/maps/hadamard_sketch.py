@@ -16,7 +16,7 @@ from ._complex import Pair, independent_variance, multiply, to_real
 from ._default_kernels import QUADRATIC
 from ._polynomial import PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments
 

@@ -23,9 +23,9 @@ from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.families import with_short_indices
 from ._allotment import rounded
-from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
-from ._whitening import most_negative, whitening
+from .rpcholesky import NOISE, Pivots, explained, rpcholesky
 from .value_kernels import Precomputed, as_objects
+from .whitening import most_negative, whitening
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -42,7 +42,7 @@ SMALLEST_RIDGE = 1e-9
 def kernel_block(kernel: Any, X: Any, landmarks: Any) -> Matrix:
     """k of a tile of rows against landmarks, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
+        return kernel.gram(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
 def kernel_epsilon(kernel: Any, rows: Any) -> float:
@@ -143,7 +143,7 @@ class Candidates:
                 values[tile] = dense(double(X[:, self.numbers[tile]])).diagonal()
             else:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    values[tile] = self.kernel._diagonal(double(X) if isinstance(self.kernel, Kernel) else X)
+                    values[tile] = self.kernel.diagonal(double(X) if isinstance(self.kernel, Kernel) else X)
         if not np.isfinite(values).all():
             row = int(self.numbers[np.argmin(np.isfinite(values))])
             raise ValueError(f"{self.kernel!r} overflows float64 at row {row}: scale the rows down or lower the degree")

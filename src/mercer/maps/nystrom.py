@@ -22,10 +22,8 @@ from .._random import Stream
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
 from ._default_kernels import GAUSSIAN
-from ._nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
-from ._whitening import check_symmetric
 from .construction import Construction, Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .landmarks import (
     Candidates,
@@ -38,7 +36,9 @@ from .landmarks import (
     leverage,
     name_rows,
 )
+from .nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
 from .value_kernels import Pairwise, Precomputed, as_objects, is_matrix
+from .whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
@@ -224,7 +224,7 @@ class NystromConstruction(Construction):
     def native(self, params: NystromParameters, dtype: Any) -> Native | None:
         if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
-        values = self.kernel._against_alone(params.landmarks)
+        values = self.kernel.single_core_gram_against(params.landmarks)
         whitening = _core.panels(params.whitening, np.float64)
 
         def features(X: Any, out: NDArray[Any]) -> int | None:
@@ -430,7 +430,7 @@ class Nystrom(FeatureMap):
         if self._measure is not None:
             with single_threaded_blas():
                 residual, self._measure = self._measure(), None
-            self.fitted_ = self.fitted_.construction.fitted(self.parameters_._replace(residual=residual))
+            self.fitted_ = self.construction_.fitted(self.parameters_._replace(residual=residual))
         trace, total, rows = self.parameters_.residual.tolist()
         return ResidualTrace(trace, trace / (total or 1.0), int(rows))
 

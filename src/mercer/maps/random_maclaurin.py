@@ -40,10 +40,11 @@ from ._products import (
     second_moment,
 )
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
 from .pair_moments import pair_moments
+from .refusals import unserved
 
 
 class MaclaurinParameters(NamedTuple):
@@ -69,10 +70,8 @@ class MaclaurinConstruction(Construction):
         while isinstance(inner, Composition) and not inner.has_spectrum:
             inner = inner.inner
         if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
-            raise ValueError(
-                "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}{other_maps(kernel)}"
-            )
+            needed = "a dot-product kernel, or one composed over a shift-invariant or a dot-product kernel"
+            raise unserved(self.name, needed, kernel)
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
 
@@ -306,6 +305,4 @@ class RandomMaclaurin(FeatureMap):
     @property
     def exact_degrees_(self) -> tuple[int, ...]:
         """The degrees that are kept exactly."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, MaclaurinConstruction)
-        return construction.exact_degrees
+        return self.construction_.exact_degrees

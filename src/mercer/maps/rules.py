@@ -9,20 +9,19 @@ from .._checks import check_whole
 from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
 from ..kernels.algebra import without_weight
-from . import (
-    AdditiveMap,
-    Composed,
-    FeatureMap,
-    Nystrom,
-    OrthogonalFourier,
-    QuasiFourier,
-    RandomFourier,
-    Stack,
-    TaylorSketch,
-    TensorProduct,
-    TreeSketch,
-)
 from ._wrappers import MapPair
+from .additive_map import AdditiveMap
+from .composed import Composed
+from .estimator import FeatureMap
+from .nystrom import Nystrom
+from .orthogonal_fourier import OrthogonalFourier
+from .quasi_fourier import QuasiFourier
+from .random_fourier import RandomFourier
+from .refusals import suggests
+from .stack import Stack
+from .taylor_sketch import TaylorSketch
+from .tensor_product import TensorProduct
+from .tree_sketch import TreeSketch
 
 HIGH_DEGREE = 7
 """From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
@@ -104,6 +103,11 @@ def _choose(kernel: Any, n_components: int) -> FeatureMap:
     # Of a function or a matrix nothing is known but its values: that is the last rule's.
     rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
     return rule.make(kernel, n_components)
+
+
+@suggests
+def _name_of_map(kernel: Kernel) -> str:
+    return type(feature_map(kernel)).__name__
 
 
 # -- predicates --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .._array import Array, beside
 from .._random import Stream
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
 

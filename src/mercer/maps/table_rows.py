@@ -19,7 +19,7 @@ from .executor import features, sparse_features
 from .row_checks import check_rows
 
 if TYPE_CHECKING:
-    from .feature_map import FeatureMap
+    from .estimator import FeatureMap
 
 
 def adopt_columns(estimator: Any, table: SourceTable) -> None:

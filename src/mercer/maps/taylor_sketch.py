@@ -31,10 +31,11 @@ from .complex_sketch import (
     srht_variance,
 )
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
 from .pair_moments import PairMoments, pair_moments, power
+from .refusals import unserved
 
 Matrix = NDArray[np.float64]
 
@@ -82,8 +83,7 @@ class TaylorConstruction(Construction):
     def check_kernel(self) -> None:
         kernel, split = self.kernel, split_of(self.kernel)
         if split is None:
-            hint = other_maps(kernel)
-            raise ValueError(f"TaylorSketch needs a dot-product kernel or a Gaussian, found {kernel!r}{hint}")
+            raise unserved(self.name, "a dot-product kernel or a Gaussian", kernel)
         if self.split in ("mean", "centre") and split.learns != self.split:
             serves = "polynomial kernels" if self.split == "mean" else "the Gaussian and the exponential kernel"
             raise ValueError(f"split={self.split!r} is for {serves}, found {kernel!r}")
@@ -287,7 +287,7 @@ class TaylorSketch(FeatureMap):
     @property
     def split_(self) -> str | None:
         """What was done: "mean", "centre" or None."""
-        return self._taylor.chosen_split
+        return self.construction_.chosen_split
 
     @property
     def vector_(self) -> Matrix:
@@ -297,23 +297,17 @@ class TaylorSketch(FeatureMap):
     @property
     def degrees_(self) -> dict[int, int]:
         """The kept degrees and their widths."""
-        return self._taylor.degrees
+        return self.construction_.degrees
 
     @property
     def exact_degrees_(self) -> tuple[int, ...]:
         """The degrees that are not sketched."""
-        return self._taylor.exact_degrees
+        return self.construction_.exact_degrees
 
     @property
     def expected_error_(self) -> float:
         """The root of the expected squared error on pairs of sample rows, relative to the kernel's."""
-        return self._taylor.expected_error
-
-    @property
-    def _taylor(self) -> TaylorConstruction:
-        construction = self.fitted_.construction
-        assert isinstance(construction, TaylorConstruction)
-        return construction
+        return self.construction_.expected_error
 
 
 class _Terms:

@@ -15,7 +15,7 @@ from .._checks import check_whole
 from .._random import Stream
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum

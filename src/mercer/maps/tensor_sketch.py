@@ -17,7 +17,7 @@ from ..kernels import Kernel
 from ._default_kernels import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, signs
 from .pair_moments import PairMoments, power
 

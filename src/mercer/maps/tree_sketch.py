@@ -18,7 +18,7 @@ from ..kernels import Kernel
 from ._default_kernels import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 

@@ -25,18 +25,18 @@ class Pairwise:
 
     def __call__(self, X: Any, Y: Any = None) -> Matrix:
         """The Gram matrix of the objects of X against those of Y."""
-        return self._block(X, X if Y is None else Y)
+        return self.gram(X, X if Y is None else Y)
 
     takes_every_row = True
 
     def check_rows(self, X: Any) -> None:
         """Whatever the function takes."""
 
-    def _block(self, X: Any, Y: Any) -> Matrix:
+    def gram(self, X: Any, Y: Any) -> Matrix:
         right = _items(Y)
         return np.array([[self._value(x, y) for y in right] for x in _items(X)])
 
-    def _diagonal(self, X: Any) -> Matrix:
+    def diagonal(self, X: Any) -> Matrix:
         return np.array([self._value(x, x) for x in _items(X)])
 
     def _value(self, x: Any, y: Any) -> float:
@@ -73,7 +73,7 @@ class Precomputed:
     def check_rows(self, X: Any) -> None:
         """Whatever the matrix holds."""
 
-    def _block(self, X: Any, Y: NDArray[np.int64]) -> Matrix:
+    def gram(self, X: Any, Y: NDArray[np.int64]) -> Matrix:
         return dense(double(X[:, Y]))
 
 

@@ -201,6 +201,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # -- what was learned ----------------------------------------------------------------------------------------------
 
     @property
+    def construction_(self) -> Any:
+        """The construction of the fitted map."""
+        return self.fitted_.construction
+
+    @property
     def kernel_(self) -> Any:
         """The kernel with every field a number."""
         return self.fitted_.kernel
@@ -377,10 +382,3 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         tags.input_tags.positive_only = self.domain_is_non_negative
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def other_maps(kernel: Kernel) -> str:
-    """The end of a refusal: which map serves the kernel."""
-    from .rules import feature_map  # not above: the rules know every map
-
-    return f"; mercer.feature_map takes {type(feature_map(kernel)).__name__} for it"
