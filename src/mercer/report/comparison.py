@@ -18,7 +18,7 @@ from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of, rows_of
 from ..kernels import Gaussian, parse
-from ..learn._preparation import Preparation
+from ..learn.prepare.preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
 from .unknown_levels import UnknownCounter, UnknownLevels

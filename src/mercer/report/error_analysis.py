@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..data import Table
 from ..learn import KernelClassifier
-from ..learn._labels import Tasks, probabilities
+from ..learn.labels import Tasks, probabilities
 from .charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures

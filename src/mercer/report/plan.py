@@ -8,7 +8,7 @@ from .._memory import as_bytes
 from ..data import SourceTable
 from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn._map_choice import expected_map
+from ..learn.map_choice import expected_map
 
 
 class Plan(NamedTuple):

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
 from ..data.frames import columns
-from ..learn._coded_rows import UNSEEN
-from ..learn._machine import KernelMachine
-from ..learn._preparation import Preparation
+from ..learn.machine import KernelMachine
+from ..learn.prepare.coded_rows import UNSEEN
+from ..learn.prepare.preparation import Preparation
 
 
 class UnknownLevels(NamedTuple):

@@ -24,19 +24,19 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
-from ._checked_rows import as_in_fit, checked_rows
-from ._forecast import Work
-from ._map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
-from ._origins import remember
-from ._parameters import MachineParameters
-from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
-from ._progress import Progress
-from ._room import Extent, asked_width, check_before, check_levels
-from ._rows import Chunk, PreparedRows
 from .context import FitContext
+from .forecast import Work
+from .machine_parameters import MachineParameters
+from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
+from .memory_estimates import Extent, asked_width, check_before, check_levels
 from .passes import Passes
+from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress
 from .scans import RowSample, ScanPlan
 from .statistics import chunk_rows
+from .training_origin import remember
 
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
