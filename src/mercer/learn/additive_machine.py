@@ -27,7 +27,7 @@ Matrix = NDArray[np.float64]
 
 def can_add_rows(model: Any) -> bool:
     """Whether sums are all that a machine needs of rows."""
-    return bool(model._sums_suffice)
+    return bool(model.sums_suffice)
 
 
 class AdditiveMachine(KernelMachine, ABC):
@@ -38,7 +38,7 @@ class AdditiveMachine(KernelMachine, ABC):
 
     @property
     @abstractmethod
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         """Whether sums are all that it needs of rows, as its arguments are."""
 
     fit_intercept: bool
@@ -59,7 +59,7 @@ class AdditiveMachine(KernelMachine, ABC):
         ``report`` is told before anything is set: an error that it raises leaves all as it was.
         """
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
 
     def _check_additive(self) -> None:

@@ -64,7 +64,7 @@ class View(KernelMachine):
 
     def features(self, X: Any) -> NDArray[Any]:
         """Those of rows."""
-        return self._by_rows(X, self._features)
+        return self._by_rows(X, self.features_of)
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -239,7 +239,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
     def _second_view(self) -> View:
@@ -299,10 +299,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         U : array of shape (n_rows, n_directions); with y a tuple with those of the other view
         """
         check_is_fitted(self)
-        U = self._products(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
+        U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
         if y is None:
             return U
-        return U, self.view_y_._products(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
+        return U, self.view_y_.linear_values(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
 
     @property
     def _n_features_out(self) -> int:

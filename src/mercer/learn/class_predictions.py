@@ -37,7 +37,7 @@ class ClassPredictions(KernelMachine):
         array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).apart(self._products(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).apart(self.linear_values(X, self.coef_, self.intercept_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
@@ -51,7 +51,7 @@ class ClassPredictions(KernelMachine):
         array of shape (n_rows,) or (n_rows, n_tasks)
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).predicted(self._products(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).predicted(self.linear_values(X, self.coef_, self.intercept_))
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> Any:

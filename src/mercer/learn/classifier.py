@@ -244,7 +244,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         plan, labels = ScanPlan(table, passes), AllLabels()
-        are_known = classes is not None and self._sums_suffice and not isinstance(self.class_weight, str)
+        are_known = classes is not None and self.sums_suffice and not isinstance(self.class_weight, str)
         if not are_known:
             plan.add("labels", labels)
         draft = self._learn_preparation(plan)
@@ -296,7 +296,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return self.loss == "squared"
 
     def _check_arguments(self) -> None:
@@ -309,7 +309,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.keep_statistics and not self._sums_suffice:
+        if self.keep_statistics and not self.sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
@@ -317,7 +317,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return 0.5 / float(self.C)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         return self.loss != "squared"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -329,9 +329,9 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
         return [features, *usual_works(n_rows, width, columns)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if self.loss == "squared":
-            return super()._needed(extent)
+            return super().bytes_needed(extent)
         return 0 if self.solver == "liblinear" else extent.newton()
 
     def _check_additive(self) -> None:

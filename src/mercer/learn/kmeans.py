@@ -200,8 +200,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
-        design = design_of(rows, self._features, width, False, self.n_jobs, most)
-        sample = self._features(rows.sample(self._rows_sampled), 0).astype(np.float64)
+        design = design_of(rows, self.features_of, width, False, self.n_jobs, most)
+        sample = self.features_of(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
@@ -303,7 +303,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """Squared distances to the centres."""
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
-            return squared_distances(self._features(prepared, first), self.centres_)
+            return squared_distances(self.features_of(prepared, first), self.centres_)
 
         return self._by_rows(X, part)
 

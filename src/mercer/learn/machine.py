@@ -173,11 +173,11 @@ class KernelMachine(MachineParameters):
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         """Whether something is held of every row."""
         return False
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         return 0
 
@@ -294,7 +294,7 @@ class KernelMachine(MachineParameters):
         """Whether there is a model to save: one that is fitted, or could add rows."""
         return hasattr(self, self._set_last)
 
-    def _features(self, X: Any, first_row: int) -> NDArray[Any]:
+    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
         return features(self.map_.fitted_, X, 1, first_row)
@@ -310,7 +310,7 @@ class KernelMachine(MachineParameters):
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
-            return part(self._features(chunk.X, chunk.first), chunk)
+            return part(self.features_of(chunk.X, chunk.first), chunk)
 
         def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
             def after(chunk: Chunk) -> None:
@@ -340,7 +340,7 @@ class KernelMachine(MachineParameters):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+    def linear_values(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
         """<coef, z> + intercept for every row of X and every row of ``coef``.
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added.
@@ -425,7 +425,7 @@ class KernelMachine(MachineParameters):
         """
         table = self.matched_table(table.features())
         for first, block in numbered(table):
-            yield self._of_rows(table, block.X, first, self._features)
+            yield self._of_rows(table, block.X, first, self.features_of)
 
     def observed(
         self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None

@@ -181,7 +181,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -192,7 +192,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
-        return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+        return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @property
     def _n_features_out(self) -> int:

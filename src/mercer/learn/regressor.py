@@ -190,14 +190,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
     @property
     def _least_alpha(self) -> float:
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
@@ -207,7 +207,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if is_number(self.alpha):
             return [sums, solution]
         decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
-        again = [] if self._sums_suffice else [sums._replace(what="leave-one-out errors")]
+        again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
     def _check_arguments(self) -> None:
@@ -324,7 +324,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         """
         check_is_fitted(self)
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
+        y = self.linear_values(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 
@@ -346,7 +346,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             raise ValueError(
                 f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
             )
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self._features(rows, first)))
+        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
         return deviations[:, 0] if self._single else deviations
 
 

@@ -49,7 +49,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     """
     n_rows = table.n_rows
     chosen = expected_map(learner, n_rows)
-    width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
+    width = chosen.width_for(n_rows)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
     rows = table.head().X
     itemsize = rows.dtype.itemsize if hasattr(rows, "dtype") else 8  # a frame has types of its own

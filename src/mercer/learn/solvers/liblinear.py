@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
 from ..feature_matrix import HeldDesign
+from ..protocols import LinearClassifier
 
 NODE_BYTES = 16
 """LIBLINEAR has a copy of its own: every number with its place."""
@@ -30,7 +31,7 @@ def check_room(n_rows: int, width: int, itemsize: int, memory: Any) -> None:
 
 
 def liblinear(
-    model: Any, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
+    model: LinearClassifier, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Coefficients, a column a class, with the intercept as the last row."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
