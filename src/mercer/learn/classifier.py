@@ -16,6 +16,7 @@ from .._memory import as_bytes
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, SeedArgument, WeightArgument
 from .class_predictions import ClassPredictions
 from .class_solution import class_design, least_loss
 from .context import FitContext
@@ -180,24 +181,24 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         loss: Literal["squared_hinge", "logistic", "squared"] = "squared_hinge",
         C: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["newton", "liblinear"] = "newton",
         tol: float = 1e-4,
         max_iter: int = 100,
-        memory: Any = None,
+        memory: MemoryArgument = None,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: SeedArgument = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -225,7 +226,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -274,7 +275,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows, where the loss is "squared".
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -349,7 +350,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             )
         return tasks.weights(self.class_weight, y, row_weight)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             y = checked_labels(y)
             check_consistent_length(X, y)

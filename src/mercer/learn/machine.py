@@ -24,6 +24,7 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
+from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
 from .context import FitContext
 from .forecast import Work
 from .machine_parameters import MachineParameters
@@ -85,15 +86,15 @@ class KernelMachine(MachineParameters):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: SeedArgument = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -119,7 +120,7 @@ class KernelMachine(MachineParameters):
 
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
-    def table_to_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+    def table_to_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Table:
         """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
 
         Parameters
@@ -146,7 +147,7 @@ class KernelMachine(MachineParameters):
         """
         raise NotImplementedError
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from, with their targets where the learner has some."""
         return self._table(X, None, sample_weight, reset)
 
@@ -154,7 +155,7 @@ class KernelMachine(MachineParameters):
         """X as scikit-learn validates it; a frame with levels or dates as it is."""
         return checked_rows(self, X, reset)
 
-    def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _table(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
         if reset:
             self._drop_learned()

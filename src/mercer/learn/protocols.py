@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..maps import FeatureMap
+from .arguments import KernelArgument, MapArgument, MemoryArgument, SeedArgument
 
 if TYPE_CHECKING:
     from .memory_estimates import Extent
@@ -19,10 +20,10 @@ Matrix = NDArray[np.float64]
 class MapArguments(Protocol):
     """The arguments of a machine that ask for a map."""
 
-    kernel: Any
+    kernel: KernelArgument
     n_components: int | None
-    map: Any
-    random_state: Any
+    map: MapArgument
+    random_state: SeedArgument
 
 
 class Machine(MapArguments, Protocol):
@@ -61,7 +62,7 @@ class LinearClassifier(Machine, FittedFeatures, Protocol):
     solver: Any
     tol: float
     max_iter: int
-    memory: Any
+    memory: MemoryArgument
     fit_intercept: bool
     classes_: Any
     coef_: Matrix

@@ -16,6 +16,7 @@ from .._checks import check_choice, is_number
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import AlphaArgument, KernelArgument, MapArgument, SeedArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work
 from .map_choice import is_narrow
@@ -125,18 +126,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
-        alpha: Any = 1.0,
+        map: MapArgument = "auto",
+        alpha: AlphaArgument = 1.0,
         fit_intercept: bool = True,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: SeedArgument = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -158,7 +159,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -175,7 +176,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -214,7 +215,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         super()._check_arguments()
         check_alpha(self.alpha)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None")
@@ -233,7 +234,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
-            alpha = float(self.alpha)
+            alpha = float(np.asarray(self.alpha))
             coef = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             if not np.isfinite(np.diag(centred.squares)).all():
@@ -328,7 +329,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The coefficient of determination of the predictions.
 
         Parameters
@@ -350,7 +351,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return deviations[:, 0] if self._single else deviations
 
 
-def check_alpha(alpha: Any) -> None:
+def check_alpha(alpha: AlphaArgument) -> None:
     """A number that is not negative, several, or a rule."""
     if isinstance(alpha, str):
         check_choice("alpha", alpha, RULES)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .._memory import as_bytes
 from ..data import SourceTable
-from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn.arguments import KernelArgument
 from ..learn.map_choice import expected_map
 
 
@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     rows: int
     columns: int
     levels: tuple[str, ...]
-    kernel: Kernel
+    kernel: KernelArgument
     map: str
     width: int
     held: int

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
+from ..arguments import MemoryArgument
 from ..feature_matrix import HeldDesign
 from ..protocols import LinearClassifier
 
@@ -17,7 +18,7 @@ NODE_BYTES = 16
 """LIBLINEAR has a copy of its own: every number with its place."""
 
 
-def check_room(n_rows: int, width: int, itemsize: int, memory: Any) -> None:
+def check_room(n_rows: int, width: int, itemsize: int, memory: MemoryArgument) -> None:
     """Raise a MemoryError where features and LIBLINEAR's copies of them take more than is allowed, or than there is."""
     doubles = 0 if itemsize == 8 else 8
     needed = n_rows * width * (itemsize + doubles + NODE_BYTES)
