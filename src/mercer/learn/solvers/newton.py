@@ -17,11 +17,19 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
-from ..feature_matrix import Design
-from ..forecast import Work, steps_left
+from ..feature_matrix import FeatureMatrix
+from ..forecast import (
+    PRODUCT_COST,
+    USUAL_PRODUCTS,
+    USUAL_STEPS,
+    Work,
+    curvature_works,
+    product_work,
+    step_works,
+    steps_left,
+)
 from ..losses import Loss
 from .intercepts import balancing
-from .pass_costs import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]
@@ -87,7 +95,7 @@ class Newton:
     window = 1
     """Newton's steps get better from one to the next."""
 
-    def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
+    def __init__(self, design: FeatureMatrix, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
         self.loss = loss
         self.factors = factors
