@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import squares
+from .._array import Array, squares
 from .base import Kernel
 from .families import inner_products
 
@@ -36,14 +35,14 @@ class ArcCosine(Kernel):
            [ 0., 25.]])
     """
 
-    def gram(self, X: Any, Y: Any) -> Matrix:
+    def gram(self, X: Array, Y: Array) -> Matrix:
         return first_order(*norms_and_cosines(X, Y))
 
-    def diagonal(self, X: Any) -> Matrix:
+    def diagonal(self, X: Array) -> Matrix:
         return squares(X)
 
 
-def norms_and_cosines(X: Any, Y: Any) -> tuple[Matrix, Matrix]:
+def norms_and_cosines(X: Array, Y: Array) -> tuple[Matrix, Matrix]:
     """||x|| ||y|| and the cosine of the angle, for all pairs of rows."""
     norms = np.sqrt(squares(X))[:, None] * np.sqrt(squares(Y))
     cosines = np.divide(inner_products(X, Y), norms, out=np.zeros(norms.shape), where=norms > 0.0)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, namespace, product
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import ArcCosine, Kernel
 from ..kernels.algebra import without_weight
 from ..kernels.arc_cosine import first_order, norms_and_cosines, second_order
@@ -33,7 +34,7 @@ class RandomReluConstruction(Construction):
         if not isinstance(without_weight(self.kernel)[1], ArcCosine):
             raise unserved(self.name, "an ArcCosine kernel", self.kernel)
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         return self.fitted(Directions(rng.child("directions").normals((self.n_components, rows.n_features))))
 
     def layout(self) -> Directions:
@@ -44,7 +45,7 @@ class RandomReluConstruction(Construction):
         active = namespace(X).astype(projected > 0.0, projected.dtype)
         return projected * active * math.sqrt(2.0 * weight / self.n_components)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         weight, pairs = without_weight(self.kernel)[0], norms_and_cosines(X, Y)
         return weight**2 * (2.0 * second_order(*pairs) - first_order(*pairs) ** 2) / self.n_components
 
@@ -56,8 +57,8 @@ class RandomRelu(FeatureMap):
     the first layer of a network whose weights are never trained, so a linear model on them is a network with one random
     hidden layer.
 
-    With D normal vectors w the features are :math:`\sqrt{2/D}\,\max(0, \langle w, x\rangle)`. With the arc-cosine kernels
-    :math:`k_1` and :math:`k_2` of orders 1 and 2, exactly,
+    With D normal vectors w the features are :math:`\sqrt{2/D}\,\max(0, \langle w, x\rangle)`. With the arc-cosine
+    kernels :math:`k_1` and :math:`k_2` of orders 1 and 2, exactly,
 
     .. math:: D\,\mathrm{Var} = 2 k_2(x, y) - k_1(x, y)^2.
 
@@ -90,7 +91,7 @@ class RandomRelu(FeatureMap):
         kernel: Kernel | str = ArcCosine(),  # noqa: B008 - frozen
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
