@@ -214,6 +214,14 @@ def test_the_library_has_what_the_headers_declare():
 
 
 @compiled
+def test_the_library_exports_nothing_but_its_table():
+    assert hasattr(LIBRARY, "mercer_functions")
+    # A kernel, and parts of the C++ library that is linked in.
+    for name in ("_ZN6mercer8baseline12hadamard_f32EPfmm", "_ZSt9terminatev", "_ZSt16__throw_bad_castv"):
+        assert not hasattr(LIBRARY, name)
+
+
+@compiled
 def test_the_library_tells_the_types_of_its_functions():
     table, size, pointer = _library._kernels(LIBRARY, "baseline"), ctypes.c_size_t, ctypes.c_void_p
     assert table["hadamard_f32"].argtypes == (pointer, size, size)
