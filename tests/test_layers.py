@@ -14,17 +14,6 @@ SOURCE = Path(mercer.__file__).parent
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if not path.parent.name.startswith("_"))
 
 ALLOWED: set[str] = {
-    "mercer.learn._bar",
-    "mercer.learn._column_summaries",
-    "mercer.learn._coded_rows",
-    "mercer.learn._gaps",
-    "mercer.learn._keeping",
-    "mercer.learn._labels",
-    "mercer.learn._machine",
-    "mercer.learn._map_choice",
-    "mercer.learn._origins",
-    "mercer.learn._preparation",
-    "mercer.learn._progress",
     "mercer.maps._default_kernels",
     "mercer.maps._products",
 }
