@@ -328,7 +328,7 @@ def test_columns_of_csv_widen_together(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]) + "\n")
     opened = []
     monkeypatch.setattr(CsvFile, "_open", lambda self, *given, was=CsvFile._open: opened.append(1) or was(self, *given))
-    assert set(data.open(tmp_path / "a.csv")._layout.kinds.values()) == {"float64"}
+    assert set(data.open(tmp_path / "a.csv")._columns.kinds.values()) == {"float64"}
     assert len(opened) == 3  # for the types of the first rows, up to the first fraction, and to the end
 
 

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
 from ..data.frames import columns
-from ..learn._coded_rows import UNSEEN
 from ..learn._machine import KernelMachine
 from ..learn._preparation import Preparation
 
@@ -71,7 +70,7 @@ def unknown_in(prepared: Preparation, blocks: Iterable[Any]) -> UnknownLevels:
     for X in blocks:
         wrong = np.zeros(X.shape[0], dtype=bool)
         for column in named:
-            found = prepared.codes(column, columns(X)[column.name])[1] == UNSEEN
+            found = prepared.is_unseen(column, columns(X)[column.name])
             wrong |= found
             if found.any():
                 each[column.name] = each.get(column.name, 0) + int(np.count_nonzero(found))
