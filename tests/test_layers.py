@@ -16,6 +16,7 @@ PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if n
 ALLOWED: set[str] = {
     "mercer.learn._bar",
     "mercer.learn._column_summaries",
+    "mercer.learn._coded_rows",
     "mercer.learn._gaps",
     "mercer.learn._keeping",
     "mercer.learn._labels",
@@ -24,18 +25,8 @@ ALLOWED: set[str] = {
     "mercer.learn._origins",
     "mercer.learn._preparation",
     "mercer.learn._progress",
-    "mercer.maps._blackbox",
     "mercer.maps._default_kernels",
-    "mercer.maps._landmarks",
-    "mercer.maps._moments",
-    "mercer.maps._nystrom_parameters",
-    "mercer.maps._parameters",
     "mercer.maps._products",
-    "mercer.maps._row_check",
-    "mercer.maps._rpcholesky",
-    "mercer.maps._stored",
-    "mercer.maps._tables",
-    "mercer.maps._whitening",
 }
 """Modules that are still private, and used by other packages all the same."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,12 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer._formats import FORMATS as REGISTRY
+from mercer._formats import WRITTEN, Format, format_of, format_to_write
 from mercer.data.block import concatenated
 from mercer.data.csv import CsvFile
+from mercer.data.numpy_files import NpyFile
+from mercer.data.sources import FileSource, implementation
 
 from .test_parquet import as_frame, numbers, people
 
@@ -169,7 +174,7 @@ def test_a_folder_and_a_pattern(tmp_path):
     np.testing.assert_array_equal(whole(data.open(f"{tmp_path}/*.parquet", target="y")).X, X[:20])
     with pytest.raises(FileNotFoundError, match="no files of rows are found at"):
         data.open(f"{tmp_path}/*.csv")
-    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('parquet'"):
+    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('csv', 'parquet'"):
         data.open(tmp_path / "notes.md")
     to_csv(as_frame(X), tmp_path / "d.csv")
     with pytest.raises(ValueError, match=r"files of one table have one format, found .*a.parquet and .*d.csv"):
@@ -383,6 +388,42 @@ def test_whole_numbers_of_two_kinds_in_two_files(tmp_path):
         else:
             with pytest.raises(data.SourceError, match=r"column 'y' has whole numbers from 2\^63 on in one file"):
                 whole(data.open(tmp_path, target="y"))
+
+
+def test_all_that_is_said_of_formats_is_the_registry():
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text()
+    for name, format in REGISTRY.items():
+        assert issubclass(implementation(format.reader), FileSource)
+        assert {format_of(Path(f"rows{ending}.gz")) for ending in format.endings} == {name}
+        assert f'"{name}"' in data.open.__doc__
+        assert format.title in readme or all(f"`{ending}`" in readme for ending in format.endings)
+    for name, format in WRITTEN.items():
+        assert callable(implementation(format.writer))
+        assert {format_to_write(f"rows{ending}") for ending in format.written} == {name}
+        assert f'"{name}"' in data.write.__doc__
+
+
+def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
+    """A reader and its entry in the registry are all that ``open`` needs."""
+
+    class Doubled(NpyFile):
+        @classmethod
+        def of(cls, path, reading):
+            return cls(path)
+
+        def batches(self, start, names):
+            for block in super().batches(start, names):
+                yield block._replace(X=2.0 * block.X)
+
+    entry = Format("doubled", "Doubled", (".doubled",), "numpy_files.Doubled", has_names=False)
+    monkeypatch.setitem(REGISTRY, "doubled", entry)
+    monkeypatch.setattr("mercer.data.numpy_files.Doubled", Doubled, raising=False)
+    with (tmp_path / "rows.doubled").open("wb") as file:
+        np.save(file, np.eye(3))
+    np.testing.assert_array_equal(whole(data.open(tmp_path)).X, 2.0 * np.eye(3))
+    (tmp_path / "rows").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"rows tells no format: give format, one of .*'doubled'\)"):
+        data.open(tmp_path / "rows")
 
 
 LARGE = 2**63

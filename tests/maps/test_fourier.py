@@ -84,7 +84,7 @@ def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
 
 def frequencies_of(features, d):
     """The frequencies of a fitted map, read off the phases of d unit vectors."""
-    return features.fitted_.construction.phases(features.parameters_, np.eye(d)).T
+    return features.construction_.phases(features.parameters_, np.eye(d)).T
 
 
 def frequencies(make, d, n_components, **options):
@@ -117,7 +117,7 @@ def test_sign_rotations_are_their_definition():
     H, params = hadamard(64), features.parameters_
     rotations = [H @ np.diag(c) @ H @ np.diag(b) @ H @ np.diag(a) / 64**1.5 for a, b, c in params.signs.astype(float)]
     expected = params.radii[:, None] * np.concatenate(rotations)[:80, :5]
-    np.testing.assert_allclose(features.fitted_.construction.phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.construction_.phases(params, np.eye(5)).T, expected, atol=1e-12)
 
 
 def test_fastfood_is_its_definition():
@@ -126,7 +126,7 @@ def test_fastfood_is_its_definition():
     blocks = zip(params.signs.astype(float), params.orders, params.directions, strict=True)
     matrices = [H @ np.diag(g) @ np.eye(8)[order] @ H @ np.diag(signs) for signs, order, g in blocks]
     expected = params.radii[:, None] / np.sqrt(8) * np.concatenate(matrices)[:20, :5]
-    np.testing.assert_allclose(features.fitted_.construction.phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.construction_.phases(params, np.eye(5)).T, expected, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(params.directions, axis=1), 1.0)
 
 
@@ -254,8 +254,8 @@ def test_pairs_of_features_have_unit_norm_and_offsets_do_not():
     for make in (RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier, Fastfood):
         features = make(2.0 * GAUSSIAN, n_components=10, random_state=0).fit(X)
         np.testing.assert_allclose((features.transform(X) ** 2).sum(axis=1), 2.0, rtol=1e-12)
-        assert features.fitted_.construction.paired
-    assert not RandomFourier(GAUSSIAN, form="offset").fit(X).fitted_.construction.paired
+        assert features.construction_.paired
+    assert not RandomFourier(GAUSSIAN, form="offset").fit(X).construction_.paired
 
 
 def test_orthogonal_features_beat_independent_ones_on_rows():

@@ -5,7 +5,7 @@ import pytest
 
 from ..tables import ROWS, SEEDS, estimates, obeying, threshold
 
-WIDTHS = (8, 13, 64)
+WIDTHS = (8, 13, pytest.param(64, marks=pytest.mark.full))
 
 
 def fitted(row, n_components):

@@ -41,7 +41,7 @@ def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] 
 
 
 def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
-    """Write the product of rows with a packed matrix; the bits of a row do not hang on those beside it.
+    """Write the product of rows with a packed matrix; the bits of a row do not depend on those beside it.
 
     Parameters
     ----------

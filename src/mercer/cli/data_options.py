@@ -14,9 +14,8 @@ from typing import Any
 
 import click
 
-FORMATS = ("csv", "parquet", "arrow", "libsvm", "numpy")
-NAMELESS = ("libsvm", "numpy")
-"""Formats whose columns have no names."""
+from .._formats import FORMATS, format_of
+
 STANDARD_INPUT = "-"
 READING = ("format", "delimiter", "encoding", "drop")
 """What of ``reading_options`` :func:`table_of` takes as it is."""
@@ -88,7 +87,9 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """How DATA is read."""
     return _with(
         function,
-        click.option("--format", type=click.Choice(FORMATS), help="Format of DATA; by the ends of names if not given."),
+        click.option(
+            "--format", type=click.Choice(list(FORMATS)), help="Format of DATA; by the ends of names if not given."
+        ),
         click.option("--delimiter", help="What stands between the fields of CSV; by its first lines if not given."),
         click.option("--encoding", help="Of CSV, such as latin-1; UTF-8 if not given."),
         click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
@@ -132,7 +133,8 @@ def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, 
     from ..maps.table_rows import matched_columns
 
     names = getattr(model, "feature_names_in_", None)
-    if names is None or format_found(source, format) in NAMELESS:
+    found = format_found(source, format)
+    if names is None or (found is not None and not FORMATS[found].has_names):
         table = rows.open(source, format=format, **options)
         return table if model is None or table.names is not None else matched_columns(model, table)
     table = rows.open(source, format=format, columns=list(names), **options)
@@ -143,7 +145,7 @@ def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, 
 
 def format_found(source: Any, format: str | None) -> str | None:
     """The format of files: that which is asked for, or that of the first."""
-    from ..data.open import format_of, paths_of
+    from ..data.open import paths_of
 
     first = source[0] if isinstance(source, list | tuple) else source
     return format or format_of(paths_of(Path(first), None)[0])
@@ -166,7 +168,8 @@ def note_unknown(strange: Any) -> None:
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
     """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
-    return (format or (None if STANDARD_INPUT in data else format_found(data, None))) == "libsvm"
+    found = format or (None if STANDARD_INPUT in data else format_found(data, None))
+    return found is not None and FORMATS[found].has_labels
 
 
 def check_target(table: Any, target: str | None) -> None:

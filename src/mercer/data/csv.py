@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
 from .csv_types import LateColumn, WholeNumbers, failed_column, has_large, is_fine, is_whole, wider
 from .frames import NUMBERS, arrow_kind, numbers
-from .sources import FileSource, SourceError, arrow, portions
+from .sources import FileSource, Reading, SourceError, arrow, portions
 
 READ_BYTES = 1 << 23
 """How much is read at once; the types of columns are guessed from the first of it."""
@@ -37,6 +37,10 @@ class CsvFile(FileSource):
         super().__init__(path)
         self._asked = delimiter
         self._encoding = check_encoding(encoding)
+
+    @classmethod
+    def of(cls, path: Path, reading: Reading) -> CsvFile:
+        return cls(path, reading.delimiter, reading.encoding)
 
     @cached_property
     def _delimiter(self) -> str:

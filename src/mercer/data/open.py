@@ -7,41 +7,22 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._checks import check_choice
+from .._formats import FORMATS, format_of
 from .._memory import as_bytes
-from .arrow_ipc import ArrowFile
 from .block import without_duplicates
 from .columns import Columns, NamedColumns, NumberedColumns, Roles
-from .csv import CsvFile
 from .file_table import Given, SourceTable
 from .frames import is_frame
 from .libsvm import LibsvmFile, agree
-from .numpy_files import NpyFile, NpzFile
-from .parquet import ParquetFile
-from .sources import FrameSource, MatrixSource, Source
+from .numpy_files import NpzFile
+from .sources import FrameSource, MatrixSource, Reading, Source, implementation
 from .table import Table
-
-ENDINGS = {
-    "parquet": (".parquet", ".pq"),
-    "arrow": (".arrow", ".feather", ".ipc"),
-    "csv": (".csv", ".tsv"),
-    "numpy": (".npy", ".npz"),
-    "libsvm": (".libsvm", ".svmlight", ".svm"),
-}
-"""How the names of files end, by format; those of text may be followed by .gz."""
-
-
-class Reading(NamedTuple):
-    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    memory: int | None = None
 
 
 def open(
@@ -82,7 +63,7 @@ def open(
     columns : names (or numbers) of the features, in this order; None is all that are neither target nor weight
     exclude : name (or number) of a column that is no feature, such as an id, or a sequence of them
         One that is not there is an error.
-    format : "parquet", "arrow", "csv", "numpy", "libsvm", or None
+    format : "csv", "parquet", "arrow", "libsvm", "numpy", or None
         None goes by the ends of the names.
     memory : int, text like "2GB", or None
         Rows are kept between passes where they take no more than this. None keeps none. A compressed matrix in an
@@ -204,31 +185,15 @@ def paths_of(source: Path, format: str | None) -> list[Path]:
     return sorted(found)
 
 
-def format_of(path: Path) -> str | None:
-    """The format that the name of a file tells."""
-    name = path.name.lower().removesuffix(".gz")
-    return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
-
-
 def from_files(paths: list[Path], format: str | None, reading: Reading) -> list[Source]:
     """Files of one format."""
     if format is not None:
-        check_choice("format", format, tuple(ENDINGS))
+        check_choice("format", format, tuple(FORMATS))
     formats = {path: format or format_of(path) for path in paths}
     for path, found in formats.items():
         if found is None:
-            raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(ENDINGS)}")
+            raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(FORMATS)}")
         if found != formats[paths[0]]:
             raise ValueError(f"files of one table have one format, found {paths[0]} and {path}")
-    return [source_of(path, str(formats[path]), reading) for path in paths]
-
-
-def source_of(path: Path, format: str, reading: Reading) -> Source:
-    """One file."""
-    if format == "csv":
-        return CsvFile(path, reading.delimiter, reading.encoding)
-    if format == "libsvm":
-        return LibsvmFile(path)
-    if format == "numpy":
-        return NpzFile(path, reading.memory) if path.name.lower().endswith(".npz") else NpyFile(path)
-    return ParquetFile(path) if format == "parquet" else ArrowFile(path)
+    reader = implementation(FORMATS[str(formats[paths[0]])].reader)
+    return [reader.of(path, reading) for path in paths]

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -28,6 +29,12 @@ class MissingColumnError(SourceError):
     def __init__(self, message: str, column: Any):
         super().__init__(message)
         self.column = column
+
+
+def implementation(place: str) -> Any:
+    """What reads or writes a format, by the place that :mod:`mercer._formats` has for it; loaded when it is needed."""
+    module, name = place.split(".")
+    return getattr(import_module(f".{module}", __package__), name)
 
 
 class Source(ABC):
@@ -95,6 +102,14 @@ class Stamp(NamedTuple):
         return cls(status.st_size, status.st_mtime_ns)
 
 
+class Reading(NamedTuple):
+    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    memory: int | None = None
+
+
 class FileSource(Source):
     """One file, as it was when it was opened."""
 
@@ -105,6 +120,11 @@ class FileSource(Source):
         self.path = path
         self.name = str(path)
         self._stamp = Stamp.of(path)
+
+    @classmethod
+    def of(cls, path: Path, reading: Reading) -> FileSource:
+        """The file at a path, read as asked, as far as that concerns its format."""
+        return cls(path)
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,19 +11,14 @@ from numpy.typing import NDArray
 
 from .._atomic import atomic_write
 from .._checks import check_choice
+from .._formats import WRITTEN, format_to_write
 from .frames import kind_of
-from .sources import arrow
-
-WRITTEN = {"csv": (".csv",), "parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather"), "npy": (".npy",)}
-"""How the names of files end, by the format that is written."""
-WITH_NAMES = ("csv", "parquet", "arrow")
-"""Formats whose columns have names."""
+from .sources import arrow, implementation
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """How text begins that spreadsheets take for a formula, those of full width among them."""
 
 Columns = dict[str, NDArray[Any]]
-Writer = Callable[[BinaryIO, Iterator[Any]], int]
 
 
 def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spreadsheet_safe: bool = False) -> int:
@@ -58,7 +52,7 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
     is_open = hasattr(target, "write")
     chosen = format or (None if is_open else format_to_write(target, hint=", or give format"))
     check_choice("format", chosen, tuple(WRITTEN))
-    writer = {"csv": write_csv, "parquet": write_parquet, "arrow": write_arrow, "npy": write_npy}[str(chosen)]
+    writer = implementation(WRITTEN[str(chosen)].writer)
     if spreadsheet_safe and chosen != "csv":
         raise ValueError(f"spreadsheet_safe is for CSV, which spreadsheets read as text, found the format {chosen}")
     blocks = map(without_formulas, blocks) if spreadsheet_safe else blocks
@@ -66,16 +60,6 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
         return writer(target, iter(blocks))
     with atomic_write(target) as file:
         return writer(file, iter(blocks))
-
-
-def format_to_write(path: Any, formats: Iterable[str] = tuple(WRITTEN), hint: str = "") -> str:
-    """The format, of these, that the name of a file to be written tells; ``hint`` is what else helps."""
-    name = Path(path).name.lower()
-    for format in formats:
-        if name.endswith(WRITTEN[format]):
-            return format
-    known = ", ".join(ending for format in formats for ending in WRITTEN[format])
-    raise ValueError(f"the name of {path} tells no format to write: end it in {known}{hint}")
 
 
 def without_formulas(block: Any) -> Any:

@@ -11,9 +11,9 @@ from sklearn.utils import assert_all_finite, check_array, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..data import Table
+from ..data.block import Block
 from ._losses import Softmax, signs_of
-from .passes import Passes
+from .scans import Need
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -113,13 +113,23 @@ def checked_labels(y: Any) -> NDArray[Any]:
     return y
 
 
-def all_labels(table: Table, passes: Passes) -> tuple[NDArray[Any], Matrix]:
-    """The labels and the weights of all rows, by a pass over them alone."""
-    parts = [(block.y, block.weight) for block in passes.over("labels", table.targets())]
-    if any(y is None for y, _ in parts):
-        raise ValueError("the blocks must bring y, found X alone")
-    y = checked_labels(np.concatenate([np.asarray(y) for y, _ in parts]))
-    return y, np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in parts])
+class AllLabels(Need):
+    """The labels and the weights of all rows."""
+
+    needs_features = False
+
+    def begin(self) -> None:
+        self._parts: list[tuple[Any, Matrix | None]] = []
+
+    def update(self, block: Block, first: int) -> None:
+        if block.y is None:
+            raise ValueError("the blocks must bring y, found X alone")
+        self._parts.append((np.asarray(block.y), block.weight))
+
+    def found(self) -> tuple[NDArray[Any], Matrix]:
+        """Labels and weights, after a scan."""
+        y = checked_labels(np.concatenate([y for y, _ in self._parts]))
+        return y, np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in self._parts])
 
 
 def columns_of(y: Any) -> list[NDArray[Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from .._random import Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
+from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.times import TIMES
 from ..data.training_rows import placed
 from ..kernels import Kernel
 from ..maps import FeatureMap
@@ -23,7 +25,7 @@ from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
 from ._checked_rows import as_in_fit, checked_rows
 from ._forecast import Work
-from ._map_choice import check_map_choice, chosen_map, exact_map
+from ._map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
 from ._origins import remember
 from ._parameters import MachineParameters
 from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
@@ -32,6 +34,7 @@ from ._room import Extent, asked_width, check_before, check_levels
 from ._rows import Chunk, PreparedRows
 from .context import FitContext
 from .passes import Passes
+from .scans import RowSample, ScanPlan
 from .statistics import chunk_rows
 
 PREDICTED_ROWS = 1024
@@ -47,6 +50,19 @@ class Matched(ArrayTable):
 
     def where(self, row: int) -> str | None:
         return self._table.where(self._first + row)
+
+
+class MapDraft(NamedTuple):
+    """A map that is yet to be fitted, its seed, and rows that were taken along for it."""
+
+    map: FeatureMap
+    seed: int
+    sample: RowSample | None
+
+
+def has_levels(X: Any) -> bool:
+    """Whether rows are those of a frame with columns of text or truth values."""
+    return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
 class KernelMachine(MachineParameters):
@@ -195,24 +211,47 @@ class KernelMachine(MachineParameters):
 
     def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        plan = ScanPlan(table, passes)
+        return self._learn_map(self._learn_preparation(plan), exact, plan)
+
+    def _learn_preparation(self, plan: ScanPlan) -> MapDraft:
+        """Learn the preparation, in scans that serve all that is waiting and take a sample along for the map."""
+        table, passes = plan.table, plan.passes
         names = getattr(self, "feature_names_in_", None)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
-        self.preparation_.learn_columns(block.X for block in passes.over("levels", table.blocks()))
+        chosen = chosen_map(self)
+        seed = passes.context.seed(chosen.random_state)
+        # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
+        self._rng = Stream(seed).child("rows")
+        count = max(rows_sampled(chosen), self._rows_sampled)
+        sample = RowSample(self._rng, count) if count and not isinstance(table, ArrayTable) else None
+        if sample is not None:
+            plan.add("sample", sample)
+        head = table.head().X
+        levelled = has_levels(head)  # else the first block tells all that there is to know of the kinds of columns
+        self.preparation_.learn_columns((block.X for block in plan.scan("levels")) if levelled else [head])
         if self._is_pairwise and self.preparation_.levelled is not None:
             raise ValueError(
                 f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
             )
         check_levels(self, self.preparation_, passes.context.memory)
-        self.preparation_.learn_scale((block.X, block.weight) for block in passes.over("scales", table.blocks()))
-        # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
-        chosen = chosen_map(self)
-        seed = passes.context.seed(chosen.random_state)
-        self._rng = Stream(seed).child("rows")
-        rows = PreparedRows(table, self.preparation_, self._rng, passes)
-        chosen = (exact_map(self, rows) if exact else None) or chosen
-        chosen.fit_rows(rows, seed)
+        if self.preparation_.needs_summary:
+            self.preparation_.learn_scale((block.X, block.weight) for block in plan.scan("scales"))
+        plan.finish()
+        return MapDraft(chosen, seed, sample)
+
+    def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
+        """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
+        rows = PreparedRows(plan.table, self.preparation_, self._rng, plan.passes, draft.sample)
+        chosen = (exact_map(self, rows) if exact else None) or draft.map
+        chosen.fit_rows(rows, draft.seed)
         self.map_: FeatureMap = chosen
         return rows
+
+    @property
+    def _rows_sampled(self) -> int:
+        """How large a sample of the rows the learner takes itself; 0 where it takes none."""
+        return 0
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         """What is to come once there is a map, with features of this width."""

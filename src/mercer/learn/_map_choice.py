@@ -9,27 +9,26 @@ from sklearn.base import clone
 
 from .. import maps
 from .._checks import check_choice, check_whole
-from ..data.block import BLOCK_ROWS
-from ..data.training_rows import TableRows
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
 from ..maps._default_kernels import GAUSSIAN
 from ..maps.rules import feature_map
 from ._distinct_rows import distinct_rows
+from ._rows import PreparedRows
 
 DEFAULT_COMPONENTS = 1024
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
 
-def exact_map(model: Any, rows: TableRows) -> FeatureMap | None:
+def exact_map(model: Any, rows: PreparedRows) -> FeatureMap | None:
     """The map whose landmarks are all different rows; None where there are too many, or another one is asked for.
 
     Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
     """
     if not may_be_exact(model):
         return None
-    different = distinct_rows(rows.chunks(BLOCK_ROWS), width_asked(model))
+    different = distinct_rows(rows.first_chunks(), width_asked(model))
     if different is None:
         return None
     return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
@@ -73,6 +72,19 @@ def chosen_map(model: Any, landmarks: Any = None) -> FeatureMap:
     if isinstance(model.map, str) and model.map != "auto":
         return named_map(model.map)(**arguments)
     return feature_map(kernel, n_components=width, random_state=model.random_state)
+
+
+def rows_sampled(map: FeatureMap) -> int:
+    """How large a sample of the rows a map takes to find the bandwidths of its kernels."""
+    named = map.get_params(deep=True).items()
+    texts = [value for name, value in named if name.split("__")[-1] == "kernel" and isinstance(value, str)]
+    kernels = [*(value for _, value in named if isinstance(value, Kernel)), *map_kernels(texts)]
+    return max((kernel.rows_sampled for kernel in kernels), default=0)
+
+
+def map_kernels(texts: list[str]) -> list[Kernel]:
+    """The kernels that texts describe; one of a kernel matrix describes none."""
+    return [parse(text) for text in texts if text != "precomputed"]
 
 
 def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:

@@ -46,6 +46,9 @@ class Progress(NamedTuple):
         The time since the fit began.
     total_seconds_left : float
         How long the whole fit will still take, as estimated now.
+    reads : int
+        How many times the table has been read so far, this time included. A scan that serves several steps counts once,
+        and a pass over features that are held in memory reads nothing.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Progress(NamedTuple):
     share: float = 0.0
     seconds: float = 0.0
     total_seconds_left: float = 0.0
+    reads: int = 0
 
 
 class Reporter:
@@ -95,6 +99,7 @@ class Reporter:
         self._callbacks = callbacks
         self._n_rows = n_rows
         self._number = 0
+        self._reads = 0
         self._lock = threading.Lock()  # passes may run side by side, and the callback is called once at a time
         self._forecast = Forecast(perf_counter(), n_jobs)
 
@@ -102,6 +107,11 @@ class Reporter:
     def is_heard(self) -> bool:
         """Whether anybody is told."""
         return bool(self._callbacks)
+
+    def count_read(self) -> None:
+        """The table is read once more."""
+        with self._lock:
+            self._reads += 1
 
     def expect(self, works: Sequence[Work]) -> None:
         """What is still to come from here on, in place of what was expected before."""
@@ -128,7 +138,7 @@ class Reporter:
             self._number += 1
             told = Progress(self._number, "solution", rows, rows, rows / max(seconds, 1e-9), 0.0, self.objective)
             for callback in self._callbacks:
-                callback(told._replace(share=1.0, seconds=seconds))
+                callback(told._replace(share=1.0, seconds=seconds, reads=self._reads))
 
     def begin(self, what: str, first: int = 0, keep: Callable[[int], None] | None = None) -> Callable[[int], None]:
         """A pass from row number ``first`` on: a function of how many rows are done.
@@ -153,7 +163,7 @@ class Reporter:
                 forecast.advance(token, what, (rows - before) / n_rows, (n_rows - rows) / n_rows, now)
                 before = rows
                 all_left = forecast.seconds_left(0.0 if forecast.is_planned(what) else left)
-                whole = forecast.share_with(all_left, now), now - forecast.began, all_left
+                whole = forecast.share_with(all_left, now), now - forecast.began, all_left, self._reads
                 for callback in self._callbacks:
                     callback(Progress(number, what, rows, self._n_rows, speed, left, self.objective, *whole))
 

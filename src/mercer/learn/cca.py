@@ -34,12 +34,18 @@ class SecondView(Table):
 
     def __init__(self, table: Table, as_matrix: Callable[[Any], Matrix]):
         self._table, self._as_matrix = table, as_matrix
+        self._head: Block | None = None
 
     @property
     def n_rows(self) -> int:
         if isinstance(self._table, ArrayTable):  # which keeps rows of weight 0 where X has kernel values
             return sum(block.X.shape[0] for block in self.blocks())
         return self._table.n_rows
+
+    def head(self) -> Block:
+        if self._head is None:
+            self._head = super().head()
+        return self._head
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         given = (Block(self._as_matrix(block.y), None, block.weight) for block in self._table.targets())

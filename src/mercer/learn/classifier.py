@@ -21,8 +21,8 @@ from ._classes import class_design, least_loss
 from ._descent import NEWTON_PASSES, pass_cost
 from ._forecast import Work, features_work
 from ._labels import (
+    AllLabels,
     Tasks,
-    all_labels,
     checked_labels,
     classes_of,
     given_classes,
@@ -38,6 +38,7 @@ from ._room import Extent
 from ._rows import Chunk, PreparedRows
 from ._widening import widened
 from .context import FitContext
+from .scans import ScanPlan
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -242,15 +243,20 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
-        if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
+        plan, labels = ScanPlan(table, passes), AllLabels()
+        are_known = classes is not None and self._sums_suffice and not isinstance(self.class_weight, str)
+        if not are_known:
+            plan.add("labels", labels)
+        draft = self._learn_preparation(plan)
+        if are_known:
             class_weights = self._weights_of(Tasks(classes), classes)
         else:
-            y, weight = all_labels(table, passes)
+            y, weight = labels.found()
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
             counted = weight > 0.0
             class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
-        rows = self._start(table, exact=True, passes=passes)
+        rows = self._learn_map(draft, exact=True, plan=plan)
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)

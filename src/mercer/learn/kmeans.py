@@ -190,7 +190,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return super()._labelled(X, y, sample_weight, reset)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        if next(table.blocks()).weight is not None:
+        if table.head().weight is not None:
             raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         if rows.n_rows < self.n_clusters:
@@ -201,7 +201,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         design = design_of(rows, self._features, width, False, self.n_jobs, most)
-        sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
+        sample = self._features(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
@@ -225,6 +225,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
         as_bytes(self.memory)
+
+    @property
+    def _rows_sampled(self) -> int:
+        return max(1000, SEED_ROWS * int(self.n_clusters))
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         starts = int(self.n_init) * [min(USUAL_PASSES, int(self.max_iter))]
