@@ -411,6 +411,7 @@ class SourceTable(Table):
                 kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
                 if kept is not None:
                     rows, block = rows[kept], rows_of(block, kept)
+                    block = block if fine is None else block._replace(y=self._columns.without_gaps(block.y))
                     self._note_starts(source, rows, count)
                 count += len(rows)
                 yield Piece(source, rows, block)
