@@ -1,4 +1,4 @@
-"""What ``--json`` prints stays as it is: a golden file for every command, without times and what hangs on machines."""
+"""What ``--json`` prints stays as it is: a golden file for every command, without times and what depends on machines."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matri
 def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
     """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
 
-    The first does not hang on the coordinates of the features; the second is for vectors across the mean.
+    The first does not depend on the coordinates of the features; the second is for vectors across the mean.
     """
     along = mean @ vectors
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]

@@ -92,9 +92,14 @@ class Fastfood(FourierMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -98,9 +98,14 @@ class HadamardSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Examples
     --------

@@ -117,15 +117,20 @@ class TensorProduct(MapPair):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : the width of the output
-    factor : int or None
+        The two maps. Their seeds come from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=2
         The width of both maps over that of the output; None lets them keep their own widths.
-    random_state, n_jobs : see :class:`FeatureMap`
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
+    left_, right_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------
