@@ -81,7 +81,7 @@ class FastfoodConstruction(RotationInvariantConstruction):
 
 
 class Fastfood(FourierMap):
-    r"""Random Fourier features in O(D log d) a row, unbiased, from two Walsh-Hadamard transforms a block.
+    r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.
 
     The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
     lower; this one is for comparisons, and where even a bias of 0.001 is too much.

@@ -22,7 +22,7 @@ from .pair_moments import PairMoments
 
 
 class ComplexHashes(NamedTuple):
-    """One count sketch with complex signs a row."""
+    """One count sketch with complex signs per row."""
 
     buckets: NDArray[np.int32]
     turns: NDArray[np.int8]
@@ -86,7 +86,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
 class HadamardSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows: O(degree (nnz + D log D)) a row, only additions, no complex Fourier transform. On
+    The map for sparse rows: O(degree (nnz + D log D)) per row, only additions, no complex Fourier transform. On
     dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
     Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any

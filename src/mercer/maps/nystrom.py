@@ -266,7 +266,7 @@ class Nystrom(FeatureMap):
     r"""Features that are exact at landmarks, for any kernel and any objects.
 
     The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
-    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value a row; for narrow bandwidths in
+    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value per row; for narrow bandwidths in
     high dimension random features of the same width come close and need no data.
 
     With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest

@@ -18,7 +18,7 @@ from .fitted_map import FittedMap
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """Unit vectors, one a row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    """Unit vectors, one per row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
     check_memory((count, dimension), 8, "the frequencies of a map")
     blocks = []
     for start in range(0, count, dimension):

@@ -23,7 +23,7 @@ from .pair_moments import PairMoments, power
 
 
 class Hashes(NamedTuple):
-    """One count sketch a row."""
+    """One count sketch per row."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
