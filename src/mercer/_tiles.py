@@ -32,7 +32,7 @@ HELD_BYTES = 256 * 2**20
 
 
 def tile_rows(scratch: int, most: int = TILE) -> int:
-    """Rows per tile: 256, or fewer (always a power of two) where rows need so many floats that a tile would be large."""
+    """Rows per tile: 256, or fewer (always a power of two) where rows need so many floats that tiles would be large."""
     rows = most
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
