@@ -15,7 +15,6 @@ PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if n
 
 ALLOWED: set[str] = {
     "mercer.maps._default_kernels",
-    "mercer.maps._products",
 }
 """Modules that are still private, and used by other packages all the same."""
 

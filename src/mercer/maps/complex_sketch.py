@@ -17,11 +17,11 @@ from ..kernels import Kernel
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._default_kernels import QUADRATIC
 from ._polynomial import PolynomialConstruction
-from ._products import native_products
 from .construction import Native
 from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments, power
+from .random_products import native_products
 
 
 class Srht(NamedTuple):

@@ -26,7 +26,12 @@ from ._fourier import (
     matrix_waves,
     native_waves,
 )
-from ._products import (
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import exactly, floats
+from .pair_moments import pair_moments
+from .random_products import (
     NativePart,
     RandomProducts,
     argument,
@@ -40,11 +45,6 @@ from ._products import (
     random_products,
     second_moment,
 )
-from .construction import Construction, Native
-from .estimator import FeatureMap
-from .fitted_map import FittedMap, earliest
-from .layouts import exactly, floats
-from .pair_moments import pair_moments
 from .refusals import unserved
 
 
