@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_whole
 from ..data import Table
 from ..maps.layouts import floats
+from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -112,16 +113,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         n_directions: int = 2,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: SeedArgument = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -139,7 +140,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         )
         self.n_directions = n_directions
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -181,7 +182,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -192,7 +193,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
-        return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+        return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @property
     def _n_features_out(self) -> int:

@@ -348,6 +348,7 @@ class Nystrom(FeatureMap):
     array([[3., 0.]])
     """
 
+    has_landmarks = True
     construction = NystromConstruction
 
     def __init__(
