@@ -15,15 +15,15 @@ from .._checks import check_positive, check_whole
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
 from ..maps.layouts import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._map_choice import check_map_choice
-from ._progress import Progress, Reporter
-from ._room import Extent, check_after
-from ._rows import Chunk, PreparedRows
 from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .map_choice import check_map_choice
+from .memory_estimates import Extent, check_after
 from .passes import Passes
 from .pca import signs_towards
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]

@@ -15,12 +15,12 @@ from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
 from ..maps.layouts import floats
-from ._additive import AdditiveMachine, can_add_rows
-from ._class_predictions import ClassPredictions
-from ._classes import class_design, least_loss
-from ._descent import NEWTON_PASSES, pass_cost
-from ._forecast import Work, features_work
-from ._labels import (
+from .additive_machine import AdditiveMachine, can_add_rows
+from .class_predictions import ClassPredictions
+from .class_solution import class_design, least_loss
+from .context import FitContext
+from .forecast import Work, features_work
+from .labels import (
     AllLabels,
     Tasks,
     checked_labels,
@@ -28,18 +28,18 @@ from ._labels import (
     given_classes,
     known_classes,
 )
-from ._machine import KernelMachine
-from ._map_choice import is_narrow
-from ._newton import Report
-from ._passes import usual_works
-from ._progress import Progress, Reporter
-from ._ridge import solve_ridge
-from ._room import Extent
-from ._rows import Chunk, PreparedRows
-from ._widening import widened
-from .context import FitContext
+from .machine import KernelMachine
+from .map_choice import is_narrow
+from .memory_estimates import Extent
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
 from .scans import ScanPlan
+from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost
+from .solvers.newton import Report
+from .solvers.pass_costs import usual_works
+from .solvers.ridge import solve_ridge
 from .statistics import Moments
+from .warm_start import widened
 
 Matrix = NDArray[np.float64]
 

@@ -17,13 +17,13 @@ from .._random import Stream
 from .._tiles import sum_in_order
 from ..data import Table
 from ..maps.layouts import Leaf, floats
-from ._designs import Design, Part, design_of
-from ._forecast import Work, features_work, steps_left
-from ._keeping import Arrays
-from ._machine import KernelMachine
-from ._progress import Progress
+from .checkpoint_state import Arrays
 from .context import FitContext
+from .feature_matrix import Design, Part, design_of
+from .forecast import Work, features_work, steps_left
+from .machine import KernelMachine
 from .passes import after_parts
+from .progress import Progress
 
 Matrix = NDArray[np.float64]
 

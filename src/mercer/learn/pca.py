@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_whole
 from ..data import Table
 from ..maps.layouts import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._progress import Progress
-from ._room import Extent, check_after
-from ._rows import Chunk
 from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .memory_estimates import Extent, check_after
+from .prepared_rows import Chunk
+from .progress import Progress
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]

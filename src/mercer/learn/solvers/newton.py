@@ -16,12 +16,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .._tiles import run_tiles
-from ._designs import Design
-from ._forecast import Work, steps_left
-from ._intercepts import balancing
-from ._losses import Loss
-from ._passes import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
+from ..._tiles import run_tiles
+from ..feature_matrix import Design
+from ..forecast import Work, steps_left
+from ..losses import Loss
+from .intercepts import balancing
+from .pass_costs import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._rows import PreparedRows
+from .prepared_rows import PreparedRows
 
 PROBED = 64
 """Rows on which features are compared."""

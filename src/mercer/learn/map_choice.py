@@ -13,8 +13,8 @@ from ..kernels import Kernel, parse
 from ..maps import FeatureMap, Nystrom
 from ..maps._default_kernels import GAUSSIAN
 from ..maps.rules import feature_map
-from ._distinct_rows import distinct_rows
-from ._rows import PreparedRows
+from .distinct_rows import distinct_rows
+from .prepared_rows import PreparedRows
 
 DEFAULT_COMPONENTS = 1024
 NARROW = 32

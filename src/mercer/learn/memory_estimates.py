@@ -11,8 +11,8 @@ from .._tiles import summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
 from ..maps import FeatureMap, Nystrom
-from ._map_choice import DEFAULT_COMPONENTS
-from ._preparation import Preparation
+from .map_choice import DEFAULT_COMPONENTS
+from .prepare.preparation import Preparation
 from .statistics import chunk_rows
 
 COPIES = 5

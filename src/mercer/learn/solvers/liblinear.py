@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from .._memory import as_bytes, physical_memory
-from ._designs import HeldDesign
+from ..._memory import as_bytes, physical_memory
+from ..feature_matrix import HeldDesign
 
 NODE_BYTES = 16
 """LIBLINEAR has a copy of its own: every number with its place."""

@@ -11,8 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
-from ._labels import Classes, Tasks, checked_labels, each, log_probabilities, probabilities
-from ._machine import KernelMachine
+from .labels import Classes, Tasks, checked_labels, each, log_probabilities, probabilities
+from .machine import KernelMachine
 
 Matrix = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class ClassPredictions(KernelMachine):
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            y, predicted, sample_weight = self._observed(X, self.predict)
+            y, predicted, sample_weight = self.observed(X, self.predict)
         else:
             predicted = self.predict(X)
         if predicted.ndim == 1:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._memory import as_bytes
-from ._descent import solver_for
-from ._designs import Design, HeldDesign, design_of
-from ._labels import Codes, Tasks
-from ._liblinear import check_room, liblinear
-from ._losses import SideBySide, loss_named
-from ._newton import Report
-from ._room import Extent, check_after
-from ._rows import PreparedRows
+from .feature_matrix import Design, HeldDesign, design_of
+from .labels import Codes, Tasks
+from .losses import SideBySide, loss_named
+from .memory_estimates import Extent, check_after
+from .prepared_rows import PreparedRows
+from .solvers.conjugate_gradients import solver_for
+from .solvers.liblinear import check_room, liblinear
+from .solvers.newton import Report
 
 Matrix = NDArray[np.float64]
 

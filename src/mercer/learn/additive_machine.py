@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_truth
 from ..maps.layouts import floats
-from ._forecast import Work, sums_work
-from ._machine import KernelMachine
-from ._progress import Reporter
-from ._room import Extent, check_after
-from ._rows import Chunk, PreparedRows
 from .context import FitContext
+from .forecast import Work, sums_work
+from .machine import KernelMachine
+from .memory_estimates import Extent, check_after
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Reporter
 from .statistics import Moments
 from .statistics.moments import SAFETY
 

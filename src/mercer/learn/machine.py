@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -23,19 +24,19 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
-from ._checked_rows import as_in_fit, checked_rows
-from ._forecast import Work
-from ._map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
-from ._origins import remember
-from ._parameters import MachineParameters
-from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
-from ._progress import Progress
-from ._room import Extent, asked_width, check_before, check_levels
-from ._rows import Chunk, PreparedRows
 from .context import FitContext
+from .forecast import Work
+from .machine_parameters import MachineParameters
+from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
+from .memory_estimates import Extent, asked_width, check_before, check_levels
 from .passes import Passes
+from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress
 from .scans import RowSample, ScanPlan
 from .statistics import chunk_rows
+from .training_origin import remember
 
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
@@ -394,12 +395,55 @@ class KernelMachine(MachineParameters):
         for first, block in numbered(table):
             yield getattr(self, method)(Matched(table, block.X, first))
 
-    def _observed(
-        self, table: Table, predict: Callable[[Any], Any]
+    def treating_unknown(self, unknown: str) -> Self:
+        """The same fitted learner with another treatment of levels that it has not learned.
+
+        Parameters
+        ----------
+        unknown : {"error", "ignore"}
+        """
+        other = copy(self)
+        other.preparation_ = self.preparation_.treating_unknown(unknown)
+        return other
+
+    def matched_table(self, table: Table) -> Table:
+        """A table with the columns of ``fit``, in their order; an error where some are not there.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        check_is_fitted(self)
+        return self._adopted(table, reset=False)
+
+    def feature_blocks(self, table: Table) -> Iterator[NDArray[Any]]:
+        """The features of rows, block by block.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        table = self.matched_table(table.features())
+        for first, block in numbered(table):
+            yield self._of_rows(table, block.X, first, self._features)
+
+    def observed(
+        self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
-        """The targets of a table, what is predicted for the same rows, and their weights."""
-        table = self._adopted(table, reset=False)
-        parts = [(block.y, predict(Matched(table, block.X, first)), block.weight) for first, block in numbered(table)]
+        """The targets of a table, what is predicted for the same rows, and their weights.
+
+        Parameters
+        ----------
+        table : Table
+        predict : callable
+            The method that predicts, such as ``predict``.
+        each : callable
+            Called with the rows of every block, as they are before preparation.
+        """
+        table, parts = self.matched_table(table), []
+        for first, block in numbered(table):
+            each(block.X)
+            parts.append((block.y, predict(Matched(table, block.X, first)), block.weight))
         if any(y is None for y, _, _ in parts):
             raise ValueError("the blocks must bring y, found X alone")
         y, predicted, weight = zip(*parts, strict=True)
