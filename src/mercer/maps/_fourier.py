@@ -15,7 +15,7 @@ from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import Stream
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
 from .feature_map import FeatureMap, other_maps
 from .layouts import floats

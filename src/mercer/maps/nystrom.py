@@ -21,7 +21,7 @@ from .._memory import check_memory
 from .._random import Stream
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
 from ._whitening import check_symmetric
 from .construction import Construction, Native

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._memory import check_memory
 from .._random import Stream
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
 from .fitted_map import FittedMap
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._fourier import (
     FourierConstruction,
     FourierMap,

@@ -15,7 +15,7 @@ from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
 from .._random import Stream
 from ..kernels import Composition, Kernel, Maclaurin
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._fourier import (
     Frequencies,
     draw_frequencies,
