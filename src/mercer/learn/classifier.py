@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
-from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, SeedArgument, WeightArgument
+from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .class_predictions import ClassPredictions
 from .class_solution import class_design, least_loss
 from .context import FitContext
@@ -198,7 +199,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

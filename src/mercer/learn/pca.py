@@ -12,9 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
-from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -122,7 +123,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

@@ -15,7 +15,7 @@ from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
 from .estimator import FeatureMap
 from .layouts import floats

@@ -14,8 +14,8 @@ from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import RandomState, Stream
 from ..kernels import Kernel
+from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
-from ._default_kernels import QUADRATIC
 from ._polynomial import PolynomialConstruction
 from .construction import Native
 from .estimator import FeatureMap

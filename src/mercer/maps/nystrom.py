@@ -22,7 +22,7 @@ from .._random import RandomState, Stream
 from .._rows import Rows
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
 from .estimator import FeatureMap
 from .fitted_map import FittedMap

@@ -12,7 +12,7 @@ from .._memory import check_memory
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
 from .fitted_map import FittedMap
 

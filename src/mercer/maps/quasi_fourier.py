@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from . import _low_discrepancy
-from ._default_kernels import GAUSSIAN
 from ._fourier import FourierConstruction, FourierMap, draw_offsets, frequency_table
 from .fitted_map import FittedMap
 

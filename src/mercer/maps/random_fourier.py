@@ -12,7 +12,7 @@ from .._array import Array
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._fourier import (
     FourierConstruction,
     FourierMap,

@@ -16,7 +16,7 @@ from .._checks import check_whole
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ..kernels import Composition, Kernel, Maclaurin
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._fourier import (
     Frequencies,
     draw_frequencies,

@@ -16,9 +16,9 @@ from .._array import Array, dense, first_overflow, namespace, ones
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
 from ._complex import independent_variance
-from ._default_kernels import GAUSSIAN
 from ._series_splits import Split, split_of
 from .complex_sketch import (
     Srht,

@@ -14,7 +14,7 @@ from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
 from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
 from .estimator import FeatureMap

@@ -15,7 +15,7 @@ from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
 from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._default_kernels import QUARTIC
+from ..kernels.defaults import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
 from .estimator import FeatureMap
