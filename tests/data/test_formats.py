@@ -436,15 +436,32 @@ def written(path, labels, x=None):
     return path
 
 
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize(("kind", "least"), [("Int64", 2**53), ("Int64", -(2**62)), ("UInt64", 2**63), ("Int64", 5)])
+def test_large_labels_beside_those_that_are_left_out(tmp_path, name, kind, least):
+    y = pd.Series([None if row == 7 else least + row % 3 for row in range(30)], dtype=kind)
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": y})
+    source = LABELS[name](frame, tmp_path / name)
+    found = whole(data.open(tmp_path / name if source is None else source, target="y", drop=True))
+    assert found.y.tolist() == [least + row % 3 for row in range(30) if row != 7]
+    assert found.y.dtype == kind.lower()
+
+
+def test_large_labels_after_a_batch_of_small_ones_with_a_gap(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    labels = ["5", "", "6", *["5"] * 40, *UNSIGNED, str(2**63 + 1)]
+    found = whole(data.open(written(tmp_path / "a.csv", labels, range(47)), target="y", drop=True))
+    assert found.y.tolist() == [int(label) for label in labels if label]
+
+
 @pytest.mark.parametrize("first", ["", "7", str(LARGE)])
 def test_labels_from_2_to_the_63_on_after_the_first_rows_of_csv(tmp_path, first, monkeypatch):
     monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
     table = data.open(written(tmp_path / "a.csv", [first] * 40 + UNSIGNED * 20, range(100)), target="y", drop=True)
     found = whole(table)
-    assert found.y.dtype == (np.float64 if first == "" else np.uint64)  # as elsewhere, where some are missing
     assert table._columns.kinds["y"] == "uint64"
-    if first != "":
-        assert found.y.tolist() == [int(label) for label in [first] * 40 + UNSIGNED * 20]
+    assert found.y.tolist() == [int(label) for label in [first] * 40 + UNSIGNED * 20 if label]
+    assert found.y.dtype == np.uint64
 
 
 @pytest.mark.parametrize("other", ["-1", "0.5", "1e3", "5.0", str(2**64), "2e19"])

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer
-from mercer import Nystrom, StructuredFourier, TensorSketch
+from mercer import Nystrom, StructuredFourier, TensorSketch, _core
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
@@ -136,6 +136,7 @@ MAPS = {
 }
 
 
+@pytest.mark.skipif(not _core.AVAILABLE, reason="without the compiled core tiles need room of their own")
 @pytest.mark.parametrize("kind", [KernelRegressor, KernelClassifier])
 @pytest.mark.parametrize("name", MAPS)
 def test_a_level_takes_little_memory(name, kind):

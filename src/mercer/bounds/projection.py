@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import double, squares, to_numpy
 from .._checks import check_probability, check_whole
-from .._random import Stream, as_seed
+from .._random import RandomState, Stream, as_seed
 from .._tiles import tiles
 from ..data import is_rows
 from ..maps import Compressed, FeatureMap, Nystrom
@@ -100,7 +100,7 @@ def projection_norm(
     delta: float,
     n_probes: int = 10,
     power: int = 1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> float:
     r"""Bound the largest eigenvalue of F F' - Z Z', what TEFM's projection takes from the wide map, but for delta.
 

@@ -63,7 +63,7 @@ class _Pair(Kernel):
     def takes_every_row(self) -> bool:
         return self.left.takes_every_row and self.right.takes_every_row
 
-    def check_rows(self, X: Any) -> None:
+    def check_rows(self, X: Array) -> None:
         self.left.check_rows(X)
         self.right.check_rows(X)
 
@@ -81,10 +81,10 @@ class Sum(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
         return f"{self.left!r} + {right}"
 
-    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.gram(X, Y) + self.right.gram(X, Y)
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.left.diagonal(X) + self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ class Sum(_Pair):
     def amplitude(self) -> float:
         return self.left.amplitude + self.right.amplitude
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.spectral_block(X, Y) + self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -143,10 +143,10 @@ class Product(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum | Product | Scaled) else repr(self.right)
         return f"{left} * {right}"
 
-    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.gram(X, Y) * self.right.gram(X, Y)
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.left.diagonal(X) * self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -164,7 +164,7 @@ class Product(_Pair):
     def amplitude(self) -> float:
         return self.left.amplitude * self.right.amplitude
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.spectral_block(X, Y) * self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -204,10 +204,10 @@ class Scaled(Kernel):
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product | Scaled) else repr(self.kernel)
         return f"{format_value(self.weight)} * {inner}"
 
-    def gram(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.gram(X, Y)
 
-    def diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -217,7 +217,7 @@ class Scaled(Kernel):
     def takes_every_row(self) -> bool:
         return self.kernel.takes_every_row
 
-    def check_rows(self, X: Any) -> None:
+    def check_rows(self, X: Array) -> None:
         self.kernel.check_rows(X)
 
     @property
@@ -258,7 +258,7 @@ class Scaled(Kernel):
     def coordinates(self, X: Array) -> Array:
         return self.kernel.coordinates(X)
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:

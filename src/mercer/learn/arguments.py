@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..kernels import Kernel
@@ -15,7 +14,6 @@ KernelArgument = Kernel | str | Callable[[Any, Any], float] | None
 """A kernel, text that describes one, a function of two rows, "precomputed", or None for the default."""
 MapArgument = FeatureMap | str
 """A map, its name, or "auto"."""
-SeedArgument = int | np.random.Generator | np.random.RandomState | None
 MemoryArgument = int | str | None
 """Bytes, text like "2GB", or None."""
 WeightArgument = ArrayLike | None

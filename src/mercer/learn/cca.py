@@ -12,10 +12,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_positive, check_whole
+from .._random import RandomState
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
 from ..maps.layouts import floats
-from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -182,7 +183,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

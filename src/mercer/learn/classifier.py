@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
-from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, SeedArgument, WeightArgument
+from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
 from .feature_matrix import FeatureMatrix, HeldFeatures, feature_matrix
 from .forecast import Work, features_work, usual_works
@@ -206,7 +207,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

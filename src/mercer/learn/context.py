@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._random import as_seed
-from .arguments import SeedArgument
+from .._random import RandomState, as_seed
 from .checkpoint_state import CheckpointState
 from .progress import Callback
 
@@ -55,7 +54,7 @@ class FitContext:
     warm_start: LinearClassifier | None = None
     counts_hits: bool = False
 
-    def seed(self, random_state: SeedArgument) -> int:
+    def seed(self, random_state: RandomState) -> int:
         """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""
         if self.checkpoint is None:
             return as_seed(random_state)

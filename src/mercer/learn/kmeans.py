@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import squares
 from .._checks import check_positive, check_whole
 from .._memory import as_bytes
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
 from ..maps.layouts import Leaf, floats
-from .arguments import KernelArgument, MapArgument, MemoryArgument, SeedArgument, WeightArgument
+from .arguments import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .checkpoint_state import Arrays
 from .context import FitContext
 from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
@@ -152,7 +152,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._checks import check_choice, check_jobs
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
@@ -24,7 +24,7 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
-from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import Work
 from .machine_parameters import MachineParameters
@@ -94,7 +94,7 @@ class KernelMachine(MachineParameters):
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

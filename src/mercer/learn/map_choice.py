@@ -15,15 +15,15 @@ from sklearn.base import clone
 from .. import maps
 from .._array import canonical_csr
 from .._checks import check_choice, check_whole
+from .._defaults import LEARNER_WIDTH
 from ..data.training_rows import Chunk
 from ..kernels import Kernel, parse
+from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap, Nystrom
-from ..maps._default_kernels import GAUSSIAN
 from ..maps.rules import feature_map
 from .prepared_rows import PreparedRows
 from .protocols import MapArguments
 
-DEFAULT_COMPONENTS = 1024
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
@@ -54,7 +54,7 @@ def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
 def width_asked(model: MapArguments) -> Any:
     """How many features a machine asks for."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
-    return DEFAULT_COMPONENTS if asked is None else asked
+    return LEARNER_WIDTH if asked is None else asked
 
 
 def is_narrow(model: MapArguments) -> bool:

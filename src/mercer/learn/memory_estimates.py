@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._defaults import LEARNER_WIDTH
 from .._memory import check_room
 from .._tiles import summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
 from ..maps import FeatureMap
-from .map_choice import DEFAULT_COMPONENTS
 from .prepare.preparation import Preparation
 from .protocols import Machine, MapArguments
 from .statistics import chunk_rows
@@ -71,7 +71,7 @@ def parameter_bytes(params: Any, itemsize: int) -> int:
 def asked_width(model: MapArguments) -> int:
     """The width of the map as far as it is known before there is one; 0 where it is no number."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
-    width = DEFAULT_COMPONENTS if asked is None else asked
+    width = LEARNER_WIDTH if asked is None else asked
     return int(width) if isinstance(width, int | np.integer) else 0
 
 

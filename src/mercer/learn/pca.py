@@ -12,9 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
-from .arguments import KernelArgument, MapArgument, SeedArgument, WeightArgument
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -122,7 +123,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -226,7 +227,7 @@ def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matri
 def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
     """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
 
-    The first does not hang on the coordinates of the features; the second is for vectors across the mean.
+    The first does not depend on the coordinates of the features; the second is for vectors across the mean.
     """
     along = mean @ vectors
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]

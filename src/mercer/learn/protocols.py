@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._random import RandomState
 from ..maps import FeatureMap
-from .arguments import KernelArgument, MapArgument, MemoryArgument, SeedArgument
+from .arguments import KernelArgument, MapArgument, MemoryArgument
 
 if TYPE_CHECKING:
     from .memory_estimates import Extent
@@ -23,7 +24,7 @@ class MapArguments(Protocol):
     kernel: KernelArgument
     n_components: int | None
     map: MapArgument
-    random_state: SeedArgument
+    random_state: RandomState
 
 
 class Machine(MapArguments, Protocol):

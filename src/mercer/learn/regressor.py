@@ -13,10 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, is_number
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
-from .arguments import AlphaArgument, KernelArgument, MapArgument, SeedArgument, WeightArgument
+from .arguments import AlphaArgument, KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work
 from .map_choice import is_narrow
@@ -137,7 +138,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: SeedArgument = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):

@@ -13,6 +13,7 @@ from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .random_relu import RandomRelu
 from .rules import feature_map as feature_map
 from .stack import Stack
 from .structured_fourier import StructuredFourier
@@ -35,6 +36,7 @@ __all__ = [
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "RandomRelu",
     "Stack",
     "StructuredFourier",
     "TaylorSketch",

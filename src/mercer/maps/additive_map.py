@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
@@ -73,7 +74,7 @@ class AdditiveConstruction(Construction):
     def layout(self) -> SpectralSamples:
         return SpectralSamples(floats(self.order), floats(2 * self.order + 1, least=0.0))
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         weight, kernel = without_weight(self.kernel)
         energies = weight * _energies(kernel, self.order, self.step)
         weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
@@ -86,25 +87,25 @@ class AdditiveConstruction(Construction):
         features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components))
         return xp.astype(features, X.dtype)
 
-    def apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
+    def apply_sparse(self, params: SpectralSamples, X: Array) -> Any:
         X = canonical_csr(X)
         Z = spread(X, len(params.weights))
         Z.data[:] = _features(params, X.data).ravel()
         return Z
 
-    def native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
+    def native_entries(self, params: SpectralSamples, dtype: DTypeLike) -> Entries | None:
         # Beyond these a feature may overflow, or a weight lose its digits, in float32.
         limit = math.sqrt(float(np.finfo(dtype).max))
         if not 1.0 / limit < float(params.weights.max()) < limit:
             return None
         return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
 
-    def native(self, params: SpectralSamples, dtype: Any) -> Native | None:
+    def native(self, params: SpectralSamples, dtype: DTypeLike) -> Native | None:
         entries = self.native_entries(params, dtype)
         if entries is None:
             return None
 
-        def rows(X: Any, out: NDArray[Any]) -> int | None:
+        def rows(X: Array, out: NDArray[Any]) -> int | None:
             entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
             return None if entry is None else entry // X.shape[1]
 
@@ -114,10 +115,10 @@ class AdditiveConstruction(Construction):
     def rows_alone(self) -> bool:
         return True
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         return inner_products(*(self.fitted(params).apply_as_is(M) for M in (X, Y)))
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         return np.zeros((X.shape[0], Y.shape[0]))
 
     @property
@@ -139,15 +140,24 @@ class AdditiveMap(FeatureMap):
 
     Parameters
     ----------
-    kernel : AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one
-    n_components : the least width of the output
-        Rounded up to a multiple d (2m + 1), m at least 1, of the number d of columns; d for Hellinger's kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=AdditiveChi2()
+        AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one.
+    n_components : int, default=256
+        The least width of the output. It is rounded up to a multiple d (2m + 1) of the number d of columns, with m at
+        least 1; for Hellinger's kernel it is d.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    order_ : m, the number of frequencies; step_ : L, the distance between them
-    max_error_ : the error of an estimate is at most this (known to three digits) times the sum of max(x_i, y_i)
+    order_ : int
+        The number m of frequencies.
+    step_ : float
+        The distance L between frequencies.
+    max_error_ : float
+        The error of an estimate is at most this, which is known to three digits, times the sum of max(x_i, y_i).
 
     References
     ----------
@@ -172,7 +182,7 @@ class AdditiveMap(FeatureMap):
         kernel: Kernel | str = AdditiveChi2(),  # noqa: B008 - frozen
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

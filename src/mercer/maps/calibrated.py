@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, double, namespace
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
@@ -81,7 +82,7 @@ class CalibratedConstruction(WrapperConstruction):
     def draws_from_rows(self) -> bool:
         return True
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         inner = self.map.draw(rng.child("map"), rows)
         check_memory((min(int(self.n_rows), rows.n_rows), self.n_components), 8, "the features of the sampled rows")
         sample = double(rows.sample(int(self.n_rows)))
@@ -100,7 +101,7 @@ class CalibratedConstruction(WrapperConstruction):
         parameters = CalibratedParameters(inner.parameters, weights)
         return self.fitted(parameters, map=inner.construction, calibration=calibration)
 
-    def _features_and_kernel(self, inner: FittedMap, X: Any) -> tuple[Matrix, Matrix]:
+    def _features_and_kernel(self, inner: FittedMap, X: Array) -> tuple[Matrix, Matrix]:
         """Features and Gram matrix, both of a kernel scaled to a mean k(x, x) of 1."""
         Z, K = features(inner, X, self.n_jobs), self.kernel(X)
         size = float(K.diagonal().mean()) or 1.0
@@ -125,10 +126,10 @@ class CalibratedConstruction(WrapperConstruction):
         Z = self.part("map", params).mapped(X)
         return Z * namespace(Z).sqrt(params.weights)
 
-    def native(self, params: CalibratedParameters, dtype: Any) -> Native:
+    def native(self, params: CalibratedParameters, dtype: DTypeLike) -> Native:
         write_features, roots = self.part("map", params).writer(dtype), np.sqrt(params.weights).astype(dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             overflow = write_features(X, out)
             np.multiply(out, roots, out=out)
             return overflow
@@ -162,17 +163,26 @@ class Calibrated(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its seed comes from this map.
-    n_components : the width of the output; None for that of the map
-    n_rows : how many rows are sampled; three in four teach the weights and the others judge them
-    regularization : how many rows it takes to be convinced that weights are not 1
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to calibrate. Its seed comes from this map.
+    n_components : int or None, default=None
+        The width of the output; None means that of the map.
+    n_rows : int, default=2000
+        The number of rows that are sampled. Three in four teach the weights, and the others judge them.
+    regularization : float, default=15.0
+        The number of rows that it takes to move weights away from 1.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
-    weights_ : the weight of each column
-    calibration_ : :class:`Calibration`
+    map_ : FeatureMap
+        The inner map, fitted.
+    weights_ : array of shape (n_components_,)
+        The weight of each column.
+    calibration_ : Calibration
+        How the weights were found and judged.
 
     Examples
     --------
@@ -196,7 +206,7 @@ class Calibrated(MapWrapper):
         n_components: int | None = None,
         n_rows: int = 2000,
         regularization: float = 15.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map

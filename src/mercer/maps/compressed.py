@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array, double
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
 from .complex_sketch import padded_width
@@ -52,7 +53,7 @@ class CompressedConstruction(WrapperConstruction):
             return TefmParameters(inner, floats(wide, width))
         return CraftParameters(inner, signs(wide), places(padded_width(max(wide, width)), width))
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         inner, width = self.map.draw(rng.child("map"), rows), self.n_components
         if self.method == "craft":
             parameters = draw_craft(rng, inner.parameters, inner.n_components, width)
@@ -73,10 +74,10 @@ class CompressedConstruction(WrapperConstruction):
     def apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.part("map", params).mapped(X))
 
-    def native(self, params: CraftParameters | TefmParameters, dtype: Any) -> Native:
+    def native(self, params: CraftParameters | TefmParameters, dtype: DTypeLike) -> Native:
         write_wide, project = self.part("map", params).writer(dtype), params.native(dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             wide = np.empty((X.shape[0], self.map.n_components), dtype=dtype)
             return earliest(write_wide(X, wide), project(wide, out))
 
@@ -88,7 +89,7 @@ class CompressedConstruction(WrapperConstruction):
         """What is learned on a projection needs none."""
         return self.part("map", params).linear(params.fold(coef))
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         if self.method == "craft":
             return self.part("map", params).mean(X, Y)
         raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
@@ -124,20 +125,28 @@ class Compressed(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its ``n_components`` is replaced, its seed comes from this map.
-    n_components : the width of the output
-    factor : the width of the inner map over that of the output; None means 8 for "craft" and 4 for the others
-    method : "craft", "tefm-g" or "tefm-s"
-    power : how often F'F is applied to the sketch, for "tefm-g" and "tefm-s"
-        0 is the fastest, and for "tefm-s" what the paper describes; beyond 2 there is little to gain.
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to compress. Its ``n_components`` is replaced, and its seed comes from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=None
+        The width of the inner map over that of the output; None means 8 for "craft" and 4 for the others.
+    method : {"craft", "tefm-g", "tefm-s"}, default="craft"
+        How the projection is found.
+    power : int, default=1
+        The number of times F'F is applied to the sketch, for "tefm-g" and "tefm-s". 0 is the fastest and, for "tefm-s",
+        what the paper describes; beyond 2 there is little to gain.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
+    map_ : FeatureMap
+        The inner map, fitted.
     captured_ : float or None
-        At least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the rows of ``fit``, is
-        kept by the projection. None where no pass tells: for "craft", and with ``power=0``.
+        The projection keeps at least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the
+        rows of ``fit``. None where no pass over the rows tells: for "craft", and with ``power=0``.
 
     References
     ----------
@@ -169,7 +178,7 @@ class Compressed(MapWrapper):
         factor: int | None = None,
         method: Literal["craft", "tefm-g", "tefm-s"] = "craft",
         power: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map

@@ -15,10 +15,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import check_foreign, check_output, is_foreign, is_sparse, to_numpy
+from .._array import Array, check_foreign, check_output, is_foreign, is_sparse, to_numpy
 from .._checks import check_choice, check_jobs, check_whole
 from .._memory import check_memory
-from .._random import Stream, as_seed
+from .._random import RandomState, Stream, as_seed
+from .._rows import Rows
 from .._tiles import single_threaded_blas
 from ..data import Table
 from ..kernels import Kernel
@@ -81,7 +82,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     fitted_: FittedMap
 
     def __init__(
-        self, kernel: Kernel | str, *, n_components: int = 256, random_state: Any = None, n_jobs: int | None = None
+        self,
+        kernel: Kernel | str,
+        *,
+        n_components: int = 256,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
     ):
         self.kernel: Any = kernel
         self.n_components = n_components
@@ -90,7 +96,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     # -- from arguments to a fitted map --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Array, y: Any = None) -> Self:
         """Resolve the kernel on X and draw the parameters.
 
         Parameters
@@ -109,7 +115,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
         return self
 
-    def fit_rows(self, rows: Any, seed: int) -> None:
+    def fit_rows(self, rows: Rows, seed: int) -> None:
         """Learn from validated rows, with the parameters that ``seed`` draws.
 
         Parameters
@@ -121,12 +127,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         with single_threaded_blas():  # so that what is learned does not depend on the number of threads
             self.adopt(self._drawn(rows, seed))
 
-    def _drawn(self, rows: Any, seed: int) -> FittedMap:
+    def _drawn(self, rows: Rows, seed: int) -> FittedMap:
         construction = self.construct(rows)
         check_domain(construction.kernel, rows)
         return construction.draw(Stream(seed, type(self).__name__), rows)
 
-    def construct(self, rows: Any) -> Construction:
+    def construct(self, rows: Rows) -> Construction:
         """The construction that the arguments and the rows lead to; parameters can be drawn from it.
 
         Parameters
@@ -164,7 +170,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """The width that is asked for; ``n_components_`` is what it becomes."""
         return self.n_components
 
-    def resolved_kernel(self, rows: Any) -> Any:
+    def resolved_kernel(self, rows: Rows) -> Any:
         """The kernel with every field a number.
 
         Parameters
@@ -248,7 +254,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # scikit-learn would otherwise offer to route ``out`` as metadata of the rows.
     __metadata_request__transform: ClassVar[dict[str, str]] = {"out": UNUSED}
 
-    def transform(self, X: Any, out: Any = None) -> Any:
+    def transform(self, X: Array, out: Any = None) -> Any:
         """Map rows to features.
 
         Parameters
@@ -297,7 +303,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     # -- moments of the estimate ---------------------------------------------------------------------------------------
 
-    def mean(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+    def mean(self, X: Array, Y: Any = None) -> NDArray[np.float64]:
         """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased.
 
         Parameters
@@ -312,7 +318,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         """
         return self.fitted_.mean(*self._pair(X, Y))
 
-    def variance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+    def variance(self, X: Array, Y: Any = None) -> NDArray[np.float64]:
         """The exact variance, over seeds, of the estimate <Z(x), Z(y)> for every row x of X and y of Y.
 
         What the map learned from data, and not from the seed, is held fixed.
@@ -332,7 +338,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             variance = self.fitted_.variance(X, Y)
         return np.where(np.isnan(variance), np.inf, variance)  # inf - inf: beyond what float64 can tell
 
-    def _pair(self, X: Any, Y: Any) -> tuple[Any, Any]:
+    def _pair(self, X: Array, Y: Array) -> tuple[Any, Any]:
         check_is_fitted(self)
         pair = [to_numpy(self.validated(M)) for M in (X, X if Y is None else Y)]
         for M in pair:
@@ -342,7 +348,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     # -- validation ----------------------------------------------------------------------------------------------------
 
-    def takes_objects(self, X: Any, reset: bool) -> bool:
+    def takes_objects(self, X: Array, reset: bool) -> bool:
         """Whether this map, or one inside it, takes X as a sequence of objects and not as rows of numbers.
 
         Parameters
@@ -354,7 +360,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         parts = self.get_params(deep=False).values() if reset else ()
         return any(part.takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
 
-    def validated(self, X: Any, reset: bool = False, finite: bool = True) -> Any:
+    def validated(self, X: Array, reset: bool = False, finite: bool = True) -> Any:
         """X as maps take it: two-dimensional, of a floating type, with the columns of ``fit``.
 
         Parameters

@@ -6,14 +6,14 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, hadamard, namespace, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
+from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
-from ._default_kernels import QUADRATIC
 from ._polynomial import PolynomialConstruction
 from .construction import Native
 from .estimator import FeatureMap
@@ -22,7 +22,7 @@ from .pair_moments import PairMoments
 
 
 class ComplexHashes(NamedTuple):
-    """One count sketch with complex signs a row."""
+    """One count sketch with complex signs per row."""
 
     buckets: NDArray[np.int32]
     turns: NDArray[np.int8]
@@ -57,7 +57,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
         assert product is not None
         return to_real(product, self.n_components)
 
-    def native(self, params: ComplexHashes, dtype: Any) -> Native:
+    def native(self, params: ComplexHashes, dtype: DTypeLike) -> Native:
         form, size = self.form, 1 << self.bits
         places = params.buckets + np.int32(size) * (params.turns % 2)
         signs = (1 - 2 * (params.turns // 2)).astype(dtype)
@@ -66,7 +66,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
             places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
         scale = math.sqrt(2.0 * form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
 
         return write
@@ -86,7 +86,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
 class HadamardSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows: O(degree (nnz + D log D)) a row, only additions, no complex Fourier transform. On
+    The map for sparse rows: O(degree (nnz + D log D)) per row, only additions, no complex Fourier transform. On
     dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
     Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
@@ -98,9 +98,14 @@ class HadamardSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Examples
     --------
@@ -120,7 +125,7 @@ class HadamardSketch(FeatureMap):
         kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

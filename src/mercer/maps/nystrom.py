@@ -11,17 +11,18 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
@@ -92,7 +93,7 @@ class NystromConstruction(Construction):
     def _is_function(self) -> bool:
         return isinstance(self.kernel, Pairwise)
 
-    def adapted(self, rows: Any) -> Self:
+    def adapted(self, rows: Rows) -> Self:
         if self._is_precomputed and rows.n_rows != rows.n_features:
             shape = (rows.n_rows, rows.n_features)
             raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
@@ -115,7 +116,7 @@ class NystromConstruction(Construction):
         """The most eigenpairs to keep."""
         return self.n_landmarks if self.rank is None else int(self.rank)
 
-    def _given(self, rows: Any) -> tuple[Any, Any]:
+    def _given(self, rows: Rows) -> tuple[Any, Any]:
         """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
@@ -134,7 +135,7 @@ class NystromConstruction(Construction):
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         candidates = Candidates(self.kernel, rows, int(self.max_rows))
         landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
         count = landmarks.shape[0]
@@ -153,7 +154,7 @@ class NystromConstruction(Construction):
             return self.fitted(params._replace(residual=np.array([math.nan, 0.0, len(candidates)])), measure=later)
         return self.fitted(params._replace(residual=self._residual(probes, params, gram, candidates)))
 
-    def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
+    def _landmarks(self, rng: Stream, rows: Rows, candidates: Candidates) -> tuple[Any, Any]:
         """Landmarks and their row numbers."""
         if not isinstance(self.landmarks, str):
             return self._given(rows)
@@ -171,7 +172,7 @@ class NystromConstruction(Construction):
         # Centres are no rows, also where there are so few rows that each is one.
         return as_landmarks(self.kernel, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
 
-    def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
+    def _gram(self, landmarks: Any, rows: Rows) -> NDArray[np.float64]:
         """The kernel matrix of the landmarks."""
         if isinstance(self.kernel, Kernel):
             return self.kernel(landmarks)
@@ -221,13 +222,13 @@ class NystromConstruction(Construction):
         features = send(values, X, cast=False) @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
-    def native(self, params: NystromParameters, dtype: Any) -> Native | None:
+    def native(self, params: NystromParameters, dtype: DTypeLike) -> Native | None:
         if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
         values = self.kernel.single_core_gram_against(params.landmarks)
         whitening = _core.panels(params.whitening, np.float64)
 
-        def features(X: Any, out: NDArray[Any]) -> int | None:
+        def features(X: Array, out: NDArray[Any]) -> int | None:
             wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
             with np.errstate(over="ignore", invalid="ignore"):
                 at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
@@ -265,7 +266,7 @@ class Nystrom(FeatureMap):
     r"""Features that are exact at landmarks, for any kernel and any objects.
 
     The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
-    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value a row; for narrow bandwidths in
+    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value per row; for narrow bandwidths in
     high dimension random features of the same width come close and need no data.
 
     With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
@@ -286,31 +287,42 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed"
-        A function takes two objects, or two float64 rows of a matrix, and returns a number; it is called in turn for
-        every row and landmark, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square
-        kernel matrix and ``transform`` the values of new rows against those of the fit.
-    n_components : the number of landmarks to choose
-        With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
-    rank : the most eigenpairs to keep, None for as many as landmarks
-    landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
-        Among objects that are whole numbers themselves, row numbers are a NumPy array of integers, and landmarks one of
-        dtype object.
-    tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
-    max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel, str or callable, default=Gaussian("scale")
+        A kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed". A function takes two
+        objects, or two float64 rows of a matrix, and returns a number; it is called for one row and one landmark at a
+        time, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square kernel matrix and
+        ``transform`` the values of new rows against those of the fit.
+    n_components : int, default=256
+        The number of landmarks to choose. If there are fewer rows, all of them are landmarks and the map is exact on
+        them. Not used if landmarks are given.
+    rank : int or None, default=None
+        The most eigenpairs to keep; None means as many as landmarks.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"}, or row numbers or landmarks, default="uniform"
+        A rule, the numbers of rows, or a matrix or sequence of landmarks. Among objects that are integers themselves,
+        row numbers are a NumPy array of integers, and landmarks one of dtype object.
+    tol : float, default=0.0
+        Stop "rpcholesky" when the residual trace is at most this fraction of the trace.
+    max_rows : int, default=10_000
+        The most rows from which landmarks (other than uniform ones) are chosen and the residual trace is measured.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    n_components_ : the width of the output: the number of eigenpairs kept
-        At most that of landmarks, fewer for duplicates and for kernels of low rank. Inside another map those
-        left out are columns of zeros, because its width is fixed before landmarks are known.
-    component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
-    residual_trace_ : trace, relative trace and number of rows
-        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``. NaN
-        where the kernel is not positive semi-definite. Where the kernel is a function, and landmarks are not chosen by
-        its values at all rows ("leverage", "rpcholesky"), it is measured when first asked for: ``fit`` calls the
-        function for landmarks and 16 other rows alone, and keeps the rows. In copies and pickles it is then NaN.
+    n_components_ : int
+        The width of the output: the number of eigenpairs kept. It is at most the number of landmarks, and smaller for
+        duplicates and for kernels of low rank. Inside another map, columns of zeros stand for those left out, because
+        the width is fixed before landmarks are known.
+    component_indices_ : array of int or None
+        The row numbers of the landmarks, None for "kmeans" and for given landmarks.
+    residual_trace_ : ResidualTrace
+        The trace, the relative trace and the number of rows: all rows if there are at most ``max_rows`` of them, else
+        ``data.as_rows(X, seed_).choose(max_rows)``. NaN if the kernel is not positive semi-definite. If the kernel is a
+        function, and landmarks are not chosen by its values at all rows ("leverage", "rpcholesky"), it is measured when
+        first asked for: ``fit`` calls the function only for landmarks and 16 other rows, and keeps the rows. In copies
+        and pickles it is then NaN.
 
     References
     ----------
@@ -348,7 +360,7 @@ class Nystrom(FeatureMap):
         landmarks: Any = "uniform",
         tol: float = 0.0,
         max_rows: int = 10_000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -382,14 +394,14 @@ class Nystrom(FeatureMap):
     def _is_function(self) -> bool:
         return callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
 
-    def resolved_kernel(self, rows: Any) -> Any:
+    def resolved_kernel(self, rows: Rows) -> Any:
         if self.is_precomputed:
             return Precomputed()
         if self._is_function:
             return Pairwise(self.kernel)
         return super().resolved_kernel(rows)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Array, y: Any = None) -> Self:
         """Choose landmarks among the rows of X and decompose their kernel matrix.
 
         Parameters
@@ -406,7 +418,7 @@ class Nystrom(FeatureMap):
         """
         return super().fit(X, y)
 
-    def _drawn(self, rows: Any, seed: int) -> FittedMap:
+    def _drawn(self, rows: Rows, seed: int) -> FittedMap:
         fitted = super()._drawn(rows, seed)
         assert isinstance(fitted.construction, NystromConstruction)
         return fitted.construction.trimmed(fitted.parameters)
@@ -438,7 +450,7 @@ class Nystrom(FeatureMap):
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "_measure": None} if hasattr(self, "_measure") else super().__getstate__()
 
-    def takes_objects(self, X: Any, reset: bool) -> bool:
+    def takes_objects(self, X: Array, reset: bool) -> bool:
         return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
     def _fitted_on_rows(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from . import _low_discrepancy
-from ._default_kernels import GAUSSIAN
 from ._fourier import FourierConstruction, FourierMap, draw_offsets, frequency_table
 from .fitted_map import FittedMap
 
@@ -23,7 +24,7 @@ class QuasiFourierConstruction(FourierConstruction):
         super().check_kernel()
         self.kernel.spectral_dimension(1)  # a composition refuses here, with the reason
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         points_of = _low_discrepancy.sobol if self.sequence == "sobol" else _low_discrepancy.halton
         points = points_of(rng.child("points"), self.n_frequencies, self.kernel.spectral_dimension(rows.n_features))
         return self.fitted(frequency_table(self.kernel.quantiles(points, rows.n_features), draw_offsets(rng, 1)))
@@ -40,10 +41,16 @@ class QuasiFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a kernel with a spectral law, sums, products and multiples of such; not a composition
-    n_components : the width of the output; powers of two suit Sobol points best
-    sequence : "sobol" or "halton"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel with a spectral law, or a sum, product or multiple of such kernels; not a composition.
+    n_components : int, default=256
+        The width of the output; powers of two suit Sobol points best.
+    sequence : {"sobol", "halton"}, default="sobol"
+        The sequence of points.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -72,7 +79,7 @@ class QuasiFourier(FourierMap):
         *,
         n_components: int = 256,
         sequence: Literal["sobol", "halton"] = "sobol",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Composition, Kernel, Maclaurin
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._fourier import (
     Frequencies,
     draw_frequencies,
@@ -25,7 +26,12 @@ from ._fourier import (
     matrix_waves,
     native_waves,
 )
-from ._products import (
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import exactly, floats
+from .pair_moments import pair_moments
+from .random_products import (
     NativePart,
     RandomProducts,
     argument,
@@ -39,11 +45,6 @@ from ._products import (
     random_products,
     second_moment,
 )
-from .construction import Construction, Native
-from .estimator import FeatureMap
-from .fitted_map import FittedMap, earliest
-from .layouts import exactly, floats
-from .pair_moments import pair_moments
 from .refusals import unserved
 
 
@@ -122,7 +123,7 @@ class MaclaurinConstruction(Construction):
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         series, fourier = self._random_series(), self._fourier_kernel()
         width = self.random_width
         random: RandomProducts | Frequencies
@@ -161,13 +162,13 @@ class MaclaurinConstruction(Construction):
         random = fourier_features(params.random, self.kernel.coordinates(double(X)), width)
         return namespace(X).astype(random, X.dtype) * params.random_scale
 
-    def native(self, params: MaclaurinParameters, dtype: Any) -> Native | None:
+    def native(self, params: MaclaurinParameters, dtype: DTypeLike) -> Native | None:
         exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
         write = self._native_random(params, dtype)
         if write is None:
             return None
 
-        def mapped(X: Any, out: NDArray[Any]) -> int | None:
+        def mapped(X: Array, out: NDArray[Any]) -> int | None:
             first = 0
             with np.errstate(over="ignore"):
                 for degree, scale in exact:
@@ -179,7 +180,7 @@ class MaclaurinConstruction(Construction):
 
         return mapped
 
-    def _native_random(self, params: MaclaurinParameters, dtype: Any) -> NativePart | None:
+    def _native_random(self, params: MaclaurinParameters, dtype: DTypeLike) -> NativePart | None:
         scale = float(params.random_scale[0])
         if isinstance(params.random, RandomProducts):
             return native_random_products(params.random, scale, dtype)
@@ -192,7 +193,7 @@ class MaclaurinConstruction(Construction):
             dtype,
         )
 
-        def write(X: Any, out: NDArray[Any], first: int) -> int | None:
+        def write(X: Array, out: NDArray[Any], first: int) -> int | None:
             features = out if first == 0 else np.empty((len(out), width), dtype=dtype)
             native(X, features)
             out[:, first:] = features
@@ -205,7 +206,7 @@ class MaclaurinConstruction(Construction):
         degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
         return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         series, inner = self._series().copy(), argument(canonical(self.kernel))
         if self.max_degree is not None and isinstance(params.random, RandomProducts):
             kept = [*self.exact_degrees, *self._counts(params.random)]
@@ -213,7 +214,7 @@ class MaclaurinConstruction(Construction):
         drawn = Maclaurin(tuple(series.tolist()))
         return (drawn if inner is None else drawn.of(inner))(X, Y)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         width, fourier = self.random_width, self._fourier_kernel()
         if fourier is not None:
             return fourier_variance(fourier, X, Y, width)
@@ -250,16 +251,27 @@ class RandomMaclaurin(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or ``f.of(k)``
-    n_components : the width of the output
-    base : how fast the probability of a degree falls; above 1
-    exact_terms : bool
-        The paper's H0/1: degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only while a
-        random feature remains; ``exact_degrees_`` tells which.
-    max_degree : int or None
-        Cut the series there and give every kept degree a fixed number of features (frequencies of a composition are
-        drawn all the same); ``mean`` gives what is left of the kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        A dot-product kernel, or a sum, product or multiple of such kernels, or ``f.of(k)``.
+    n_components : int, default=256
+        The width of the output.
+    base : float, default=2.0
+        How fast the probability of a degree falls; above 1.
+    exact_terms : bool, default=False
+        Whether to keep degree 1 (the row itself) and then degree 0 (a constant) exactly, each only while a random
+        feature remains: the paper's H0/1. ``exact_degrees_`` tells which degrees are exact.
+    max_degree : int or None, default=None
+        Where to cut the series. Every kept degree then has a fixed number of features (frequencies of a composition are
+        still drawn), and ``mean`` gives what is left of the kernel.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    Attributes
+    ----------
+    exact_degrees_ : tuple of int
+        The degrees that are kept exactly.
 
     References
     ----------
@@ -287,7 +299,7 @@ class RandomMaclaurin(FeatureMap):
         base: float = 2.0,
         exact_terms: bool = False,
         max_degree: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._checks import check_whole
-from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
+from .._defaults import MAP_WIDTH
+from .._random import RandomState
+from ..kernels import ArcCosine, Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
 from ..kernels.algebra import without_weight
 from ._wrappers import MapPair
@@ -17,6 +19,7 @@ from .nystrom import Nystrom
 from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
+from .random_relu import RandomRelu
 from .refusals import suggests
 from .stack import Stack
 from .taylor_sketch import TaylorSketch
@@ -37,7 +40,7 @@ class Rule(NamedTuple):
     why: str
 
 
-def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = None) -> FeatureMap:
+def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> FeatureMap:
     """The map to begin with for a kernel, not fitted.
 
     The choice looks at the kernel alone and takes the first rule below that serves it; sums, products and compositions
@@ -54,6 +57,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     any other spectral law               RandomFourier      a composition's frequencies are random sums
     homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
     another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
+    arc-cosine                           RandomRelu         the units of a random neural network have it exactly
     a multiple of what follows           that of the inside the weight moves to the terms, a factor or the outside
     a kernel over an additive one        Composed           another map on features that are nearly exact
     a sum                                Stack              both maps side by side, every term as wide as the others
@@ -61,7 +65,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: Any = Non
     a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
     ==================================== ================== ========================================================
 
-    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
+    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which depend on
     the data. A product inside a product is as wide as what it is part of.
 
     Parameters
@@ -238,6 +242,13 @@ RULES = [
         "TaylorSketch",
         _maker(TaylorSketch),
         "low degrees exactly, the width where the data need it",
+    ),
+    Rule(
+        "arc-cosine",
+        lambda kernel: isinstance(without_weight(kernel)[1], ArcCosine),
+        "RandomRelu",
+        _maker(RandomRelu),
+        "the units of a random neural network have it exactly",
     ),
     Rule(
         "a multiple of what follows",

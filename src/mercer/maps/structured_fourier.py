@@ -6,11 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
+from .._rows import Rows
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 from .fitted_map import FittedMap
@@ -22,7 +23,7 @@ SMALLEST_BLOCK = 64
 
 @in_double
 class SignRotations(NamedTuple):
-    """Three sign vectors a block, the lengths of the frequencies, and the offset of the last feature."""
+    """Three sign vectors per block, the lengths of the frequencies, and the offset of the last feature."""
 
     signs: NDArray[np.int8]
     radii: NDArray[np.float64]
@@ -30,7 +31,7 @@ class SignRotations(NamedTuple):
 
 
 def block_width(n_features: int) -> int:
-    """Frequencies a block: the padded width of a row."""
+    """Frequencies per block: the padded width of a row."""
     return max(SMALLEST_BLOCK, padded_width(n_features))
 
 
@@ -39,7 +40,7 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 
     bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         count, width = self.n_frequencies, block_width(rows.n_features)
         flips = rng.child("signs").signs((-(-count // width), 3, width))
         return self.fitted(SignRotations(flips, draw_radii(self.kernel, rng, count, width), draw_offsets(rng, 1)))
@@ -60,12 +61,12 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
 
-    def waves(self, params: SignRotations, dtype: Any) -> Waves:
+    def waves(self, params: SignRotations, dtype: DTypeLike) -> Waves:
         width = params.signs.shape[2]
         signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
         radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+        def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
             return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self.scale, out)
 
         return write
@@ -82,7 +83,7 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
 
-    The choice for wide rows: O(D log d) a row in place of O(D d), and a few signs a column to store. The accuracy is
+    The choice for wide rows: O(D log d) per row instead of O(D d), and a few signs per column to store. The accuracy is
     that of :class:`OrthogonalFourier`, but for a bias below 0.001, from padding every row to at least 64 columns.
 
     In place of a random orthogonal matrix each block of d' frequencies has :math:`H D_1 H D_2 H D_3 / d'^{3/2}` on the
@@ -90,9 +91,14 @@ class StructuredFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -9,15 +9,16 @@ from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, first_overflow, namespace, ones
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
 from ._complex import independent_variance
-from ._default_kernels import GAUSSIAN
 from ._series_splits import Split, split_of
 from .complex_sketch import (
     Srht,
@@ -94,7 +95,7 @@ class TaylorConstruction(Construction):
         assert split is not None
         return split
 
-    def adapted(self, rows: Any) -> Self:
+    def adapted(self, rows: Rows) -> Self:
         split = self._split
         sample = rows.sample(max(32, min(SAMPLE_ROWS, SAMPLE_ELEMENTS // rows.n_features))).astype(np.float64)
         self.kernel.check_rows(sample)
@@ -155,7 +156,7 @@ class TaylorConstruction(Construction):
             tuple(srht_layout(n, width, count) for n, count in sketched.items()),
         )
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         width, sketched = self._split.width(rows.n_features), self._sketched
         parameters = TaylorParameters(
             self.vector,
@@ -182,12 +183,12 @@ class TaylorConstruction(Construction):
         used = sum(feature.shape[1] for feature in scaled)
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components - used)], axis=1)
 
-    def native(self, params: TaylorParameters, dtype: Any) -> Native:
+    def native(self, params: TaylorParameters, dtype: DTypeLike) -> Native:
         split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
         roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
         tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             with np.errstate(over="ignore", invalid="ignore"):
                 residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
                 rows, start = np.ascontiguousarray(dense(residual)), 0
@@ -208,11 +209,11 @@ class TaylorConstruction(Construction):
 
         return write
 
-    def mean(self, params: Any, X: Any, Y: Any) -> Matrix:
+    def mean(self, params: Any, X: Array, Y: Array) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
         return sum((terms.value(n) for n in self.degrees), np.zeros(terms.moments.t.shape))
 
-    def variance(self, params: Any, X: Any, Y: Any) -> Matrix:
+    def variance(self, params: Any, X: Array, Y: Array) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
         variance = np.zeros(terms.moments.t.shape)
         for n, width in zip(params.degrees.tolist(), params.widths.tolist(), strict=True):
@@ -246,18 +247,30 @@ class TaylorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or a Gaussian or a multiple of one
-    n_components : the width of the output
-    split : "auto", "mean", "centre" or None
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A dot-product kernel, or a sum, product or multiple of such kernels, or a Gaussian or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    split : {"auto", "mean", "centre"} or None, default="auto"
+        How the kernel is written as a series.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    degrees_ : dict of the kept degrees and their widths
-    exact_degrees_ : those of them that are not sketched
-    split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
-    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel's, each
-        pair divided by k(x, x) k(y, y)
+    degrees_ : dict of int
+        The kept degrees and their widths.
+    exact_degrees_ : tuple of int
+        The degrees that are not sketched.
+    split_ : {"mean", "centre"} or None
+        The split that was chosen.
+    vector_ : array
+        The direction or the centre of the split.
+    expected_error_ : float
+        The root of the expected squared error on pairs of sample rows, each divided by k(x, x) k(y, y), relative to the
+        kernel's.
 
     Examples
     --------
@@ -278,7 +291,7 @@ class TaylorSketch(FeatureMap):
         *,
         n_components: int = 256,
         split: Literal["auto", "mean", "centre"] | None = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -313,7 +326,7 @@ class TaylorSketch(FeatureMap):
 class _Terms:
     """The terms of a split series for pairs of rows: all of them, or each pair of rows of X ``once``."""
 
-    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, once: bool = False):
+    def __init__(self, split: Split, vector: Matrix, X: Array, Y: Array, count: int, once: bool = False):
         self.split = split
         self.scalars = [split.scalar(M, vector) for M in (X, Y)]
         self.series = split.series(count)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
 from .estimator import FeatureMap
@@ -41,7 +42,7 @@ class TensorProductConstruction(PairConstruction):
         hashes = [Hashes(places(self.n_components, side.n_components), signs(side.n_components)) for side in sides]
         return TensorParameters(*(side.layout() for side in sides), *hashes)
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         left, right = self.draw_both(rng, rows)
         parameters = TensorParameters(
             left.parameters,
@@ -61,8 +62,8 @@ class TensorProductConstruction(PairConstruction):
         spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
         return half_spectrum(spectrum, width)
 
-    def native(self, params: TensorParameters, dtype: Any) -> Native | None:
-        tables = _core.spectrum(self.n_components, dtype)
+    def native(self, params: TensorParameters, dtype: DTypeLike) -> Native | None:
+        tables = _core.spectrum(self.n_components, np.dtype(dtype))
         if tables is None:
             return None
         sides = [self.part(name, params) for name in self.parts]
@@ -73,7 +74,7 @@ class TensorProductConstruction(PairConstruction):
             places[side, : len(hashes.buckets)], signs[side, : len(hashes.signs)] = hashes
         scale = math.sqrt(2.0 / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             factors, overflow = [], None
             for side, write_side in zip(sides, writers, strict=True):
                 if is_sparse(X) and side.keeps_sparse:
@@ -87,7 +88,7 @@ class TensorProductConstruction(PairConstruction):
 
         return write
 
-    def mean(self, params: TensorParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: TensorParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.part("left", params).mean(X, Y) * self.part("right", params).mean(X, Y)
 
     @property
@@ -104,8 +105,8 @@ class TensorProduct(MapPair):
 
     With :math:`u = Z_1(x)` and :math:`v = Z_2(x)` of two independent maps, :math:`\langle u \otimes v, u' \otimes
     v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both feature rows are
-    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) a row beyond the two
-    maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
+    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) per row besides the
+    two maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
 
     .. math:: D^2 \mathrm{Var} = (D - e)(A_u A_v + B_u B_v) + e R_u R_v - (2D - e) t_u^2 t_v^2
 
@@ -116,15 +117,20 @@ class TensorProduct(MapPair):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : the width of the output
-    factor : int or None
+        The two maps. Their seeds come from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=2
         The width of both maps over that of the output; None lets them keep their own widths.
-    random_state, n_jobs : see :class:`FeatureMap`
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
+    left_, right_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------
@@ -152,7 +158,7 @@ class TensorProduct(MapPair):
         *,
         n_components: int = 256,
         factor: int | None = 2,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.left = left

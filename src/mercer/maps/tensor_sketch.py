@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
 from .estimator import FeatureMap
@@ -23,7 +23,7 @@ from .pair_moments import PairMoments, power
 
 
 class Hashes(NamedTuple):
-    """One count sketch a row."""
+    """One count sketch per row."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
@@ -49,7 +49,7 @@ def product_spectrum(sketches: Iterable[Array]) -> Array:
     return spectrum
 
 
-def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: DTypeLike) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Buckets and signs, as numbers, of the entries of rows and of one constant more."""
     places, signs = params.buckets, params.signs.astype(dtype)
     signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
@@ -78,15 +78,15 @@ class TensorSketchConstruction(PolynomialConstruction):
         spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
         return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
 
-    def native(self, params: Hashes, dtype: Any) -> Native | None:
-        form, tables = self.form, _core.spectrum(self.n_components, dtype)
+    def native(self, params: Hashes, dtype: DTypeLike) -> Native | None:
+        form, tables = self.form, _core.spectrum(self.n_components, np.dtype(dtype))
         if tables is None:
             return None
         places, signs = hashed_entries(params, form, dtype)
         in_time = self.output == "time"
         scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components))
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
             return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
 
@@ -122,10 +122,16 @@ class TensorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output, even or odd
-    output : "spectrum" or "time"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output, even or odd.
+    output : {"spectrum", "time"}, default="spectrum"
+        Whether to leave out the inverse transform, or to do it as the paper does.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -150,7 +156,7 @@ class TensorSketch(FeatureMap):
         *,
         n_components: int = 256,
         output: Literal["spectrum", "time"] = "spectrum",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import Table
 from ..data.frames import columns
 from ..learn.machine import KernelMachine
-from ..learn.prepare.coded_rows import UNSEEN
 from ..learn.prepare.preparation import Preparation
 
 
@@ -83,7 +82,7 @@ class UnknownCounter:
         """Count the rows of another block."""
         wrong, each = np.zeros(X.shape[0], dtype=bool), dict(self.found.columns)
         for column in self._levelled:
-            unseen = self._preparation.codes(column, columns(X)[column.name])[1] == UNSEEN
+            unseen = self._preparation.is_unseen(column, columns(X)[column.name])
             wrong |= unseen
             if unseen.any():
                 each[column.name] = each.get(column.name, 0) + int(np.count_nonzero(unseen))

@@ -289,7 +289,7 @@ class Preparation:
     def _level_codes(self, column: Column, values: Any) -> NDArray[np.int64]:
         """The numbers of the levels of a column; an error where one was not learned and is not to be ignored."""
         self._is_as_learned(column, values)
-        found, numbered = self.codes(column, values)
+        found, numbered = self._codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
             row = int(np.argmax(numbered == UNSEEN))
             known = ", ".join(map(repr, (column.levels or ())[:8])) + (", ..." if len(column.levels or ()) > 8 else "")
@@ -300,7 +300,11 @@ class Preparation:
             )
         return numbered
 
-    def codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
+        """Which rows of a column have a level that was not learned."""
+        return self._codes(column, values)[1] == UNSEEN
+
+    def _codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The levels of a column, and their numbers: ``ABSENT`` for a gap, ``UNSEEN`` for one that was not learned."""
         found = levels(values)
         if column.name not in self._numbered:  # kept: making it takes longer than looking up the levels of a tile
