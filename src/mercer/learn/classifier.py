@@ -295,11 +295,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         classes : all labels that will ever come, or a list of those of every task
             Needed in the first call, and may be left out later.
         """
-        self._check_arguments()
+        self.check_arguments()
         self._check_additive()
-        known = known_classes(classes, getattr(self, "classes_", None) if self._is_prepared else None)
+        known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
-        if not self._is_prepared:
+        if not self.is_prepared:
             self.prepare(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
@@ -309,8 +309,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def sums_suffice(self) -> bool:
         return self.loss == "squared"
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("C", self.C)
@@ -391,7 +391,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
     def _adopt(self, W: Matrix) -> None:
-        """Take coefficients, a column a class, with the intercept as the last row where there is one."""
+        """Take coefficients, one column per class, with the intercept as the last row where there is one."""
         if not np.isfinite(W).all():
             raise ValueError(
                 f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
@@ -434,7 +434,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> Any:
-        """The probability of every class, a column each.
+        """The probability of every class, one column per class.
 
         Parameters
         ----------
@@ -474,20 +474,20 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    _learned: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
+    learned_types: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
 
     @property
     def _n_targets(self) -> int | None:
         return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 0
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         targets = self._n_targets
         arrays = {"coef_": floats(targets, self.map_.n_components_), "intercept_": floats(targets)}
         lengths = map(len, Tasks(self.classes_).classes) if targets else ()
-        return super()._layout() | arrays | {"_class_weights": tuple(floats(length) for length in lengths)}
+        return super().array_layout() | arrays | {"_class_weights": tuple(floats(length) for length in lengths)}
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
+    def check_arrays(self) -> None:
+        super().check_arrays()
         if hasattr(self, "classes_"):
             self._class_weights = getattr(self, "_class_weights", None)
 

@@ -218,8 +218,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         for name in ("n_clusters", "n_init", "max_iter"):
             check_whole(name, getattr(self, name))
         check_positive("tol", self.tol)
@@ -343,14 +343,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _n_features_out(self) -> int:
         return len(self.centres_)
 
-    _learned: ClassVar[dict[str, Any]] = {"inertia_": float, "n_iter_": int}
+    learned_types: ClassVar[dict[str, Any]] = {"inertia_": float, "n_iter_": int}
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         labels = Leaf(("int32",), (None,), least=0)
         return {"centres_": floats(None, self.map_.n_components_), "labels_": labels}
 
-    def _check_fitted(self) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in (*self._layout(), *self._learned)))
+    def check_arrays(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in (*self.array_layout(), *self.learned_types)))
         self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_))
 
     def __sklearn_tags__(self) -> Any:

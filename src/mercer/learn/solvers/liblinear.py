@@ -34,7 +34,7 @@ def check_room(n_rows: int, width: int, itemsize: int, memory: MemoryArgument) -
 def liblinear(
     model: LinearClassifier, design: HeldFeatures, codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Coefficients, a column a class, with the intercept as the last row."""
+    """Coefficients, one column per class, with the intercept as the last row."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
     columns = [1] if codes.max() == 1 else range(int(codes.max()) + 1)
     found = []
