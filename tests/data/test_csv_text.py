@@ -78,10 +78,10 @@ def test_another_delimiter_is_found_and_told(tmp_path, mark):
 
 @pytest.mark.parametrize("length", [1, 18, 19, 20, 40])
 def test_another_delimiter_is_found_where_the_first_lines_end_within_quotes(tmp_path, length):
-    text = 'a;b\n1;"' + "x\n" * length + '"\n2;y\n'
+    text = 'a;b\n"' + "x\n" * length + '";1\ny;2\n'
     (tmp_path / "a.csv").write_text(text)
     assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ";"
-    (tmp_path / "a.csv").write_text("a;b\n" + "1;x\n" * (length + 10) + f'2;"{"x" * 70_000}\n')  # never closed
+    (tmp_path / "a.csv").write_text("a;b\n" + "1;x\n" * (length + 10) + f'"{"x" * 70_000}\n')  # never closed
     assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ";"
 
 
