@@ -354,6 +354,15 @@ def once_per_class(rows: list[Row]) -> set[str]:
     return {row.id for row in {type(row(8)): row for row in reversed(rows)}.values()}
 
 
+def first_of_class(parameters: list[Any]) -> list[Any]:
+    """Rows as parameters, all but the first of each class of map for ``make test-full`` only."""
+    quick = once_per_class([one.values[0] for one in parameters])
+    return [
+        one if one.id in quick else pytest.param(*one.values, id=one.id, marks=[*one.marks, pytest.mark.full])
+        for one in parameters
+    ]
+
+
 def sample_rows(n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:
     """Rows with a mean and norms in [0.3, 0.9], inside the domain of every kernel here."""
     rng = np.random.default_rng(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
-from mercer._core import _library
+from mercer._core import _library, _libsvm
 
 from .conftest import FORCED, ISAS, LIBRARY
 
@@ -92,7 +93,9 @@ def test_a_long_row_agrees_with_two_short_transforms(isa, width, dtype):
     Z = X.copy()
     _core.hadamard(Z)
     short = 256
-    expected = (hadamard_matrix(width // short) @ X.reshape(-1, short).astype(np.int64)) @ hadamard_matrix(short)
+    # Sums of small integers are exact in float64, whose product is quick.
+    left, right = (hadamard_matrix(size).astype(np.float64) for size in (width // short, short))
+    expected = left @ X.reshape(-1, short).astype(np.float64) @ right
     np.testing.assert_array_equal(Z.ravel(), expected.ravel())
 
 
@@ -214,6 +217,14 @@ def test_the_library_has_what_the_headers_declare():
 
 
 @compiled
+def test_the_library_exports_nothing_but_its_table():
+    assert hasattr(LIBRARY, "mercer_functions")
+    # A kernel, and parts of the C++ library that is linked in.
+    for name in ("_ZN6mercer8baseline12hadamard_f32EPfmm", "_ZSt9terminatev", "_ZSt16__throw_bad_castv"):
+        assert not hasattr(LIBRARY, name)
+
+
+@compiled
 def test_the_library_tells_the_types_of_its_functions():
     table, size, pointer = _library._kernels(LIBRARY, "baseline"), ctypes.c_size_t, ctypes.c_void_p
     assert table["hadamard_f32"].argtypes == (pointer, size, size)
@@ -225,6 +236,16 @@ def test_the_library_tells_the_types_of_its_functions():
     assert table["libsvm"].restype is ctypes.c_int
     assert [name for name, _ in table["mercer_rows"]._fields_][-2:] == ["columns", "constant"]
     assert "radial_f32" not in table
+
+
+def test_the_library_numbers_the_faults_of_text_as_python_does():
+    (faults,) = re.findall(
+        r"^enum \{(.*?)^\}", (SOURCES / "mercer.h").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names = re.findall(r"MERCER_LIBSVM_(\w+)", faults)
+    assert names[0] == "FINE"
+    assert [getattr(_libsvm, name) for name in names[1:]] == list(range(1, len(names)))
+    assert len(_libsvm.FAULTS) == len(names)
 
 
 @compiled

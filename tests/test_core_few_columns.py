@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import _core
-from mercer.learn import _products
+from mercer.learn import narrow_products
 
 from .test_core import DTYPES
 
@@ -33,7 +33,7 @@ def test_products_with_few_columns(isa, rows, n, columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_products_do_not_hang_on_where_rows_are_cut(isa, dtype):
+def test_products_do_not_depend_on_where_rows_are_cut(isa, dtype):
     Z, W, R, sums = parts(50, 70, 10, dtype)
     whole, out, again = np.empty((50, 10), dtype=dtype), np.empty((50, 10), dtype=dtype), sums.copy()
     _core.few_columns(Z, W, whole)
@@ -55,12 +55,12 @@ def test_shapes_that_do_not_belong_together(isa):
         _core.add_transposed(Z, R, sums.astype(np.float64))
 
 
-@pytest.mark.parametrize("columns", [3, _products.FEW + 1])
+@pytest.mark.parametrize("columns", [3, narrow_products.FEW + 1])
 def test_what_designs_use_is_the_same_without_the_library(monkeypatch, columns):
     Z, W, R, sums = parts(30, 40, columns, np.float64)
-    again, here = sums.copy(), _products.times(Z, W)
-    _products.add_to(sums, Z, R)
+    again, here = sums.copy(), narrow_products.times(Z, W)
+    narrow_products.add_to(sums, Z, R)
     monkeypatch.setattr(_core, "AVAILABLE", False)
-    _products.add_to(again, Z, R)
-    np.testing.assert_allclose(here, _products.times(Z, W), rtol=1e-11, atol=1e-12)
+    narrow_products.add_to(again, Z, R)
+    np.testing.assert_allclose(here, narrow_products.times(Z, W), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(sums, again, rtol=1e-11, atol=1e-12)

@@ -14,8 +14,9 @@ import mercer
 from mercer import Nystrom, StructuredFourier, TensorSketch, _core
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor, _coded_rows
-from mercer.learn._preparation import Preparation
+from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn.prepare import coded_rows
+from mercer.learn.prepare.preparation import Preparation
 from mercer.persist import train
 
 pytestmark = pytest.mark.filterwarnings("ignore:column 'name' has:UserWarning")  # that it may be an identifier
@@ -35,7 +36,7 @@ def frame(n=1500, count=600, gaps=False, kind=pd.DataFrame, seed=0):
 
 
 def learned(X, most_dense, monkeypatch, scale=None, missing="error", weight=None, unknown="error"):
-    monkeypatch.setattr(_coded_rows, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(coded_rows, "MOST_DENSE", most_dense)
     preparation = Preparation(scale, missing, unknown)
     preparation.learn_columns([X])
     half = len(X) // 2
@@ -46,7 +47,7 @@ def learned(X, most_dense, monkeypatch, scale=None, missing="error", weight=None
 
 
 def fitted(make, X, y, most_dense, monkeypatch):
-    monkeypatch.setattr(_coded_rows, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(coded_rows, "MOST_DENSE", most_dense)
     return make().fit(X, y)
 
 

@@ -15,8 +15,8 @@ from mercer import data
 from mercer.data import Blocks
 from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.learn._column_summaries import summarise
-from mercer.learn._preparation import Preparation
+from mercer.learn.prepare.preparation import Preparation
+from mercer.learn.statistics.column_summaries import summarise
 
 
 def learned(X, scale=None, missing="error", unknown="error", weight=None, cuts=()):
@@ -224,7 +224,7 @@ def many_levels(n=6000, count=500):
 
 
 def test_levels_take_no_more_than_rows_and_a_copy(monkeypatch):
-    monkeypatch.setattr("mercer.learn._coded_rows.MOST_DENSE", 2400)
+    monkeypatch.setattr("mercer.learn.prepare.coded_rows.MOST_DENSE", 2400)
     X, preparation = many_levels(count=2400), Preparation("standard", "error", "error")
     preparation.learn_columns([X])
     tracemalloc.start()
@@ -250,7 +250,7 @@ def test_summaries_of_many_columns_are_those_of_few(monkeypatch):
     for given in (None, weight):
         whole = summarise(X, given)
         for name in ("WIDE", "SUMMARISED"):
-            monkeypatch.setattr(f"mercer.learn._column_summaries.{name}", 4)
+            monkeypatch.setattr(f"mercer.learn.statistics.column_summaries.{name}", 4)
         for ours, theirs in zip(summarise(X, given), whole, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         monkeypatch.undo()

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import maps
+from .._defaults import MAP_WIDTH
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap
 from ..maps.rules import feature_map
@@ -124,7 +125,7 @@ MAPS: tuple[MapNote, ...] = (
 """The table of maps in the README."""
 
 
-def maps_for(kernel: Any, *, n_components: int = 256, random_state: Any = None) -> dict[str, FeatureMap]:
+def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Any = None) -> dict[str, FeatureMap]:
     """Every map that serves a kernel, by name and not fitted.
 
     Maps that are made of others are left out, but for the choice of :func:`mercer.feature_map` where no other serves

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._checks import check_choice, check_positive, check_whole
+from .._defaults import WIDEST_SEARCHED
 from .._random import as_seed
 from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
@@ -126,7 +127,7 @@ class Search(Growth):
         scale: str | None = "auto",
         loss: str = "auto",
         class_weight: Any = None,
-        features: int = 8192,
+        features: int = WIDEST_SEARCHED,
         rounds: int = ROUNDS,
         seconds: float | None = None,
         missing: str = "error",

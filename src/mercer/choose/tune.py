@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import data
+from .._defaults import SEARCH_SECONDS, WIDEST_SEARCHED
 from .learners import task_of
 from .search import ROUNDS, Search, Tuned
-
-SECONDS = 120.0
 
 
 def tune(
@@ -25,7 +24,7 @@ def tune(
     scale: str | None = "auto",
     loss: str = "auto",
     class_weight: str | None = None,
-    features: int = 8192,
+    features: int = WIDEST_SEARCHED,
     missing: str = "error",
     unknown: str = "error",
     dates: str = "number",
@@ -121,7 +120,7 @@ def tune(
         class_weight=class_weight,
         features=features,
         rounds=ROUNDS if rounds is None else rounds,
-        seconds=SECONDS if seconds is None and rounds is None else seconds,
+        seconds=SEARCH_SECONDS if seconds is None and rounds is None else seconds,
         missing=missing,
         unknown=unknown,
         dates=dates,

@@ -16,12 +16,6 @@ from .base import Kernel
 from .families import manhattan_distances, squared_distances
 
 RULES = ("scale", "median")
-DEFAULT_RULE = "scale"
-"""What a bandwidth is where it is left to the rows: by a bare name such as ``"gaussian"``, a map or a learner.
-
-As in scikit-learn's ``SVC``. Unlike the median it needs no sample: it depends on no seed, and it counts weights, so
-that a row of weight 2 is the same as that row twice.
-"""
 MEDIAN_ROWS = 1000
 
 

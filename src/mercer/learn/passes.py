@@ -7,8 +7,8 @@ from typing import Any
 
 from ..data import Table
 from ..data.block import Block
-from ._progress import Callback, Reporter
 from .context import FitContext
+from .progress import Callback, Reporter
 
 
 class Passes:

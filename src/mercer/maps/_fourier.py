@@ -15,7 +15,7 @@ from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
 from .estimator import FeatureMap
 from .layouts import floats
@@ -29,7 +29,7 @@ LONGEST_PHASE = 2.0**40
 
 @in_double
 class Frequencies(NamedTuple):
-    """One frequency a row, and the offsets of the features that stand alone.
+    """One frequency per row, and the offsets of the features that stand alone.
 
     In float32 a long row or a heavy-tailed frequency would leave no digit of the phases.
     """

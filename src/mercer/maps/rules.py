@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._checks import check_whole
+from .._defaults import MAP_WIDTH
 from .._random import RandomState
 from ..kernels import ArcCosine, Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
@@ -39,7 +40,7 @@ class Rule(NamedTuple):
     why: str
 
 
-def feature_map(kernel: Any, *, n_components: int = 256, random_state: RandomState = None) -> FeatureMap:
+def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> FeatureMap:
     """The map to begin with for a kernel, not fitted.
 
     The choice looks at the kernel alone and takes the first rule below that serves it; sums, products and compositions
@@ -64,7 +65,7 @@ def feature_map(kernel: Any, *, n_components: int = 256, random_state: RandomSta
     a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
     ==================================== ================== ========================================================
 
-    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
+    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which depend on
     the data. A product inside a product is as wide as what it is part of.
 
     Parameters

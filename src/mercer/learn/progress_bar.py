@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Self, TextIO
 
 from .._figures import seconds as in_words
-from ._progress import Progress
+from .progress import Progress
 
 WIDTH = 24
 PAUSE = 0.1

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap
-from ..maps._default_kernels import GAUSSIAN
 from ..maps.kernel_parameters import KernelParameters
 
 

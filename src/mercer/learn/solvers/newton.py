@@ -16,12 +16,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .._tiles import run_tiles
-from ._designs import Design
-from ._forecast import Work, steps_left
-from ._intercepts import balancing
-from ._losses import Loss
-from ._passes import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
+from ..._tiles import run_tiles
+from ..feature_matrix import Design
+from ..forecast import Work, steps_left
+from ..losses import Loss
+from .intercepts import balancing
+from .pass_costs import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]
@@ -372,7 +372,7 @@ class Newton:
     # -- its length ----------------------------------------------------------------------------------------------------
 
     def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
-        """How far to go, a number a column: where the slope of the objective of its problem is 0.
+        """How far to go, one number per column: where the slope of the objective of its problem is 0.
 
         It costs no pass, since the decision values are linear in the length.
         """

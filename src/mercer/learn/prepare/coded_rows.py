@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._column_summaries import NOTHING, Summary, summarise
+from ..statistics.column_summaries import NOTHING, Summary, summarise
 
 MOST_DENSE = 512
 """With more levels than this, in all columns together, prepared rows are CSR."""

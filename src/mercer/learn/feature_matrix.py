@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
-from ._products import add_to, times
-from ._rows import Chunk, PreparedRows
+from .narrow_products import add_to, times
 from .passes import Passes, after_parts
+from .prepared_rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
 Matrix = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._checks import check_choice, check_jobs
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
@@ -23,19 +24,20 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
-from ._checked_rows import as_in_fit, checked_rows
-from ._forecast import Work
-from ._map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
-from ._origins import remember
-from ._parameters import MachineParameters
-from ._preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
-from ._progress import Progress
-from ._room import Extent, asked_width, check_before, check_levels
-from ._rows import Chunk, PreparedRows
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
+from .forecast import Work
+from .machine_parameters import MachineParameters
+from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
+from .memory_estimates import Extent, asked_width, check_before, check_levels
 from .passes import Passes
+from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress
 from .scans import RowSample, ScanPlan
 from .statistics import chunk_rows
+from .training_origin import remember
 
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
@@ -84,15 +86,15 @@ class KernelMachine(MachineParameters):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -118,7 +120,7 @@ class KernelMachine(MachineParameters):
 
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
-    def table_to_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+    def table_to_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Table:
         """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
 
         Parameters
@@ -145,7 +147,7 @@ class KernelMachine(MachineParameters):
         """
         raise NotImplementedError
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from, with their targets where the learner has some."""
         return self._table(X, None, sample_weight, reset)
 
@@ -153,7 +155,7 @@ class KernelMachine(MachineParameters):
         """X as scikit-learn validates it; a frame with levels or dates as it is."""
         return checked_rows(self, X, reset)
 
-    def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _table(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
         if reset:
             self._drop_learned()
@@ -172,11 +174,11 @@ class KernelMachine(MachineParameters):
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         """Whether something is held of every row."""
         return False
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         return 0
 
@@ -293,7 +295,7 @@ class KernelMachine(MachineParameters):
         """Whether there is a model to save: one that is fitted, or could add rows."""
         return hasattr(self, self._set_last)
 
-    def _features(self, X: Any, first_row: int) -> NDArray[Any]:
+    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
         return features(self.map_.fitted_, X, 1, first_row)
@@ -309,7 +311,7 @@ class KernelMachine(MachineParameters):
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
-            return part(self._features(chunk.X, chunk.first), chunk)
+            return part(self.features_of(chunk.X, chunk.first), chunk)
 
         def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
             def after(chunk: Chunk) -> None:
@@ -339,7 +341,7 @@ class KernelMachine(MachineParameters):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+    def linear_values(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
         """<coef, z> + intercept for every row of X and every row of ``coef``.
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added.
@@ -394,12 +396,55 @@ class KernelMachine(MachineParameters):
         for first, block in numbered(table):
             yield getattr(self, method)(Matched(table, block.X, first))
 
-    def _observed(
-        self, table: Table, predict: Callable[[Any], Any]
+    def treating_unknown(self, unknown: str) -> Self:
+        """The same fitted learner with another treatment of levels that it has not learned.
+
+        Parameters
+        ----------
+        unknown : {"error", "ignore"}
+        """
+        other = copy(self)
+        other.preparation_ = self.preparation_.treating_unknown(unknown)
+        return other
+
+    def matched_table(self, table: Table) -> Table:
+        """A table with the columns of ``fit``, in their order; an error where some are not there.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        check_is_fitted(self)
+        return self._adopted(table, reset=False)
+
+    def feature_blocks(self, table: Table) -> Iterator[NDArray[Any]]:
+        """The features of rows, block by block.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        table = self.matched_table(table.features())
+        for first, block in numbered(table):
+            yield self._of_rows(table, block.X, first, self.features_of)
+
+    def observed(
+        self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
-        """The targets of a table, what is predicted for the same rows, and their weights."""
-        table = self._adopted(table, reset=False)
-        parts = [(block.y, predict(Matched(table, block.X, first)), block.weight) for first, block in numbered(table)]
+        """The targets of a table, what is predicted for the same rows, and their weights.
+
+        Parameters
+        ----------
+        table : Table
+        predict : callable
+            The method that predicts, such as ``predict``.
+        each : callable
+            Called with the rows of every block, as they are before preparation.
+        """
+        table, parts = self.matched_table(table), []
+        for first, block in numbered(table):
+            each(block.X)
+            parts.append((block.y, predict(Matched(table, block.X, first)), block.weight))
         if any(y is None for y, _, _ in parts):
             raise ValueError("the blocks must bring y, found X alone")
         y, predicted, weight = zip(*parts, strict=True)

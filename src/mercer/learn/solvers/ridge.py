@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .statistics import Moments
+from ..statistics import Moments
 
 Matrix = NDArray[np.float64]
 

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ._designs import Design
-from ._forecast import Work
-from ._losses import Loss
-from ._newton import Factor, Matrix, Newton, Solution, Values
-from ._passes import PRODUCT_COST, curvature_works, step_works
+from ..feature_matrix import Design
+from ..forecast import Work
+from ..losses import Loss
+from .newton import Factor, Matrix, Newton, Solution, Values
+from .pass_costs import PRODUCT_COST, curvature_works, step_works
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..kernels import Gaussian, Polynomial
-from ..kernels.bandwidth import DEFAULT_RULE
+from .._defaults import BANDWIDTH, KERNEL
+from .parse import parse
+from .polynomial import Polynomial
 
-GAUSSIAN = Gaussian(DEFAULT_RULE)
+GAUSSIAN = parse(KERNEL)
 
 # Homogeneous ones of an even degree could not tell x from -x, which on standardised columns are far apart.
-QUADRATIC = Polynomial(2, gamma=DEFAULT_RULE, coef0=1.0)
-QUARTIC = Polynomial(4, gamma=DEFAULT_RULE, coef0=1.0)
+QUADRATIC = Polynomial(2, gamma=BANDWIDTH, coef0=1.0)
+QUARTIC = Polynomial(4, gamma=BANDWIDTH, coef0=1.0)

@@ -32,7 +32,7 @@ def has_seen(model: Any, table: Table) -> bool:
     known = getattr(model, "first_rows_", ())
     if not known or not isinstance(table, SourceTable):
         return False
-    return 2 * len(set(known).intersection(row_prints(model._adopted(table, reset=False).head()))) > len(known)
+    return 2 * len(set(known).intersection(row_prints(model.matched_table(table).head()))) > len(known)
 
 
 def row_prints(block: Block) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data import Table
-from ..data.frames import absent, columns, is_frame, plain, row_label
-from ._preparation import GAP
+from ...data import Table
+from ...data.frames import absent, columns, is_frame, plain, row_label
+from .preparation import GAP
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._forecast import Work
+from ..forecast import Work
 
 PRODUCT_COST = 3.0
 """The time of a product with few columns, a number of its operations, over that of a product of large matrices."""

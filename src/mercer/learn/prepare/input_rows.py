@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from ..data import SourceTable
-from ..data.block import without_duplicates
-from ..data.frames import check_infinite, columns, is_frame, is_numeric, settled
-from ..data.times import days_of
-from ..maps.row_checks import validated
-from ._gaps import told_where
-from ._preparation import Preparation
+from ...data import SourceTable
+from ...data.block import without_duplicates
+from ...data.frames import check_infinite, columns, is_frame, is_numeric, settled
+from ...data.times import days_of
+from ...maps.row_checks import validated
+from .gaps import told_where
+from .preparation import Preparation
 
 
 def checked_rows(machine: Any, X: Any, reset: bool) -> Any:

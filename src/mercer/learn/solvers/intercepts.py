@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ._losses import Loss, Values
+from ..losses import Loss, Values
 
 Matrix = NDArray[np.float64]
 

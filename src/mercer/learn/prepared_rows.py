@@ -12,8 +12,8 @@ from .._random import Stream
 from ..data import ArrayTable, Table
 from ..data.block import BLOCK_ROWS
 from ..data.training_rows import Chunk, TableRows
-from ._preparation import Preparation
 from .passes import Passes
+from .prepare.preparation import Preparation
 from .scans import RowSample
 
 __all__ = ["Chunk", "PreparedRows"]

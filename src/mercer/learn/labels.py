@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..data.block import Block
-from ._losses import Softmax, signs_of
+from .losses import Softmax, signs_of
 from .scans import Need
 
 Matrix = NDArray[np.float64]

@@ -8,22 +8,23 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import _core
-from .._array import squares
-from ..data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
-from ..data.text_values import remarks
-from ..data.times import PARTS, TIMES, times
-from ..data.times import parts as parts_of_dates
-from ..data.training_rows import RowError
-from . import _coded_rows
-from ._coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
-from ._column_summaries import Summary, joined, summarise
+from ... import _core
+from ..._array import squares
+from ...data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
+from ...data.text_values import remarks
+from ...data.times import PARTS, TIMES, times
+from ...data.times import parts as parts_of_dates
+from ...data.training_rows import RowError
+from ..statistics.column_summaries import Summary, joined, summarise
+from . import coded_rows
+from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
 
 SCALES = ("standard", "unit", "minmax", None)
 MISSING = ("error", "mean")
@@ -54,7 +55,7 @@ class Column(NamedTuple):
 class Preparation:
     """How rows become numbers.
 
-    Frames of few levels become dense rows. Where there are more than ``_coded_rows.MOST_DENSE`` levels, as
+    Frames of few levels become dense rows. Where there are more than ``coded_rows.MOST_DENSE`` levels, as
     :meth:`learn_columns` decides once and for all, rows become CSR. Levels that fewer than one row in 32 has are then
     scaled but not centred, and a gap is not filled with their shares, so that their zeros stay zeros.
 
@@ -121,7 +122,7 @@ class Preparation:
             )
             for name, seen in found.items()
         )
-        self.sparse_levels = sum(len(column.levels or ()) for column in self.columns) > _coded_rows.MOST_DENSE
+        self.sparse_levels = sum(len(column.levels or ()) for column in self.columns) > coded_rows.MOST_DENSE
         self._numbered = {}
         for column in self.columns:
             for remark in remarks(column.name, column.levels or (), filled[column.name]):
@@ -353,6 +354,12 @@ class Preparation:
         if column.time == "date" and self.dates == "parts":
             return 1 + len(PARTS)
         return 1 if column.levels is None else len(column.levels)
+
+    def treating_unknown(self, unknown: str) -> Preparation:
+        """The same with another treatment of unknown levels, for which nothing needs to be learned."""
+        other = copy(self)
+        other.unknown = unknown
+        return other
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""
