@@ -77,7 +77,7 @@ def measured(sketch: Any, X: Any, counts: tuple[int, ...], repeats: int) -> tupl
     works = (
         lambda: sketch.transform(X),
         lambda: sketch.transform(X, out=out),
-        lambda: sketch._validated(X, reset=False, finite=False),
+        lambda: sketch.validated(X, finite=False),
     )
     times: list[dict[int, list[float]]] = [{count: [] for count in counts} for _ in works]
     for _ in range(repeats):

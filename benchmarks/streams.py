@@ -28,7 +28,7 @@ from sklearn.metrics import r2_score
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.data.tables import joined
+from mercer.data.block import concatenated
 from mercer.learn import KernelClassifier, KernelRegressor
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
@@ -189,7 +189,7 @@ def synthetic_text(name: str, megabytes: float, different: int, seed: int, _: Fo
 
 
 def by_mercer(path: Path) -> Any:
-    return joined(list(mercer.data.open(path).blocks())).X
+    return concatenated(list(mercer.data.open(path).blocks())).X
 
 
 def by_pass(path: Path) -> Any:

@@ -21,10 +21,10 @@ MAPS = ("TensorSketch", "HadamardSketch", "ComplexSketch srht", "ComplexSketch r
 def ratio(make: Callable[..., Any], degree: int, X: np.ndarray, seeds: int) -> tuple[float, float]:
     """Mean variance over all pairs of rows, measured over formula, and its standard error."""
     sketch = make(Polynomial(degree), n_components=WIDTH, random_state=0).fit(X)
-    rows, exact = as_rows(X, 0), sketch.kernel_(X)
+    rows, exact, construction = as_rows(X, 0), sketch.kernel_(X), sketch.construction_
     squares = np.empty(seeds)
     for seed in range(seeds):
-        Z = sketch._apply(sketch._draw(Stream(seed, "variance"), rows), X)
+        Z = construction.draw(Stream(seed, "variance"), rows).apply(X)
         squares[seed] = np.mean((Z @ Z.T - exact) ** 2)
     formula = sketch.variance(X).mean()
     return float(squares.mean() / formula), float(squares.std() / np.sqrt(seeds) / formula)

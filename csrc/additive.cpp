@@ -1,9 +1,9 @@
 // Additive maps: a value x becomes root(x) and root(x) (cos, sin)(j frequency log x), j = 1 ... order, each weighted.
 //
-// A phase is counted in quarter turns.  The exponent of x times the high digits of a frequency is exact, so that whole
-// turns are taken off without error, however long the phase; what is left is small and keeps its digits.
+// Phases are measured in quarter turns.  The exponent of x times the high digits of a frequency is exact, so that whole
+// turns are subtracted without error, however long the phase is; what remains is small and keeps its digits.
 #include "logarithm.h"
-#include "quarters.h"
+#include "quarter_turns.h"
 
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 constexpr double log_2 = 0x1.62e42fefa39efp-1, quarters = 0x1.45f306dc9c883p-1, quarter = 0x1.921fb54442d18p+0;
 constexpr size_t most_unrolled = 3;
 
-// A frequency in quarter turns: by log 2 as high + low, and by 1.
+// A frequency in quarter turns: high + low is the frequency times log 2, slope the frequency itself.
 template <class T>
 struct Pace {
     T high, low, slope;
@@ -32,7 +32,7 @@ struct Pace {
     }
 };
 
-// Cosine and sine of a frequency times a logarithm; numbers or vectors, one of them on either side.
+// Cosine and sine of a frequency times a logarithm; one of the two is a number, the other a vector.
 template <class T, class Paces, class Parts>
 inline Wave<T> wave_of(const Paces &high, const Paces &low, const Paces &slope, const Parts &exponent,
                        const Parts &fraction) {
@@ -70,13 +70,13 @@ size_t first_outside(const T *values, size_t count) {
     return i;
 }
 
-// The logarithm of positive numbers, and 0 in place of that of 0.
+// The logarithm of positive numbers, and 0 for 0.
 template <class T>
 inline Logarithm<T> logarithm_or_0(Vector<T> x) {
     return logarithm<T>(x > T(0) ? x : broadcast(T(1)));
 }
 
-// Register number k of v_0[0], v_1[0], ..., v_0[1], v_1[1], ...: one register after the other puts its numbers in.
+// Register number k of v_0[0], v_1[0], ..., v_0[1], v_1[1], ...: one register after the other contributes its numbers.
 template <class T, size_t k, size_t width, size_t next = 0, size_t... lane>
 inline Vector<T> interleaved(const Vector<T> (&v)[width], Vector<T> some, std::index_sequence<lane...> lanes) {
     constexpr size_t count = sizeof...(lane), first = k * count;
@@ -96,7 +96,7 @@ inline void store_interleaved(T *out, const Vector<T> (&v)[width], std::index_se
     (store(out + k * lanes, interleaved<T, k, width>(v, v[0], std::make_index_sequence<lanes>{})), ...);
 }
 
-// The features of few frequencies: a register of values at once, the multiples of a frequency by turning.
+// The features of few frequencies: a register of values at once; multiples of the frequency come from rotations.
 template <class T, size_t order>
 struct ByValues {
     static constexpr size_t width = 2 * order + 1, lanes = Simd<T>::lanes;
@@ -107,7 +107,7 @@ struct ByValues {
         for (size_t i = 0; i < width; ++i) weights[i] = static_cast<T>(wide[i]);
     }
 
-    void group(Vector<T> x, T *out) const {
+    void write_register(Vector<T> x, T *out) const {
         const Vector<T> length = root<T>(x);
         Vector<T> features[width];
         features[0] = length * weights[0];
@@ -133,13 +133,13 @@ struct ByValues {
         for (; i + lanes <= count; i += lanes) {
             const Vector<T> x = load(values + i);
             domain.see(x);
-            group(x, out + i * width);
+            write_register(x, out + i * width);
         }
         if (i < count) {
             T last[lanes] = {}, features[lanes * width];
             __builtin_memcpy(last, values + i, (count - i) * sizeof(T));
             domain.see(load(last));
-            group(load(last), features);
+            write_register(load(last), features);
             __builtin_memcpy(out + i * width, features, (count - i) * width * sizeof(T));
         }
         return domain.holds();
@@ -184,7 +184,7 @@ void spread(const typename Format<T>::integer *columns, size_t count, size_t wid
     }
 }
 
-// Registers of doubles stored in the precision of the features.
+// Stores a register of doubles in the precision of the features.
 inline void store_as(double *out, const Vector<double> &value) { store(out, value); }
 inline void store_as(float *out, const Vector<double> &value) {
     typedef float Half __attribute__((vector_size(MERCER_VECTOR_BYTES / 2)));
@@ -192,8 +192,8 @@ inline void store_as(float *out, const Vector<double> &value) {
     __builtin_memcpy(out, &narrow, sizeof narrow);
 }
 
-// The features of any number of frequencies: a register of frequencies at once, value by value and always in doubles,
-// because a high frequency makes the last digits of a logarithm count.
+// The features of any number of frequencies: a register of frequencies at once, value by value and always in double
+// precision, because a high frequency makes the last digits of a logarithm matter.
 struct ByFrequencies {
     typedef Vector<double> Numbers;
     static constexpr size_t lanes = Simd<double>::lanes;

@@ -1,4 +1,4 @@
-// Exponentials of numbers that are not positive, as kernels of a distance have them.
+// Exponentials of numbers that are not positive, as kernels of a distance need them.
 #pragma once
 
 #include "isa.h"
@@ -13,7 +13,7 @@ typedef std::int64_t Integers __attribute__((vector_size(MERCER_VECTOR_BYTES)));
 // 2^n for integers in the low bits of 1.5 * 2^52 + n, n from -1022 to 1023.
 inline Numbers power_of_two(Numbers shifted) { return (Numbers)((((Integers)shifted) + 1023) << 52); }
 
-// exp(x) for x <= 0, within one unit in the last place, also where that is subnormal; NaN stays NaN.
+// exp(x) for x <= 0, accurate to one unit in the last place, subnormal results included; NaN stays NaN.
 //
 // x = n log 2 + r; exp(r) is 1 + r + r^2 P(r) with P interpolated at Chebyshev nodes.  Two powers of two, since one
 // cannot reach the subnormal numbers.

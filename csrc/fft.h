@@ -1,9 +1,9 @@
-// The discrete Fourier transform of a group of rows, stored as [index][lane] (transpose.h), in place.
+// The discrete Fourier transform of a group of rows (transpose.h), in place.
 //
-// Complex number k of a row is the pair of indices 2 k and 2 k + 1.  A pass takes a radix r out of the length n: with
+// Complex number k of a row consists of columns 2 k and 2 k + 1.  A pass takes a radix r out of the length n: with
 // m = n / r it replaces x[j], x[j + m], ... by their transform of length r, times powers of exp(-2 pi i / n), and
-// leaves r transforms of length m.  The result is in digit-reversed order, which the caller undoes where it reads them;
-// the inverse starts from there.  A part that fits the first level of cache is finished before the next one is begun.
+// leaves r transforms of length m.  The result is in digit-reversed order, which the caller undoes when reading it; the
+// inverse starts from there.  A part that fits in L1 is finished before the next one is begun.
 #pragma once
 
 #include "isa.h"
@@ -14,8 +14,8 @@ namespace {
 
 using std::size_t;
 
-// What Python prepares: the radices, the powers of exp(-2 pi i / n) of every pass in turn ([j][1 ... r - 1]), and where
-// each frequency ends up.
+// What Python prepares: the radices, the powers of exp(-2 pi i / n) of one pass after the other ([j][1 ... r - 1]), and
+// where each frequency ends up.
 template <class T>
 struct Fourier {
     size_t length;
@@ -65,7 +65,7 @@ inline void store_complex(T *z, size_t k, Complex<T> value) {
     store(at + (exchanged ? 0 : lanes), value.im);
 }
 
-// Transforms of a few numbers, in natural order.
+// Transforms of very short rows, in natural order.
 template <class T>
 inline void transform(Complex<T> (&v)[2]) {
     const Complex<T> a = v[0], b = v[1];
@@ -123,7 +123,7 @@ inline void transform(Complex<T> (&v)[8]) {
     }
 }
 
-// One pass over a block of n numbers.  The last pass has blocks of r numbers, and nothing to turn.
+// One pass over a block of n numbers.  The last pass has blocks of r numbers, and multiplies by no powers.
 template <class T, size_t r, bool inverse>
 void pass(T *z, size_t n, const T *turns) {
     const size_t m = n / r;

@@ -1,5 +1,5 @@
-// Fourier maps: features of given phases, and of the phases that signs and Walsh-Hadamard transforms make.
-#include "pieces.h"
+// Fourier maps: features of given phases, and of phases that are made by signs and Walsh-Hadamard transforms.
+#include "interleaved_rows.h"
 #include "rotation.h"
 #include "waves.h"
 
@@ -13,14 +13,14 @@ void waves(const T *phases, size_t rows, size_t count, const T *offset, size_t p
     }
 }
 
-constexpr size_t rows_a_block = 32;  // rows that a block's signs serve while they are in L1, and the rows in L2
-constexpr size_t scratch_bytes = 16 * 1024;  // rows turned together: with the signs they fit in L1
+constexpr size_t rows_per_block = 32;  // rows that use the signs of a block while these are in L1; the rows are in L2
+constexpr size_t scratch_bytes = 16 * 1024;  // for a group of rows, which fits in L1 together with the signs
 
-// The features of a block whose phases are radii times the transform of y, up to its last stages: pairs of waves and,
-// of an odd number, one cosine with the offset.  Radii and offset make half turns.
+// The features of a block whose phases are radii times the transform of y, which lacks its last stages: pairs of waves
+// and, if their number is odd, one cosine with the offset.  Radii and offset are in half turns.
 template <class T, size_t count>
 inline T write_block(const T *y, const T *radii, size_t features, T offset, const Waves<T> &waves, T *out) {
-    constexpr size_t lanes = Simd<T>::lanes, group = count * lanes;
+    constexpr size_t lanes = Simd<T>::lanes, run = count * lanes;
     Longest<T> longest;
     const auto write = [&](const T *y, const T *radii, const T *offsets, T *out) {
         Vector<T> v[count];
@@ -36,10 +36,10 @@ inline T write_block(const T *y, const T *radii, size_t features, T offset, cons
         }
     };
     size_t first = 0;
-    for (; 2 * (first + group) <= features; first += group) write(y + first, radii + first, nullptr, out + 2 * first);
+    for (; 2 * (first + run) <= features; first += run) write(y + first, radii + first, nullptr, out + 2 * first);
     if (2 * first < features) {
         const size_t left = features - 2 * first, phases = (left + 1) / 2;
-        T last[group] = {}, offsets[group] = {}, pairs[2 * group];
+        T last[run] = {}, offsets[run] = {}, pairs[2 * run];
         __builtin_memcpy(last, radii + first, phases * sizeof(T));
         if (left % 2) offsets[phases - 1] = offset;
         write(y + first, last, offsets, pairs);
@@ -80,13 +80,13 @@ struct Structured {
     }
 
     void all() const {
-        const size_t together = size * sizeof(T) < scratch_bytes ? scratch_bytes / sizeof(T) / size : 1;
+        const size_t group = size * sizeof(T) < scratch_bytes ? scratch_bytes / sizeof(T) / size : 1;
         for (size_t row = 0; row < rows; ++row) longest[row] = T(0);
-        for (size_t top = 0; top < rows; top += rows_a_block) {
-            const size_t end = top + rows_a_block < rows ? top + rows_a_block : rows;
+        for (size_t top = 0; top < rows; top += rows_per_block) {
+            const size_t end = top + rows_per_block < rows ? top + rows_per_block : rows;
             for (size_t first = 0; 2 * first < width; first += size) {
-                for (size_t row = top; row < end; row += together) {
-                    block(first, row, row + together < end ? together : end - row);
+                for (size_t row = top; row < end; row += group) {
+                    block(first, row, row + group < end ? group : end - row);
                 }
             }
         }
@@ -111,11 +111,11 @@ void structured(const T *X, size_t rows, size_t n, const T *signs, size_t size, 
     structured<T, 4>(X, rows, n, signs, size, radii, *offset, width, scale, out, longest, scratch);
 }
 
-// Phases of every block, in half turns: radii * H G P H B x, a few rows together.  Signs, orders and directions are
-// those of whole blocks, and after them there is a register of each to be read.
+// Phases of every block, in half turns: radii * H G P H B x, for a group of interleaved rows.  Signs, orders and
+// directions are those of whole blocks, each followed by a register that may be read.
 template <class T>
 struct Fastfood {
-    static constexpr size_t R = together<T>, lanes = Simd<T>::lanes;
+    static constexpr size_t R = group_rows<T>, lanes = Simd<T>::lanes;
 
     size_t n, size;
     const T *signs;
@@ -123,9 +123,9 @@ struct Fastfood {
     const T *directions, *radii;
     T offset;
     Waves<T> waves;
-    T *scratch;  // 3 times as many pieces as `size`, or as a register has if that is more
+    T *scratch;  // 3 times `size` columns of a group, or 3 times as many as a register has lanes if that is more
 
-    // Pairs of waves of `lanes` phases of some rows.
+    // Pairs of waves of `lanes` phases of `rows` rows.
     MERCER_INLINE void write(const T *y, Vector<T> radii, Vector<T> offsets, size_t rows, T *out, size_t stride,
                              Longest<T> *longest) const {
         Vector<T> v[R];
@@ -142,7 +142,7 @@ struct Fastfood {
         }
     }
 
-    // The features of a block: pairs and, of an odd number, one cosine with the offset.
+    // The features of a block: pairs and, if their number is odd, one cosine with the offset.
     void write_all(const T *y, const T *radii, size_t features, size_t rows, T *out, size_t stride,
                    Longest<T> *longest) const {
         size_t first = 0;
@@ -168,11 +168,12 @@ struct Fastfood {
         for (size_t first = 0; first < rows; first += R) {
             const size_t some = rows - first < R ? rows - first : R;
             Longest<T> longest[R];
-            gather_pieces_of_rows(X + first * n, some, n, size, group);
+            interleave_rows(X + first * n, some, n, size, group);
             for (size_t top = 0; 2 * top < width; top += size) {
                 signed_hadamard(group, n, signs + top, size, turned);
-                for (size_t i = 0; i < size; i += pieces<T>) {
-                    store<T>(y + i * R, gather_pieces<T>(turned, orders + top + i) * spread(directions + top + i));
+                for (size_t i = 0; i < size; i += register_columns<T>) {
+                    const Vector<T> ordered = gather_columns<T>(turned, orders + top + i);
+                    store<T>(y + i * R, ordered * broadcast_columns(directions + top + i));
                 }
                 hadamard_rows<T, R>(y, 1, size * R);
                 const size_t features = width - 2 * top < 2 * size ? width - 2 * top : 2 * size;
@@ -187,21 +188,21 @@ struct Fastfood {
 
 namespace mercer::MERCER_ISA {
 
-#define MERCER_FOURIER(suffix, T)                                                                                     \
+#define MERCER_FOURIER(suffix, T)                                                                                    \
     void waves_##suffix(const T *phases, size_t rows, size_t count, const T *offset, size_t period, size_t width,    \
-                        T scale, T *out, T *longest) {                                                                \
-        waves(phases, rows, count, offset, period, width, scale, out, longest);                                       \
-    }                                                                                                                 \
+                        T scale, T *out, T *longest) {                                                               \
+        waves(phases, rows, count, offset, period, width, scale, out, longest);                                      \
+    }                                                                                                                \
     void structured_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size, const T *radii,         \
-                             const T *offset, size_t width, T scale, T *out, T *longest, T *scratch) {                \
-        structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                      \
-    }                                                                                                                 \
+                             const T *offset, size_t width, T scale, T *out, T *longest, T *scratch) {               \
+        structured(X, rows, n, signs, size, radii, offset, width, scale, out, longest, scratch);                     \
+    }                                                                                                                \
     void fastfood_##suffix(const T *X, size_t rows, size_t n, const T *signs, const std::int32_t *orders,            \
-                           const T *directions, size_t size, const T *radii, const T *offset, size_t width, T scale,  \
-                           T *out, T *longest, T *scratch) {                                                          \
-        const Waves<T> waves(scale, pi);                                                                              \
-        const Fastfood<T> map{n, size, signs, orders, directions, radii, *offset, waves, scratch};                    \
-        map.all(X, rows, out, width, longest);                                                                        \
+                           const T *directions, size_t size, const T *radii, const T *offset, size_t width, T scale, \
+                           T *out, T *longest, T *scratch) {                                                         \
+        const Waves<T> waves(scale, pi);                                                                             \
+        const Fastfood<T> map{n, size, signs, orders, directions, radii, *offset, waves, scratch};                   \
+        map.all(X, rows, out, width, longest);                                                                       \
     }
 
 MERCER_FOURIER(f32, float)

@@ -1,10 +1,10 @@
 // Products of rows with a matrix that is packed once for all of them.
 //
-// The sums of a group of rows and of a panel, as many columns as two registers hold, stay in registers; number k of a
-// panel's columns are neighbours.  Each sum is one chain over k, cut at places that hang on the length of a row alone:
-// the bits of a row hang neither on its neighbours nor on where rows are cut.  A part of a panel stays in L1 while all
-// groups of a tile meet it; the tile's rows and sums stay in L2.  Sparse rows meet two panels at a time, of which they
-// read the numbers of their entries alone.
+// A panel is as many columns of the matrix as two registers hold; the numbers of one row of a panel are neighbours.
+// The sums of a group of rows and a panel stay in registers.  Each sum adds its terms in order, with cuts that depend
+// only on the length of a row: the bits of a row depend neither on its neighbours nor on where rows are cut.  Part of a
+// panel stays in L1 while all groups of a tile are multiplied by it; the tile's rows and sums stay in L2.  Sparse rows
+// are multiplied by two panels at a time, and read only the rows of the panels that belong to their entries.
 #pragma once
 
 #include "isa.h"
@@ -18,15 +18,16 @@ using std::size_t;
 template <class T>
 struct Gemm {
     static constexpr size_t lanes = Simd<T>::lanes, panel = 2 * lanes;
-    static constexpr size_t group = MERCER_VECTOR_BYTES == 64 ? 14 : 6;  // of 32 registers, or of 16
+    static constexpr size_t group = MERCER_VECTOR_BYTES == 64 ? 14 : 6;  // rows, for 32 registers or for 16
     static constexpr size_t tile = 140 / group * group;                  // rows
     static constexpr size_t block = 256;                                 // columns of a tile's sums
-    static constexpr size_t depth = 256;                                 // the most numbers of a row at a time
+    static constexpr size_t depth = 256;                                 // at most so many numbers of a row at a time
     static constexpr size_t line = 64 / sizeof(T);
     static constexpr size_t apart = depth + line;  // so that the rows of a group are in different sets of the cache
     static constexpr size_t room = tile * (apart + block);
 
-    // sums[r] += or = rows[r] times a panel, of `count` numbers each; what will be needed next is fetched into L2.
+    // sums[r] = (or += if there is `more`) rows[r] times a panel, over `count` numbers; fetches what comes next into
+    // L2.
     template <size_t R>
     static MERCER_INLINE void multiply(const T *rows, const T *columns, size_t count, T *sums, bool more,
                                        const T *next) {
@@ -54,8 +55,8 @@ struct Gemm {
         }
     }
 
-    // The sums of a tile and of a panel over a part of the rows' numbers.  The next panel has as many lines a number as
-    // a register has halves of one, and so many groups fetch it; the others ask for what is in L1.
+    // The sums of a tile and a panel over part of the numbers of the rows.  The first groups fetch the next panel, one
+    // cache line per number each; the other groups ask for what is in L1 already.
     static void part(const T *copy, size_t rows, const T *columns, size_t count, T *sums, bool more, const T *next) {
         constexpr size_t lines = panel > line ? panel / line : 1;
         size_t row = 0;
@@ -69,7 +70,7 @@ struct Gemm {
         multiply<2>(copy, columns, count, sums, more, next);
     }
 
-    // Rows of a tile, from number `start` on; the last group is filled up with zeros.
+    // Copies the numbers of a tile's rows from `start` on; the last group is filled up with zeros.
     static void gather(const T *X, size_t rows, size_t n, size_t start, size_t count, T *copy) {
         for (size_t r = 0; r < rows; ++r) {
             __builtin_memcpy(copy + r * apart, X + r * n + start, count * sizeof(T));
@@ -77,7 +78,7 @@ struct Gemm {
         for (size_t r = rows; r % group; ++r) __builtin_memset(copy + r * apart, 0, count * sizeof(T));
     }
 
-    // Calls see(row, first, count, sums) on all rows and blocks of columns.  `scratch` has `room`.
+    // Calls see(row, first, count, sums) for all rows and blocks of columns.  `scratch` holds `room` numbers.
     template <class See>
     static void all(const T *X, size_t rows, size_t n, const T *panels, size_t columns, T *scratch, See see) {
         T *copy = scratch, *sums = scratch + tile * apart;
@@ -122,7 +123,7 @@ struct Gemm {
         }
     }
 
-    // The same as all() for CSR rows, of which row r has the entries starts[r] to starts[r + 1].
+    // The same as all() for CSR rows: row r has the entries starts[r] to starts[r + 1].
     template <class Index, class See>
     static void all_sparse(const T *values, const Index *indices, const std::int64_t *starts, size_t rows, size_t n,
                            const T *panels, size_t columns, T *sums, See see) {
@@ -148,10 +149,10 @@ struct Gemm {
         }
     }
 
-    // Panels of a matrix of n rows less the origin, the last one filled up with columns of zeros.
+    // Packs the panels of a matrix of n rows minus the origin; the last one is filled up with columns of zeros.
     static void pack(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,
                      const double *origin, T *panels) {
-        constexpr size_t some = 8;  // rows that are read together, so that a panel gets more than a line or two of them
+        constexpr size_t some = 8;  // rows read together, so that a panel receives more than a line or two of them
         for (size_t top = 0; top < n; top += some) {
             const size_t bottom = n - top < some ? n : top + some;
             for (size_t first = 0; first < columns; first += panel) {

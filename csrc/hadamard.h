@@ -1,11 +1,11 @@
 // The Walsh-Hadamard transform of rows, in place, not normalised, in natural (Sylvester) order.
 //
 // A transform of length n is log2(n) stages; stage h replaces every pair (x[i], x[i + h]) by its sum and difference.
-// All instruction sets run the stages in the same order h = 1, 2, 4, ..., each number is then the same tree of
+// All instruction sets run the stages in the same order h = 1, 2, 4, ...; each number is then the same tree of
 // additions everywhere, and the results of all tables are equal to the bit.
 //
-// Stages are fused to spare memory traffic: the first pass does those inside a register and across up to 8 adjacent
-// registers, every later pass does three (radix 8, which still fits the 16 registers of AVX2 and SSE).
+// Stages are fused to save memory traffic: the first pass does those inside a register and across up to 8 adjacent
+// registers, every later pass does three (radix 8, which still fits in the 16 registers of AVX2 and SSE).
 #pragma once
 
 #include "isa.h"
@@ -37,7 +37,7 @@ MERCER_INLINE Vector<T> row_stages(Vector<T> v) {
 }
 
 // The stages across `count` registers.  The distance is a template argument because the loop must unroll completely:
-// an index left to run time would put v on the stack.
+// an index known only at run time would put v on the stack.
 template <class T, size_t count, size_t h = 1>
 MERCER_INLINE void register_stages(Vector<T> (&v)[count]) {
     if constexpr (h < count) {
@@ -65,7 +65,7 @@ MERCER_INLINE void store_registers(T *to, const Vector<T> (&v)[count], size_t st
     for (size_t i = 0; i < count; ++i) store(to + i * stride, v[i]);
 }
 
-// The stages from h on inside each of `count` registers, stage by stage: they need not wait for one another.
+// The stages from h on inside each of `count` registers, stage by stage, so that registers do not wait for one another.
 template <class T, size_t count, size_t h>
 MERCER_INLINE void lane_stages(Vector<T> (&v)[count]) {
     if constexpr (h < Simd<T>::lanes) {
@@ -82,22 +82,22 @@ MERCER_INLINE void adjacent_stages(Vector<T> (&v)[count]) {
     register_stages<T, count>(v);
 }
 
-// The stages from h up to `count` registers, over every such group of x.
+// The stages from h up to `count` registers, over every such run of x.
 template <class T, size_t count, size_t h>
 inline void first_pass(T *x, size_t n) {
-    for (T *group = x; group != x + n; group += count * Simd<T>::lanes) {
+    for (T *run = x; run != x + n; run += count * Simd<T>::lanes) {
         Vector<T> v[count];
-        load_registers<T>(v, group);
+        load_registers<T>(v, run);
         adjacent_stages<T, h>(v);
-        store_registers<T>(group, v);
+        store_registers<T>(run, v);
     }
 }
 
-// The three stages h = stride, 2 stride, 4 stride, over every group of 8 stride numbers.
+// The three stages h = stride, 2 stride, 4 stride, over every run of 8 stride numbers.
 template <class T, size_t radix = ::radix>
 inline void radix_pass(T *x, size_t n, size_t stride) {
-    for (T *group = x; group != x + n; group += radix * stride) {
-        for (T *at = group; at != group + stride; at += Simd<T>::lanes) {
+    for (T *run = x; run != x + n; run += radix * stride) {
+        for (T *at = run; at != run + stride; at += Simd<T>::lanes) {
             Vector<T> v[radix];
             load_registers<T>(v, at, stride);
             register_stages<T>(v);
@@ -122,7 +122,7 @@ void row(T *x, size_t n, First first) {
     for (size_t stride = unit; stride < n; stride *= radix) radix_pass(x, n, stride);
 }
 
-// How many registers the first pass of a row of n numbers takes together: what whole radix-8 passes leave of it.
+// How many registers the first pass of a row of n numbers combines: what whole radix-8 passes leave of it.
 template <class T>
 inline size_t first_count(size_t n) {
     size_t count = n / Simd<T>::lanes;

@@ -1,16 +1,23 @@
-// What CMake tells a hot file about the instruction set it is being compiled for.
+// What every file of kernels starts from: the instruction set that CMake compiles it for, registers, and a few words.
 //
 //   MERCER_ISA           avx512, avx2 or baseline: the namespace of this copy's entry points
 //   MERCER_VECTOR_BYTES  the width of its registers
 //
-// A hot file keeps all else in an unnamed namespace.  With external linkage the linker would fold equal templates of
-// the three copies into one, and the baseline table might then call AVX-512 code on a machine that has none.
+// A file keeps everything but its entry points in an unnamed namespace.  With external linkage the linker would merge
+// equal templates of the three copies, and the baseline table might then call AVX-512 code on a machine without it.
+//
+// A *lane* is the place of one number in a register.  A *group* is a set of rows that a kernel handles together in
+// registers.  It is stored as [column][row], so that the numbers of one column lie side by side and what is done to one
+// row is done to all at once, without shuffles: transpose.h has groups of one register per column, row_groups.h groups
+// of 128 bytes per column on every instruction set, interleaved_rows.h groups of 16 bytes per column.
 #pragma once
+
+#include "declarations.h"
 
 #include <cstddef>
 #include <utility>
 
-// For what must stay in registers: a mere `inline` in a large function becomes a call, with its arrays on the stack.
+// For what must stay in registers: a plain `inline` in a large function becomes a call, with its arrays on the stack.
 #define MERCER_INLINE inline __attribute__((always_inline))
 
 namespace {
@@ -25,7 +32,7 @@ struct Simd {
 template <class T>
 using Vector = typename Simd<T>::vector;
 
-// NumPy promises the alignment of one number, not of a register; memcpy becomes one unaligned move.
+// NumPy guarantees the alignment of a number, not of a register; memcpy becomes one unaligned move.
 template <class T>
 MERCER_INLINE Vector<T> load(const T *from) {
     Vector<T> value;
@@ -38,7 +45,7 @@ MERCER_INLINE void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-// One number in every lane.  Less 0 and not plus 0, which would make -0 of another sign and so cost an addition.
+// One number in every lane.  Minus 0 rather than plus 0, which would change the sign of -0 and so cost an addition.
 template <class T>
 inline Vector<T> broadcast(T x) {
     return x - Vector<T>{};
@@ -79,7 +86,7 @@ MERCER_INLINE Vector<T> polynomial(Vector<T> z, const T (&coefficients)[n]) {
     }
 }
 
-// The square root of every lane, correctly rounded: an instruction, since errno is not asked for (CMakeLists.txt).
+// The square root of every lane, correctly rounded: one instruction, because errno is not needed (CMakeLists.txt).
 template <class T>
 MERCER_INLINE Vector<T> root(Vector<T> x) {
     T lanes[Simd<T>::lanes];
@@ -88,7 +95,7 @@ MERCER_INLINE Vector<T> root(Vector<T> x) {
     return load(lanes);
 }
 
-// Whether all numbers seen are finite: x - x is 0 for those, and a NaN for others.
+// Whether all numbers seen are finite: x - x is 0 for a finite number and NaN for any other.
 template <class T>
 struct Finite {
     Vector<T> trace = {};

@@ -1,8 +1,8 @@
-// Text in the format of LIBSVM: rows of "label index:value index:value ...", one a line.
+// Text in the format of LIBSVM: rows of "label index:value index:value ...", one per line.
 //
-// One pass with no look-ahead: every line ends with a line break, so that nothing in a line has to ask for the end of
-// the text.  Decimals are correctly rounded.
-#include "mercer.h"
+// One pass without look-ahead: every line ends with a line break, so that nothing inside a line has to check for the
+// end of the text.  Decimals are correctly rounded.
+#include "declarations.h"
 
 #include <charconv>
 #include <cstddef>
@@ -27,7 +27,7 @@ inline const char *after_digits(const char *at, uint64_t *value) {
     return at;
 }
 
-// The number by strtod, which makes 0 or infinity of those beyond the range of doubles.
+// The number by strtod, which returns 0 or infinity for numbers beyond the range of doubles.
 const char *by_strtod(const char *at, const char *end, double *value) {
     char copy[64];
     const std::size_t size = static_cast<std::size_t>(end - at);
@@ -53,7 +53,7 @@ const char *any_number(const char *at, const char *end, double *value) {
     const std::from_chars_result result = std::from_chars(at, end, *value);
     if (result.ec == std::errc::result_out_of_range) return by_strtod(at, result.ptr, value);
     return result.ec == std::errc() ? result.ptr : nullptr;
-#else  // a standard library that cannot: its strtod would take hexadecimal numbers and leading blanks too
+#else  // a standard library without it: strtod would also accept hexadecimal numbers and leading blanks
     const char *stop = at;
     for (; stop != end && !ends_token(*stop) && *stop != ',' && *stop != ':'; ++stop) {
         if (*stop == 'x' || *stop == 'X') return nullptr;
@@ -172,7 +172,9 @@ struct Rows {
 
 }  // namespace
 
-size_t mercer_count(const char *text, size_t size, int letter) {
+namespace mercer {
+
+size_t count(const char *text, size_t size, int letter) {
     size_t count = 0;
     while (size > 0) {  // in registers of bytes, emptied before they overflow
         const size_t part = size < 128 * 255 ? size : 128 * 255;
@@ -189,8 +191,8 @@ size_t mercer_count(const char *text, size_t size, int letter) {
     return count;
 }
 
-int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels, void *starts,
-                  void *indices, double *values, mercer_libsvm_found *found) {
+int libsvm(const char *text, size_t size, int64_t base, size_t index_bytes, double *labels, void *starts,
+           void *indices, double *values, mercer_libsvm_found *found) {
     *found = {0, 0, INT64_MAX, -1, 0, 0};
     const char *end = text + size;
     if (index_bytes == 4) {
@@ -201,3 +203,5 @@ int mercer_libsvm(const char *text, size_t size, int64_t base, size_t index_byte
         text, end, base, labels, static_cast<int64_t *>(starts), static_cast<int64_t *>(indices), values, found}
         .all();
 }
+
+}  // namespace mercer

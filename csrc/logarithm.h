@@ -1,4 +1,4 @@
-// Logarithms, as a power of two and the natural logarithm of what is left.
+// Logarithms, as a power of two and the natural logarithm of the rest.
 #pragma once
 
 #include "isa.h"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// Bits of a positive number: `digits` of mantissa below the exponent.
+// The bits of a positive number: `digits` bits of mantissa below the exponent.
 template <class T>
 struct Format;
 
@@ -39,10 +39,11 @@ struct Logarithm {
     Vector<T> exponent, fraction;
 };
 
-// The logarithm of positive finite numbers, subnormal ones too; the fraction is within two units of its last place.
+// The logarithm of positive finite numbers, subnormal ones included; the fraction is accurate to two units in the last
+// place.
 //
 // With s = f / (2 + f), log(1 + f) = 2 atanh(s) = f - f^2 / 2 + s (f^2 / 2 + R), where R is a polynomial in s^2
-// (interpolated at Chebyshev nodes): what is rounded most is smallest.
+// (interpolated at Chebyshev nodes): the terms with the largest relative error are the smallest.
 template <class T>
 inline Logarithm<T> logarithm(Vector<T> x) {
     using F = Format<T>;

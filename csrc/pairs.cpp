@@ -1,27 +1,27 @@
 // Kernels that are a sum or a product over the columns of two rows.
 //
-// The rows of Y come by columns, so that a register holds one column of several rows of Y, against one number of a row
-// of X.  Every pair adds its columns in their order, whatever rows are beside it, and its terms do not change when x
-// and y do: a Gram matrix is symmetric to the bit.
+// The rows of Y come as groups: a register holds one column of several rows of Y, against one number of a row of X.
+// Every pair adds its columns in their order, whichever rows are beside it, and its terms do not change when x and y
+// are exchanged: a Gram matrix is symmetric to the bit.
 #include "exponential.h"
 
 namespace {
 
 using std::size_t;
 
-constexpr size_t lanes = Simd<double>::lanes, registers = 2, together = registers * lanes;
+constexpr size_t lanes = Simd<double>::lanes, registers = 2, group_others = registers * lanes;
 constexpr size_t some_rows = 4;
-constexpr size_t some_columns = 512;  // of Y, which stay in cache while all rows of X pass by
+constexpr size_t some_columns = 512;  // of Y, which stay in cache while all rows of X are handled
 
 inline Numbers magnitude(Numbers x) { return (Numbers)((Integers)x & 0x7fffffffffffffff); }
 inline Numbers lower(Numbers x, Numbers y) { return x < y ? x : y; }
 inline Numbers higher(Numbers x, Numbers y) { return x > y ? x : y; }
 inline Numbers or_one(Numbers x) { return x > 0.0 ? x : broadcast(1.0); }
 
-// A term has a start, adds a group of columns to a total, and finishes it.  Where it `doubles`, rows have two numbers a
-// column.
+// A term has a start, adds `step` columns at a time to a total, and finishes it.  If it `doubles`, rows have two
+// numbers per column.
 struct Sum {
-    static constexpr size_t group = 1;
+    static constexpr size_t step = 1;
     static constexpr bool doubles = false;
     static constexpr double start = 0.0;
     static Numbers finish(Numbers total) { return total; }
@@ -39,7 +39,7 @@ struct Manhattan : Sum {
     }
 };
 
-// x y / (x + y), the numerator and the denominator of one column or of the sum of several.
+// x y / (x + y): numerator and denominator of one column, or of the sum of several.
 struct Fraction {
     Numbers over, under;
 
@@ -48,9 +48,9 @@ struct Fraction {
         : over(a.over * b.under + b.over * a.under), under(a.under * b.under) {}
 };
 
-// Four columns have one division, which costs more than all the rest.
+// Four columns share one division, which costs more than all the rest.
 struct Chi2 : Sum {
-    static constexpr size_t group = 4;
+    static constexpr size_t step = 4;
     static Numbers add(Numbers total, const Numbers (&x)[4], const Numbers (&y)[4], double) {
         const Fraction a(x[0], y[0]), b(x[1], y[1]), c(x[2], y[2]), d(x[3], y[3]);
         const Fraction sum(Fraction(a, b), Fraction(c, d));
@@ -80,7 +80,7 @@ struct JensenShannon : Sum {
 };
 
 struct Product {
-    static constexpr size_t group = 1;
+    static constexpr size_t step = 1;
     static constexpr bool doubles = false;
     static constexpr double start = 1.0;
     static Numbers finish(Numbers total) { return 1.0 / total; }
@@ -93,7 +93,7 @@ struct Cauchy : Product {
     }
 };
 
-// cosh((u - v) / 2) of exp(u) and exp(v), with exp(-u / 2) / sqrt(2) and its like as second numbers.
+// cosh((u - v) / 2) from exp(u) and exp(v), with exp(-u / 2) / sqrt(2) and exp(-v / 2) / sqrt(2) as second numbers.
 struct SkewedChi2 : Product {
     static constexpr bool doubles = true;
     static Numbers add(Numbers total, Numbers x, Numbers y, Numbers second_x, Numbers second_y) {
@@ -109,13 +109,14 @@ struct Tables {
     double *out;
 };
 
-// Add a group of columns, of which `filled` are there and the others 0, to the totals of `count` rows of X from row i
-// on against registers of rows of Y from row j on.
+// Adds `step` columns, of which only `filled` exist and the others are 0, to the totals of `count` rows of X from row i
+// on and of a group of rows of Y from row j on.
 template <class Term, size_t count>
-inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, Numbers (&total)[count][registers]) {
+inline void add_columns(const Tables &t, size_t i, size_t j, size_t c, size_t filled,
+                        Numbers (&total)[count][registers]) {
     for (size_t b = 0; b < registers; ++b) {
         const size_t place = c * t.stride + j + b * lanes;
-        Numbers y[Term::group] = {};
+        Numbers y[Term::step] = {};
         for (size_t k = 0; k < filled; ++k) y[k] = load(t.Y[0] + place + k * t.stride);
         for (size_t a = 0; a < count; ++a) {
             const size_t entry = (i + a) * t.columns + c;
@@ -123,7 +124,7 @@ inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, N
                 const Numbers x = broadcast(t.X[0][entry]), second = broadcast(t.X[1][entry]);
                 total[a][b] = Term::add(total[a][b], x, y[0], second, load(t.Y[1] + place));
             } else {
-                Numbers x[Term::group] = {};
+                Numbers x[Term::step] = {};
                 for (size_t k = 0; k < filled; ++k) x[k] = broadcast(t.X[0][entry + k]);
                 total[a][b] = Term::add(total[a][b], x, y, t.scale);
             }
@@ -131,16 +132,17 @@ inline void step(const Tables &t, size_t i, size_t j, size_t c, size_t filled, N
     }
 }
 
-// Add the columns from `first` to `last` to totals.
+// Adds the columns from `first` to `last` to the totals.
 template <class Term, size_t count>
-inline void tile(const Tables &t, size_t i, size_t j, size_t first, size_t last, double (&totals)[count][together]) {
+inline void add_part(const Tables &t, size_t i, size_t j, size_t first, size_t last,
+                     double (&totals)[count][group_others]) {
     Numbers total[count][registers];
     for (size_t a = 0; a < count; ++a) {
         for (size_t b = 0; b < registers; ++b) total[a][b] = load(totals[a] + b * lanes);
     }
     size_t c = first;
-    for (; c + Term::group <= last; c += Term::group) step<Term, count>(t, i, j, c, Term::group, total);
-    if (c < last) step<Term, count>(t, i, j, c, last - c, total);
+    for (; c + Term::step <= last; c += Term::step) add_columns<Term, count>(t, i, j, c, Term::step, total);
+    if (c < last) add_columns<Term, count>(t, i, j, c, last - c, total);
     for (size_t a = 0; a < count; ++a) {
         for (size_t b = 0; b < registers; ++b) {
             store(totals[a] + b * lanes, last == t.columns ? Term::finish(total[a][b]) : total[a][b]);
@@ -148,16 +150,16 @@ inline void tile(const Tables &t, size_t i, size_t j, size_t first, size_t last,
     }
 }
 
-// The same from and to the output, which holds the totals between one part of the columns and the next.
+// The same with totals in the output, which holds them between one part of the columns and the next.
 template <class Term, size_t count>
 inline void part(const Tables &t, size_t i, size_t j, size_t first, size_t last) {
-    const size_t bytes = (t.others - j < together ? t.others - j : together) * sizeof(double);
-    double totals[count][together];
+    const size_t bytes = (t.others - j < group_others ? t.others - j : group_others) * sizeof(double);
+    double totals[count][group_others];
     for (size_t a = 0; a < count; ++a) {
         for (double &total : totals[a]) total = Term::start;
         if (first > 0) __builtin_memcpy(totals[a], t.out + (i + a) * t.others + j, bytes);
     }
-    tile<Term, count>(t, i, j, first, last, totals);
+    add_part<Term, count>(t, i, j, first, last, totals);
     for (size_t a = 0; a < count; ++a) __builtin_memcpy(t.out + (i + a) * t.others + j, totals[a], bytes);
 }
 
@@ -165,7 +167,7 @@ template <class Term>
 void pairs(const Tables &t) {
     for (size_t first = 0; first < t.columns; first += some_columns) {
         const size_t last = t.columns - first < some_columns ? t.columns : first + some_columns;
-        for (size_t j = 0; j < t.others; j += together) {
+        for (size_t j = 0; j < t.others; j += group_others) {
             size_t i = 0;
             for (; i + some_rows <= t.rows; i += some_rows) part<Term, some_rows>(t, i, j, first, last);
             for (; i < t.rows; ++i) part<Term, 1>(t, i, j, first, last);

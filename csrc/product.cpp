@@ -46,15 +46,15 @@ void matrix_waves(const Rows<T> &X, const T *panels, size_t count, const T *offs
 namespace mercer::MERCER_ISA {
 
 #define MERCER_PRODUCT(suffix, T)                                                                                     \
-    void pack_##suffix(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,          \
+    void pack_##suffix(const double *matrix, size_t n, size_t columns, size_t row_step, size_t column_step,           \
                        const double *origin, T *panels) {                                                             \
         Gemm<T>::pack(matrix, n, columns, row_step, column_step, origin, panels);                                     \
     }                                                                                                                 \
     size_t product_##suffix(const T *X, size_t rows, size_t n, const T *panels, size_t columns, T *out, T *scratch) { \
         return product(X, rows, n, panels, columns, out, scratch);                                                    \
     }                                                                                                                 \
-    void matrix_waves_##suffix(const T *values, const void *indices, size_t index_bytes, const std::int64_t *starts, \
-                               size_t rows, size_t n, const T *panels, size_t count, const T *offset, size_t period, \
+    void matrix_waves_##suffix(const T *values, const void *indices, size_t index_bytes, const std::int64_t *starts,  \
+                               size_t rows, size_t n, const T *panels, size_t count, const T *offset, size_t period,  \
                                size_t width, T scale, T *out, T *longest, T *scratch) {                               \
         const Rows<T> X{values, indices, index_bytes, starts, rows, n};                                               \
         matrix_waves(X, panels, count, offset, period, width, scale, out, longest, scratch);                          \

@@ -1,12 +1,12 @@
-// Kernels of the Euclidean distance, from inner products: distance, its repair where digits have cancelled, and the
-// function of it while a row is in cache.
+// Kernels of the Euclidean distance, from inner products: the distance, its repair where digits have cancelled, and the
+// function of it, all while a row is in cache.
 #include "exponential.h"
 
 namespace {
 
 using std::size_t;
 
-// Below this fraction of the squared norms, a squared distance made from inner products is computed again.
+// A squared distance below this fraction of the squared norms is computed again from the rows.
 constexpr double cancelled = 1e-6;
 
 inline double square_of_difference(const double *x, const double *y, size_t n) {
@@ -23,7 +23,7 @@ inline double square_of_difference(const double *x, const double *y, size_t n) {
     return total;
 }
 
-// Inner products become squared distances; tells whether some have lost their digits, or are no numbers.
+// Turns inner products into squared distances.  Returns whether some have lost their digits, or are NaN.
 inline bool subtract(double *values, size_t count, double norm, const double *norms) {
     constexpr size_t lanes = Simd<double>::lanes;
     Integers lost = {};

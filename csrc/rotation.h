@@ -1,19 +1,19 @@
-// Signs and transforms in turn, H D3 H D2 H D1 x, with as few passes over the numbers as registers allow.
+// Alternating signs and transforms, H D3 H D2 H D1 x, in as few passes over the numbers as registers allow.
 //
-// Stages of a transform may run in any order.  Every second one starts where the one before it has ended, so that two
-// neighbours share a pass: it loads numbers, ends one transform, flips signs and begins the next.  The first and the
-// third transform begin with the highest bits; where only the first outputs are wanted, the third needs no others from
-// there on.
+// The stages of a transform may run in any order.  Every second transform starts with the stages that the one before it
+// ended with, so that the two share a pass, which loads numbers, ends one transform, flips signs and begins the next.
+// The first and the third transform begin with the highest bits; if only the first outputs are wanted, the third
+// computes no others from there on.
 #pragma once
 
 #include "hadamard.h"
 
 namespace {
 
-// What a pass may hold in registers, leaving as many for signs and sums.
+// How many bits a pass may hold in registers, leaving as many registers for signs and sums.
 constexpr size_t most_bits = MERCER_VECTOR_BYTES == 64 ? 4 : 3;
 
-// The stages of the bits above groups of `unit` numbers, as passes over numbers `stride` apart: the highest first.
+// The stages of the bits above runs of `unit` numbers, as passes over numbers `stride` apart, the highest first.
 struct Strides {
     struct Pass {
         size_t bits, stride;
@@ -42,8 +42,8 @@ inline void strided_pass(T *y, size_t n, Strides::Pass pass) {
     }
 }
 
-// What is asked for while a row is turned, so that it has come when it is needed: numbers that will be read, and room
-// that will be written, at most twice as much.
+// What to prefetch while a row is transformed, so that it is in cache when it is needed: numbers that will be read, and
+// room that will be written, at most twice as much.
 template <class T>
 struct Ahead {
     const T *read;
@@ -51,7 +51,7 @@ struct Ahead {
     T *written;
     size_t writes;
 
-    // The part of group numbers [first, first + count): a few at a time, between other work.
+    // The share of numbers [first, first + count): a few at a time, between other work.
     template <size_t count>
     MERCER_INLINE void ask(size_t first) const {
         constexpr size_t line = 64 / sizeof(T);
@@ -66,20 +66,20 @@ struct Ahead {
     }
 };
 
-// The end of a transform, signs, and the beginning of the next, over groups of adjacent registers.
+// The end of a transform, signs, and the beginning of the next, over runs of adjacent registers.
 template <class T, size_t count>
 inline void adjacent_twice(T *y, size_t n, const T *signs, const Ahead<T> &ahead) {
     constexpr size_t lanes = Simd<T>::lanes;
-    for (size_t group = 0; group < n; group += count * lanes) {
+    for (size_t run = 0; run < n; run += count * lanes) {
         Vector<T> v[count];
-        load_registers<T>(v, y + group);
-        ahead.template ask<count * lanes>(group);
+        load_registers<T>(v, y + run);
+        ahead.template ask<count * lanes>(run);
         adjacent_stages<T, 1>(v);
 #pragma GCC unroll 16
-        for (size_t i = 0; i < count; ++i) v[i] *= load(signs + group + i * lanes);
+        for (size_t i = 0; i < count; ++i) v[i] *= load(signs + run + i * lanes);
         register_stages<T>(v);  // before those inside: their sums take up half of the products
         lane_stages<T, count, 1>(v);
-        store_registers<T>(y + group, v);
+        store_registers<T>(y + run, v);
     }
 }
 
@@ -159,11 +159,11 @@ inline void multiply(T *y, const T *x, const T *s, size_t n, size_t size) {
     for (size_t i = n; i < size; ++i) y[i] = T(0);
 }
 
-// For each of `rows` rows x, of n numbers and zeros after them: of the `size` numbers y = H D3 H D2 H D1 x the first
-// `wanted`, but for the stages among `count` adjacent registers, which are for the caller to do last.
+// For each of `rows` rows x, of n numbers followed by zeros: the first `wanted` of the `size` numbers y = H D3 H D2 H
+// D1 x, except for the stages among `count` adjacent registers, which are left to the caller.
 //
-// Every pass over a row waits for the end of the one before; with the same pass over other rows between them it need
-// not.
+// A pass over a row has to wait for the pass before it to end.  The same pass over the other rows comes in between, so
+// that it does not.
 template <class T, size_t count, class Next>
 inline void rotate(T *y, const T *X, size_t rows, size_t n, const T *signs, size_t size, const Strides &strides,
                    size_t wanted, Next ahead) {

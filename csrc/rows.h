@@ -1,4 +1,4 @@
-// Rows as the kernels are given them: dense, or CSR with indices of 4 or 8 bytes.
+// Rows as kernels receive them: dense, or CSR with indices of 4 or 8 bytes.
 #pragma once
 
 #include "isa.h"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// The entries of a row: `count` values, in the columns 0, 1, 2, ... where `columns` is null.
+// The entries of a row: `count` values, in columns 0, 1, 2, ... if `columns` is null.
 template <class T, class Index>
 struct Entries {
     const T *values;
@@ -17,7 +17,7 @@ struct Entries {
     std::size_t column(std::size_t i) const { return columns ? static_cast<std::size_t>(columns[i]) : i; }
 };
 
-// Dense where index_bytes is 0; else row r has the entries starts[r] to starts[r + 1].
+// Dense if index_bytes is 0; otherwise row r has the entries starts[r] to starts[r + 1].
 template <class T>
 struct Rows {
     const T *values;
@@ -26,7 +26,8 @@ struct Rows {
     const std::int64_t *starts;
     std::size_t count, columns;
 
-    // Call see(r, entries), which tells whether the row went well, on every row; the first that did not, or `count`.
+    // Calls see(r, entries) on every row, which returns whether all went well.  Returns the first row that did not, or
+    // `count`.
     template <class See>
     std::size_t each(See see) const {
         if (index_bytes == 4) return each_sparse(static_cast<const std::int32_t *>(indices), see);

@@ -1,11 +1,12 @@
-// Features that are products of factors <signs, x> with random signs, by additions alone.
+// Features that are products of factors <signs, x> with random signs, computed by additions alone.
 //
-// Dense rows: five columns of a group of rows have 32 signed sums.  All are put into a table, and every factor then
-// takes the one that its five signs name: one addition in place of five multiply-adds.  The tables of eight fives stay
-// in L1, the factors of a chunk of features in L2, where they are multiplied; only features leave.
+// Dense rows: five columns of a group of rows have 32 signed sums.  All of them go into a table, from which every
+// factor takes the one that its five signs select: one addition instead of five multiply-adds.  The tables of eight
+// times five columns stay in L1, the factors of a chunk of features in L2, where they are multiplied; only features
+// leave.
 //
-// Sparse rows: the signs of a column for all factors, as bits, turn the sign of an entry, one row at a time.
-#include "groups.h"
+// Sparse rows: the signs of a column for all factors, as bits, flip the sign of an entry, one row at a time.
+#include "row_groups.h"
 #include "rows.h"
 
 namespace {
@@ -14,11 +15,11 @@ constexpr size_t code_columns = 5;
 constexpr size_t code_values = 1 << code_columns;
 constexpr size_t block_codes = 8;
 constexpr size_t block_columns = block_codes * code_columns;
-constexpr size_t code_step = 8;  // a code comes times 8: with the scale of an address that is its place in a table
+constexpr size_t code_step = 8;  // codes are stored times 8, so that they serve as offsets into a table
 
-// The codes of `rows` factors from rows of zeros and ones, ones where a sign is minus: block by block, `factors` apart.
+// The codes of `rows` factors from rows of zeros and ones, with ones for minus signs: block by block, `factors` apart.
 //
-// Code k of a block of n codes has the columns k, k + n, ..., k + 4n: eight codes are made at a time.
+// Code k of a block of n codes covers columns k, k + n, ..., k + 4n, so that eight codes are made at a time.
 template <bool whole>
 inline void pack_block(const std::uint8_t *negative, size_t rows, size_t columns, size_t rest, std::uint8_t *codes) {
     const size_t count = whole ? block_codes : (rest + code_columns - 1) / code_columns;
@@ -43,7 +44,8 @@ void pack(const std::uint8_t *negative, size_t rows, size_t columns, std::uint8_
     if (first < columns) pack_block<false>(negative + first, rows, columns, columns - first, codes);
 }
 
-// All 2^count sums of +- x[i], columns `stride` apart; a bit is set where x is subtracted, the first one's is highest.
+// All 2^count sums of +-x[i], for columns `stride` apart.  A set bit means that x[i] is subtracted; the bit of x[0] is
+// the highest.
 template <class T, size_t count>
 inline void signed_sums(const T *x, size_t stride, Vector<T> (&sums)[1 << count]) {
     sums[0] = load(x + (count - 1) * stride);
@@ -59,7 +61,7 @@ inline void signed_sums(const T *x, size_t stride, Vector<T> (&sums)[1 << count]
     }
 }
 
-// The sums of five columns, those of the first register of a group, then those of the next.
+// The sums of five columns: those of the first register of a group, then those of the next.
 template <class T>
 inline void write_table(const T *x, size_t stride, T *table) {
     constexpr size_t lanes = Simd<T>::lanes;
@@ -75,7 +77,7 @@ inline void write_table(const T *x, size_t stride, T *table) {
     }
 }
 
-// Add to the sums of a factor what its codes name in `count` tables.
+// Adds to the sums of a factor what its codes select from `count` tables.
 template <class T, size_t count>
 inline void look_up(const T *tables, const std::uint8_t *codes, Vector<T> (&sums)[Group<T>::registers]) {
     constexpr size_t lanes = Simd<T>::lanes, registers = Group<T>::registers;
@@ -114,10 +116,10 @@ inline void begin_sums(size_t count, const T *tables, const std::uint8_t *codes,
     }
 }
 
-// The factors of dense rows: codes are those of (block of tables, factor, table).
+// The factors of dense rows; codes have the shape (block of tables, factor, table).
 //
-// The last block, which alone may have fewer than eight tables, comes first, and the last but one last: its tables are
-// looked up when the factors are multiplied, which spares writing the sums once more.
+// The last block, the only one that may have fewer than eight tables, comes first.  The last but one comes last: its
+// tables are looked up when the factors are multiplied, which saves writing the sums once more.
 template <class T>
 struct DenseFactors {
     const T *X;
@@ -125,8 +127,8 @@ struct DenseFactors {
     const std::uint8_t *codes;
     size_t factors;
     T *turned;
-    const std::uint8_t *open = nullptr;  // codes of the block that is still to be looked up, for the chunk
-    // With a register to spare, so that no byte leads beyond the end, be it a code or not.
+    const std::uint8_t *open = nullptr;  // the chunk's codes of the block that is still to be looked up
+    // With a spare register, so that no byte leads beyond the end, whether it is a code or not.
     alignas(64) T tables[block_codes * code_values * Group<T>::rows + Simd<T>::lanes] = {};
 
     void take(size_t first, size_t rows) {
@@ -137,7 +139,7 @@ struct DenseFactors {
         }
     }
 
-    // Sum `count` factors from number `first` on; whether a block is left open.
+    // Sums `count` factors from number `first` on.  Returns whether a block is left open.
     bool sum(size_t first, size_t count, T *sums) {
         const size_t all = (columns + code_columns - 1) / code_columns, blocks = (all + block_codes - 1) / block_codes;
         begin_sums<T>(write_tables(blocks - 1, all), tables, codes_of(blocks - 1, first), count, sums);
@@ -159,7 +161,7 @@ struct DenseFactors {
         return codes + (block * factors + first) * block_codes;
     }
 
-    // How many there are.
+    // Returns the number of tables.
     size_t write_tables(size_t block, size_t all) {
         const size_t rest = all - block * block_codes, count = rest < block_codes ? rest : block_codes;
         const T *x = turned + block * block_columns * Group<T>::rows;
@@ -181,14 +183,14 @@ struct Word<double> {
     typedef std::uint64_t type;
 };
 
-// The factors of CSR rows.  Their signs come in blocks of as many factors as 64 bytes have bits, every chunk in blocks
-// of its own: factor i of a block has bit i / words, counted from the highest, of word i % words.
+// The factors of CSR rows.  Their signs come in blocks of as many factors as 64 bytes have bits; no block spans two
+// chunks.  Factor i of a block is bit i / words, counted from the highest, of word i % words.
 template <class T>
 struct SparseFactors {
     using Bits = typename Word<T>::type;
     typedef Bits BitVector __attribute__((vector_size(MERCER_VECTOR_BYTES)));
     static constexpr size_t words = 64 / sizeof(T), block = words * 8 * sizeof(T), lanes = Simd<T>::lanes;
-    static constexpr size_t held = MERCER_VECTOR_BYTES == 64 ? 16 : 8;  // sums of a row that registers have room for
+    static constexpr size_t held = MERCER_VECTOR_BYTES == 64 ? 16 : 8;  // sums of a row that fit in registers
 
     Rows<T> all;
     const Bits *bits;
@@ -219,7 +221,7 @@ struct SparseFactors {
     void finish(size_t, Vector<T> (&)[Group<T>::registers]) const {}
 
    private:
-    // Factors of the bits from `bit` on, for the words of one register and the rows of one.
+    // The factors of the bits from `bit` on, for the words in one register and the rows in one register.
     void some(size_t r, const Bits *own, size_t bit, T *sums) const {
         alignas(64) T rows[lanes * held * lanes];
         const size_t count = taken < r ? 0 : taken - r < lanes ? taken - r : lanes;
@@ -250,8 +252,8 @@ struct SparseFactors {
     }
 };
 
-// Feature i is weights[i] times the product of the next degrees[i] factors, a complex number of two parts and two
-// columns where parts is 2.  Features come in chunks that begin at `borders`; the factors of one have room in `sums`.
+// Feature i is weights[i] times the product of the next degrees[i] factors; if parts is 2 it is a complex number, in
+// two columns.  Features come in chunks that begin at `borders`; `sums` holds the factors of one chunk.
 template <class T>
 struct Products {
     const std::int32_t *degrees;
@@ -319,7 +321,7 @@ struct Products {
         }
     }
 
-    // Feature i, whose factors begin at this number, to its columns; the number of the next factor.
+    // Writes feature i, whose factors begin with this one, to its columns.  Returns the number of the next factor.
     template <size_t parts, bool opened, class Factors>
     size_t one(const Factors &factors, size_t i, size_t factor, T *columns, Finite<T> *finite) const {
         Vector<T> product[parts][registers];
@@ -352,7 +354,7 @@ struct Products {
     }
 };
 
-// The next place that begins a cache line: tables and sums that straddle two would take twice as long to read.
+// The next address that begins a cache line: reading tables and sums that straddle two lines would take twice as long.
 template <class T>
 inline T *line(T *scratch) {
     return reinterpret_cast<T *>((reinterpret_cast<std::uintptr_t>(scratch) + 63) / 64 * 64);

@@ -1,11 +1,10 @@
-// Sketches of powers of rows as products of complex projections, a few rows at a time, so that they never leave the
-// cache.
-#include "mercer.h"
-#include "pieces.h"
+// Sketches of powers of rows as products of complex projections, for one group of interleaved rows after the other, so
+// that they never leave the cache.
+#include "interleaved_rows.h"
 
 namespace {
 
-// (a, b) becomes (a + ib)(c + id), in parts.
+// Replaces a + ib by (a + ib)(c + id).
 template <class T>
 inline void multiply(T *a, T *b, const T *c, const T *d, size_t n) {
     for (size_t i = 0; i < n; ++i) {
@@ -17,16 +16,16 @@ inline void multiply(T *a, T *b, const T *c, const T *d, size_t n) {
 
 template <class T>
 struct CountSketches {
-    static constexpr size_t R = together<T>;
+    static constexpr size_t R = group_rows<T>;
 
     Rows<T> rows;
     size_t degree, size;
     const std::int32_t *places;
     const T *signs;
     T constant;
-    T *scratch;  // 4 size pieces, and as many as rows have columns
+    T *scratch;  // 4 size columns of a group, and as many as rows have columns
 
-    // Entries of `some` rows from `first` on go to their buckets, 2 size pieces.
+    // Adds the entries of `some` rows from `first` on to their buckets, 2 size columns of a group.
     void hash(size_t first, size_t some, size_t s, T *buckets) const {
         const std::int32_t *place = places + s * (rows.columns + 1);
         const T *sign = signs + s * (rows.columns + 1), *group = scratch + 4 * size * R;
@@ -34,7 +33,7 @@ struct CountSketches {
         if (rows.index_bytes == 0) {
             for (size_t j = 0; j < rows.columns; ++j) {
                 T *bucket = buckets + static_cast<size_t>(place[j]) * R;
-                const auto sum = load_piece(bucket) + load_piece(group + j * R) * sign[j];
+                const auto sum = load_column(bucket) + load_column(group + j * R) * sign[j];
                 __builtin_memcpy(bucket, &sum, sizeof sum);
             }
         } else {
@@ -52,13 +51,13 @@ struct CountSketches {
         for (size_t r = 0; r < R; ++r) bucket[r] += sign[rows.columns] * constant;
     }
 
-    // The features of `some` rows; the first that overflowed.
+    // Writes the features of `some` rows.  Returns the first row that overflowed, or `some`.
     size_t write(size_t first, size_t some, const Places<T> &out, size_t width) const {
         const size_t part = size * R, kept = (width + 1) / 2 * R;
         T *buckets = scratch, *product = scratch + 2 * part;
         if (rows.index_bytes == 0) {
             const T *X = rows.values + first * rows.columns;
-            gather_pieces_of_rows(X, some, rows.columns, rows.columns, scratch + 4 * part);
+            interleave_rows(X, some, rows.columns, rows.columns, scratch + 4 * part);
         }
         for (size_t s = 0; s < degree; ++s) {
             T *target = s == 0 ? product : buckets;  // the first factor is where the product grows
@@ -70,12 +69,12 @@ struct CountSketches {
     }
 };
 
-// Projections are some outputs of H diag(complex signs) x, x with the constant, unless that is 0, and then zeros up to
-// `size`: signs (block, degree, part, size), and after them as many numbers as a register has; outputs (degree,
-// stride).
+// Projections are some outputs of H diag(complex signs) x, where x is followed by the constant, unless that is 0, and
+// by zeros up to `size`.  The signs have shape (block, degree, part, size), followed by a register that may be read;
+// the outputs have shape (degree, stride).
 template <class T>
 struct Srht {
-    static constexpr size_t R = together<T>;
+    static constexpr size_t R = group_rows<T>;
 
     const T *X;
     size_t n;
@@ -84,13 +83,13 @@ struct Srht {
     size_t degree, size;
     const std::int32_t *outputs;
     size_t stride;
-    T *scratch;  // 5 times as many pieces as `size`, or as a register has if that is more
+    T *scratch;  // 5 times `size` columns of a group, or 5 times as many as a register has lanes if that is more
 
-    // Some of the outputs, times what is there unless they are the first.
+    // Takes some of the outputs and, unless they are the first, multiplies them by what is there.
     template <bool initial>
     static void pick(const T *a, const T *b, const std::int32_t *output, size_t count, T *real, T *imaginary) {
-        for (size_t i = 0; i < count; i += pieces<T>) {
-            const Vector<T> c = gather_pieces<T>(a, output + i), d = gather_pieces<T>(b, output + i);
+        for (size_t i = 0; i < count; i += register_columns<T>) {
+            const Vector<T> c = gather_columns<T>(a, output + i), d = gather_columns<T>(b, output + i);
             T *x = real + i * R, *y = imaginary + i * R;
             if constexpr (initial) {
                 store<T>(x, c);
@@ -107,7 +106,7 @@ struct Srht {
         const size_t part = (size > Simd<T>::lanes ? size : Simd<T>::lanes) * R, count = (width + 1) / 2;
         T *group = scratch, *a = group + part, *b = a + part, *real = b + part, *imaginary = real + part;
         size_t finite = some, filled = n + (constant != T(0));
-        gather_pieces_of_rows(X + first * n, some, n, size, group);
+        interleave_rows(X + first * n, some, n, size, group);
         for (size_t r = 0; constant != T(0) && r < some; ++r) group[n * R + r] = constant;
         for (size_t top = 0; top < count; top += size) {
             const size_t features = count - top < size ? count - top : size;
@@ -130,7 +129,8 @@ struct Srht {
     }
 };
 
-// Features scale (H diag(signs) x)[outputs] of rows of n numbers and zeros up to `size`; `scratch` has room for those.
+// Features scale (H diag(signs) x)[outputs] of rows of n numbers padded with zeros to `size`, which is what `scratch`
+// holds.
 template <class T>
 size_t craft(const T *X, size_t rows, size_t n, const T *signs, size_t size, const std::int32_t *outputs, size_t width,
              T scale, T *out, T *scratch) {
@@ -147,12 +147,12 @@ size_t craft(const T *X, size_t rows, size_t n, const T *signs, size_t size, con
     return finite;
 }
 
-// write(first, some) for all rows, a few together; the first row that overflowed, or `rows`.
+// Calls write(first, some) on one group of rows after the other.  Returns the first row that overflowed, or `rows`.
 template <class T, class Write>
-size_t few_at_a_time(size_t rows, Write write) {
+size_t each_group(size_t rows, Write write) {
     size_t finite = rows;
-    for (size_t first = 0; first < rows; first += together<T>) {
-        const size_t some = rows - first < together<T> ? rows - first : together<T>;
+    for (size_t first = 0; first < rows; first += group_rows<T>) {
+        const size_t some = rows - first < group_rows<T> ? rows - first : group_rows<T>;
         const size_t well = write(first, some);
         if (well < some && finite == rows) finite = first + well;
     }
@@ -163,30 +163,30 @@ size_t few_at_a_time(size_t rows, Write write) {
 
 namespace mercer::MERCER_ISA {
 
-#define MERCER_SKETCH(suffix, T)                                                                                      \
-    size_t hadamard_sketch_##suffix(const T *values, const void *indices, size_t index_bytes,                         \
-                                    const std::int64_t *starts, size_t rows, size_t columns,                          \
-                                    const std::int32_t *places, const T *signs, size_t degree, size_t size,           \
-                                    T constant, T scale, size_t width, T *out, T *scratch) {                          \
-        const Rows<T> X{values, indices, index_bytes, starts, rows, columns};                                         \
-        const CountSketches<T> sketches{X, degree, size, places, signs, constant, scratch};                           \
-        const Places<T> features{out, width, scale, nullptr};                                                         \
-        return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
-            return sketches.write(first, some, features, width);                                                      \
-        });                                                                                                           \
-    }                                                                                                                 \
-    size_t srht_##suffix(const T *X, size_t rows, size_t n, T constant, const T *signs, size_t degree, size_t size,   \
-                         const std::int32_t *outputs, size_t stride, size_t width, T scale, const T *scales, T *out,  \
-                         size_t out_stride, T *scratch) {                                                             \
-        const Srht<T> srht{X, n, constant, signs, degree, size, outputs, stride, scratch};                            \
-        const Places<T> features{out, out_stride, scale, scales};                                                     \
-        return few_at_a_time<T>(rows, [&](size_t first, size_t some) {                                                \
-            return srht.write(first, some, features, width);                                                          \
-        });                                                                                                           \
-    }                                                                                                                 \
-    size_t craft_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size,                             \
-                          const std::int32_t *outputs, size_t width, T scale, T *out, T *scratch) {                   \
-        return craft(X, rows, n, signs, size, outputs, width, scale, out, scratch);                                   \
+#define MERCER_SKETCH(suffix, T)                                                                                     \
+    size_t hadamard_sketch_##suffix(const T *values, const void *indices, size_t index_bytes,                        \
+                                    const std::int64_t *starts, size_t rows, size_t columns,                         \
+                                    const std::int32_t *places, const T *signs, size_t degree, size_t size,          \
+                                    T constant, T scale, size_t width, T *out, T *scratch) {                         \
+        const Rows<T> X{values, indices, index_bytes, starts, rows, columns};                                        \
+        const CountSketches<T> sketches{X, degree, size, places, signs, constant, scratch};                          \
+        const Places<T> features{out, width, scale, nullptr};                                                        \
+        return each_group<T>(rows, [&](size_t first, size_t some) {                                                  \
+            return sketches.write(first, some, features, width);                                                     \
+        });                                                                                                          \
+    }                                                                                                                \
+    size_t srht_##suffix(const T *X, size_t rows, size_t n, T constant, const T *signs, size_t degree, size_t size,  \
+                         const std::int32_t *outputs, size_t stride, size_t width, T scale, const T *scales, T *out, \
+                         size_t out_stride, T *scratch) {                                                            \
+        const Srht<T> srht{X, n, constant, signs, degree, size, outputs, stride, scratch};                           \
+        const Places<T> features{out, out_stride, scale, scales};                                                    \
+        return each_group<T>(rows, [&](size_t first, size_t some) {                                                  \
+            return srht.write(first, some, features, width);                                                         \
+        });                                                                                                          \
+    }                                                                                                                \
+    size_t craft_##suffix(const T *X, size_t rows, size_t n, const T *signs, size_t size,                            \
+                          const std::int32_t *outputs, size_t width, T scale, T *out, T *scratch) {                  \
+        return craft(X, rows, n, signs, size, outputs, width, scale, out, scratch);                                  \
     }
 
 MERCER_SKETCH(f32, float)

@@ -1,10 +1,9 @@
-// Tensor sketches: the product of the Fourier transforms of count sketches, a group of rows at a time.
+// Tensor sketches: the product of the Fourier transforms of count sketches, for one group of rows after the other.
 //
-// A real row of even width D is transformed as D / 2 complex numbers; where those come out, two at a time, the spectrum
-// of the real row is put together and multiplied into the product at once.  The product is kept in the order of the
+// A real row of even width D is transformed as D / 2 complex numbers.  Two of these at a time give the spectrum of the
+// real row, which is multiplied into the product at once.  The product is kept in the order of the
 // features: X_0, Re X_1, Im X_1, Re X_2, ..., X_{D/2}.
 #include "fft.h"
-#include "mercer.h"
 #include "transpose.h"
 
 namespace {
@@ -27,7 +26,7 @@ struct TensorSketch {
 
     T *sketch, *product, *gathered;  // D, D and the widest factor's registers
 
-    // The count sketch of rows `first` to `first` + `count` of a factor.
+    // The count sketches of `count` rows of a factor, from `first` on.
     void hash(const mercer_rows &factor, size_t s, size_t first, size_t count, bool gather) const {
         for (size_t i = 0; i < width; ++i) store(sketch + i * lanes, Vector<T>{});
         const std::int32_t *place = places + s * stride;
@@ -60,7 +59,7 @@ struct TensorSketch {
         store(product + 2 * k * lanes, value.im);
     }
 
-    // Multiply the spectrum of the sketch, transformed as complex numbers, into the product.
+    // Multiplies the product by the spectrum of the sketch, which was transformed as complex numbers.
     template <bool initial>
     void multiply() const {
         const size_t h = width / 2;
@@ -79,7 +78,7 @@ struct TensorSketch {
         if (h % 2 == 0) join(h / 2, conjugate(load_complex(sketch, static_cast<size_t>(plan.order[h / 2]))));
     }
 
-    // The rows whose spectrum the product is, times D / 2, in the place of the sketch.
+    // Replaces the sketch by the rows whose spectrum is the product, times D / 2.
     void invert() const {
         const size_t h = width / 2;
         const Vector<T> first = load(product), last = load(product + (width - 1) * lanes);

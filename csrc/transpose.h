@@ -1,6 +1,6 @@
-// Rows beside one another: a group of as many rows as a register has lanes, stored as [index][lane].
+// Groups of as many rows as a register has lanes: one register per column.
 //
-// A kernel that treats every row alike then needs no shuffles at all, and a row's bits do not hang on its neighbours.
+// A kernel that treats all rows alike then needs no shuffles, and the bits of a row do not depend on its neighbours.
 #pragma once
 
 #include "isa.h"
@@ -12,7 +12,7 @@ using std::size_t;
 
 // Number i of register j becomes number j of register i.
 //
-// With the bits of (j, i) read as one number, interleaving registers j and j + lanes / 2 rotates that number by a bit.
+// If the bits of (j, i) are read as one number, interleaving registers j and j + lanes / 2 rotates it by one bit.
 template <class T, size_t round = 1>
 inline void transpose(Vector<T> (&v)[Simd<T>::lanes]) {
     constexpr size_t lanes = Simd<T>::lanes;
@@ -30,7 +30,7 @@ inline void transpose(Vector<T> (&v)[Simd<T>::lanes]) {
     }
 }
 
-// group[j][r] = X[r][j] for `rows` rows, at most as many as lanes, of `columns` numbers; zeros stand for the others.
+// group[j][r] = X[r][j] for `rows` rows of `columns` numbers, at most as many as lanes; missing rows are zeros.
 template <class T>
 void gather_rows(const T *X, size_t rows, size_t columns, T *group) {
     constexpr size_t lanes = Simd<T>::lanes;
@@ -48,7 +48,7 @@ void gather_rows(const T *X, size_t rows, size_t columns, T *group) {
     }
 }
 
-// out[r][j] = scale * group[j][r]; the first row with a number that is not finite, or `rows`.
+// out[r][j] = scale * group[j][r].  Returns the first row with a number that is not finite, or `rows`.
 template <class T>
 size_t scatter_rows(const T *group, size_t rows, size_t columns, T scale, T *out) {
     constexpr size_t lanes = Simd<T>::lanes;

@@ -1,10 +1,10 @@
 // Cosines and sines of phases, as the features of Fourier maps.
 //
-// A phase is reduced by half turns to r in [-pi/2, pi/2]; sine and cosine of r are polynomials in r^2 (of the least
-// largest error), and both change sign with every half turn: nothing is swapped, as it would be with quarter turns.
-// The error is below 1.5 eps times the scale.  A reduction of radians is exact up to the limit of the type; phases
-// beyond it are for the caller to find out by the longest phase of a row, and to map in another way.  Phases that a
-// kernel makes itself may come in half turns, whose reduction is a subtraction.
+// A phase is reduced by half turns to r in [-pi/2, pi/2].  Sine and cosine of r are minimax polynomials in r^2, and
+// both change sign with every half turn; with quarter turns they would have to be swapped as well.  The error is below
+// 1.5 eps times the scale.  The reduction of radians is exact up to the limit of the type; the caller recognises phases
+// beyond it by the longest phase of a row, and maps that row in another way.  Phases that a kernel computes itself may
+// be in half turns, whose reduction is a subtraction.
 #pragma once
 
 #include "isa.h"
@@ -47,7 +47,7 @@ struct Bits {
     typedef typename Circle<T>::integer vector __attribute__((vector_size(MERCER_VECTOR_BYTES)));
 };
 
-// A phase less whole half turns; `half_turns` tells by its last bit whether they were odd.
+// A phase minus whole half turns; the last bit of `half_turns` says whether their number was odd.
 template <class T>
 struct Reduced {
     Vector<T> rest, half_turns;
@@ -72,8 +72,8 @@ struct Wave {
     Vector<T> cosine, sine;
 };
 
-// scale cos and scale sin of reduced phases in radians (unit 1) or in half turns (unit pi), the scale and the unit
-// being part of the coefficients.
+// scale cos and scale sin of reduced phases in radians (unit 1) or half turns (unit pi); scale and unit are folded into
+// the coefficients.
 template <class T>
 class Waves {
     static constexpr size_t sines = sizeof Circle<T>::sine / sizeof(double) + 1;
@@ -101,7 +101,7 @@ class Waves {
     }
 };
 
-// The longest of some phases; a NaN counts as longer than any, which the order of bit patterns gives for nothing.
+// The longest of some phases.  NaN counts as longer than any number, as it does in the order of bit patterns.
 template <class T>
 class Longest {
     typedef typename Circle<T>::integer Integer;
@@ -123,7 +123,7 @@ class Longest {
     }
 };
 
-// The longest phase of a row so far; what is no number stays.
+// The longest phase of a row so far; NaN stays NaN.
 template <class T>
 inline T longer(T before, T now) {
     return now <= before || before != before ? before : now;
@@ -148,7 +148,7 @@ inline void write_pairs(const T *phases, size_t count, const Waves<T> &waves, T 
     }
 }
 
-// Features scale * cos(p_i + offset_i); offsets repeat with this period.
+// Features scale * cos(p_i + offset_i); the offsets repeat with this period.
 template <class T>
 inline void write_singles(const T *phases, size_t count, const T *offset, size_t period, const Waves<T> &waves, T *out,
                           Longest<T> &longest) {
@@ -168,7 +168,7 @@ inline void write_singles(const T *phases, size_t count, const T *offset, size_t
     }
 }
 
-// All features of a row: pairs, then those that stand alone.
+// All features of a row: the pairs, then the single ones.
 template <class T>
 inline T write_waves(const T *phases, size_t count, const T *offset, size_t period, size_t width, T scale, T *out) {
     const Waves<T> waves(scale, 1.0);

@@ -15,7 +15,7 @@ from typing import Any
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from mercer.cli.group import mercer
+from mercer.cli.command_group import mercer
 
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "demo"
 MAPS = "orthogonal_fourier,quasi_fourier,nystrom,taylor_sketch"

@@ -32,10 +32,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import mercer
-from mercer.learn._machine import KernelMachine
+from mercer.learn.machine import KernelMachine
 from mercer.maps import FeatureMap
 from mercer.persist import ModelFileError
-from mercer.persist.pipelines import leaves
+from mercer.persist.pipeline_records import leaves
 from tests.persist.hostile import Parts
 
 GOLDEN = Path(__file__).parent / "golden" / "models"

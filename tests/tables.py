@@ -28,6 +28,7 @@ from mercer import (
     QuasiFourier,
     RandomFourier,
     RandomMaclaurin,
+    RandomRelu,
     Stack,
     StructuredFourier,
     TaylorSketch,
@@ -39,6 +40,7 @@ from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
     AdditiveChi2,
+    ArcCosine,
     Cauchy,
     Exponential,
     Gaussian,
@@ -178,6 +180,7 @@ HASHED_FEATURES = "the features of a one-hot row are hashed together"
 SHRUNK = "a projection learned from rows shrinks the estimate"
 WEIGHED = "weights are learned from rows"
 CHOSEN = "landmarks are chosen from the rows"
+RANDOM_NORMS = "the squared length of a normal vector is random"
 FEW_ROWS = "no more columns than rows"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
@@ -234,6 +237,8 @@ ROWS = [
     Row(RandomMaclaurin, 0.5 * Polynomial(3, coef0=0.5).of(Cauchy(0.4)), {"max_degree": 2}, unbiased=CUT, **SEVERAL),
     Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2).of(Linear())), **SEVERAL),
     Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2)), **SEVERAL),
+    Row(RandomRelu, ArcCosine(), one_hot=RANDOM_NORMS),
+    Row(RandomRelu, 0.5 * ArcCosine(), one_hot=RANDOM_NORMS),
     Row(TaylorSketch, Gaussian(0.5), **TAYLOR),
     Row(TaylorSketch, Exponential(0.8), everywhere=LONG, **TAYLOR),
     Row(TaylorSketch, Exponential(0.8), {"split": None}, everywhere=LONG, **TAYLOR),
@@ -373,11 +378,11 @@ def estimates(row: Row, n_components: int, seeds: int, first: int = 0) -> np.nda
 @cache
 def _estimates(index: int, n_components: int, seeds: int, first: int) -> np.ndarray:
     X = ROWS[index].sample()
-    fitted = ROWS[index](n_components, random_state=0).fit(X)
     rows = ArrayRows(X, Stream(0))
+    construction = ROWS[index](n_components, random_state=0).construct(rows)
     grams = np.empty((seeds, len(X), len(X)))
     for place in range(seeds):
-        Z = fitted._apply(fitted._draw(Stream(first + place, type(fitted).__name__), rows), X)
+        Z = construction.draw(Stream(first + place, construction.name), rows).apply(X)
         grams[place] = Z @ Z.T
     return grams
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import _ctypes
+import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +17,7 @@ import pytest
 from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
-from mercer._core import _library
+from mercer._core import _library, _libsvm
 
 from .conftest import FORCED, ISAS, LIBRARY
 
@@ -199,6 +202,85 @@ def test_a_machine_without_the_forced_instruction_set_is_told(monkeypatch):
     with pytest.raises(ValueError, match="MERCER_ISA=avx2, but this machine and build support only baseline"):
         _library._pick("avx2")
     assert _library._pick("")[0] == "baseline"
+
+
+SOURCES = Path(__file__).parents[1] / "csrc"
+
+
+@compiled
+def test_the_library_has_what_the_headers_declare():
+    for isa in ISAS:
+        declared = {entry.declaration.decode() for entry in _library._entries(LIBRARY, isa)}
+        assert declared == _library._declared(SOURCES).keys()
+        names = {name.removesuffix("_f32").removesuffix("_f64") for name in _library._kernels(LIBRARY, isa)}
+        assert names == set(_library._declared(SOURCES).values())
+
+
+@compiled
+def test_the_library_exports_nothing_but_its_table():
+    assert hasattr(LIBRARY, "mercer_functions")
+    # A kernel, and parts of the C++ library that is linked in.
+    for name in ("_ZN6mercer8baseline12hadamard_f32EPfmm", "_ZSt9terminatev", "_ZSt16__throw_bad_castv"):
+        assert not hasattr(LIBRARY, name)
+
+
+@compiled
+def test_the_library_tells_the_types_of_its_functions():
+    table, size, pointer = _library._kernels(LIBRARY, "baseline"), ctypes.c_size_t, ctypes.c_void_p
+    assert table["hadamard_f32"].argtypes == (pointer, size, size)
+    assert table["hadamard_f32"].restype is None
+    assert table["craft_f32"].argtypes[7] is ctypes.c_float
+    assert table["craft_f64"].argtypes[7] is ctypes.c_double
+    assert table["craft_f64"].restype is size
+    assert table["libsvm"].argtypes == (pointer, size, ctypes.c_int64, size, *[pointer] * 5)
+    assert table["libsvm"].restype is ctypes.c_int
+    assert [name for name, _ in table["mercer_rows"]._fields_][-2:] == ["columns", "constant"]
+    assert "radial_f32" not in table
+
+
+def test_the_library_numbers_the_faults_of_text_as_python_does():
+    (faults,) = re.findall(
+        r"^enum \{(.*?)^\}", (SOURCES / "mercer.h").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names = re.findall(r"MERCER_LIBSVM_(\w+)", faults)
+    assert names[0] == "FINE"
+    assert [getattr(_libsvm, name) for name in names[1:]] == list(range(1, len(names)))
+    assert len(_libsvm.FAULTS) == len(names)
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("file", "old", "new", "differing"),
+    [
+        ("kernels.h", "hadamard, (T *data, size_t rows,", "hadamard, (T *data, int64_t rows,", "hadamard"),
+        (
+            "kernels.h",
+            "KERNEL(size_t, scaled,",
+            "KERNEL(void, absolute_sums, (T *X))\nKERNEL(size_t, scaled,",
+            "absolute_sums",
+        ),
+        ("kernels.h", "KERNEL(size_t, scaled,", "KERNEL(size_t, scales,", "scaled, scales"),
+        ("mercer.h", "FIELD(size_t, columns) ", "FIELD(int, columns) ", "mercer_rows"),
+        ("kernels.h", "/* How many times", "/* Another comment */\n\n/* How many times", None),
+        ("kernels.h", "KERNEL(void, hadamard, (T *data, ", "KERNEL(void, hadamard,\n    (T *data, ", None),
+    ],
+)
+def test_a_library_built_from_other_sources_is_refused(file, old, new, differing, tmp_path, monkeypatch):
+    for name in ("kernels.h", "mercer.h"):
+        text = (SOURCES / name).read_text(encoding="utf-8")
+        assert name != file or old in text
+        (tmp_path / name).write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
+    monkeypatch.setattr(_library, "_SOURCES", tmp_path)
+    if differing is None:
+        assert _library._load() is not None
+    else:
+        with pytest.raises(ImportError, match=rf"libmercer.* differs from .* in {differing}\. Build it again"):
+            _library._load()
+
+
+def test_a_library_without_a_table_is_refused():
+    with pytest.raises(ImportError, match="has no table of functions"):
+        _library._open(Path(_ctypes.__file__))
 
 
 def test_none_leaves_the_library_unloaded():

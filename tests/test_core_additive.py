@@ -116,7 +116,7 @@ def test_weights_beyond_the_type_are_left_to_the_reference():
     X = np.ones((3, 2), dtype=np.float32)
     for weight, used in ((1.0, True), (1e30, True), (1e40, False), (1e-45, False)):
         features = AdditiveMap(weight * AdditiveChi2(), n_components=6).fit(X)
-        assert (features._native(features.parameters_, np.float32) is not None) is used
+        assert (features.fitted_.on(X).native(np.float32) is not None) is used
         expected = features.transform(X.astype(np.float64))
         np.testing.assert_allclose(features.transform(X), expected, rtol=1e-5, atol=2e-6 * np.abs(expected).max())
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from mercer import _core
-from mercer._core import _library, _product
 
-from .conftest import ISAS, LIBRARY
-from .test_core import DTYPES, compiled
+from .test_core import DTYPES
 from .test_core_fourier import expected_waves
 
 # Rows in groups of 14 and of 6, tiles of about 140; numbers of a row in parts of 256; columns in blocks of 256.
@@ -46,7 +42,7 @@ def test_a_matrix_by_columns_less_an_origin(isa, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_row_of_a_product_does_not_hang_on_cuts(isa, dtype):
+def test_a_row_of_a_product_does_not_depend_on_cuts(isa, dtype):
     X, matrix = rows_and_matrix(250, 300, 290, dtype)
     panels, whole = _core.panels(matrix, dtype), np.empty((250, 290), dtype=dtype)
     _core.product(X, panels, whole)
@@ -121,33 +117,6 @@ def test_a_product_that_is_no_number_shows_in_the_longest(isa, dtype, wrong):
         _core.RowParts(X), _core.panels(matrix, dtype), np.zeros(1, dtype=dtype), 1.0, np.empty((40, 1200), dtype=dtype)
     )
     np.testing.assert_array_equal(longest <= 32.0, np.arange(40) != 20)
-
-
-def test_panels_are_kept_as_long_as_their_matrix(isa):
-    matrix, X = np.random.default_rng(0).normal(size=(40, 9)), np.ones((2, 9))
-    before = len(_product._kept)
-    panels = _core.kept_panels(matrix, np.float64, transposed=True)
-    assert _core.kept_panels(matrix, np.float64, transposed=True) is panels
-    assert _core.kept_panels(matrix, np.float32, transposed=True).numbers.dtype == np.float32
-    out = np.empty((2, 40))
-    _core.product(X, panels, out)
-    np.testing.assert_allclose(out, X @ matrix.T, atol=1e-12)
-    for place in (slice(None), (0,), (3,), (slice(None), 7)):
-        matrix[place] *= 2.0
-        _core.product(X, _core.kept_panels(matrix, np.float64, transposed=True), out)
-        np.testing.assert_allclose(out, X @ matrix.T, atol=1e-12)
-    del matrix
-    gc.collect()
-    assert len(_product._kept) == before
-
-
-@compiled
-def test_panels_are_made_again_for_another_instruction_set(monkeypatch):
-    matrix, X, out = np.random.default_rng(0).normal(size=(9, 40)), np.ones((2, 9)), np.empty((2, 40))
-    for name in (*ISAS, *ISAS):
-        monkeypatch.setattr(_library, "_TABLE", _library._kernels(LIBRARY, name))
-        _core.product(X, _core.kept_panels(matrix, np.float64), out)
-        np.testing.assert_allclose(out, X @ matrix, atol=1e-12)
 
 
 def test_what_products_refuse(isa):

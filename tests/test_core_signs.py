@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import ComplexSketch, RandomMaclaurin, _core
-from mercer._array import row_parts, send
+from mercer._array import row_parts
 from mercer.kernels import Exponential, Linear, Maclaurin, Polynomial
-from mercer.maps._products import RandomProducts, flattened, native_random_products, random_products
+from mercer.maps.random_products import RandomProducts, flattened, native_random_products, random_products
 
 from .test_core import DTYPES, compiled
 
@@ -170,8 +170,8 @@ def test_complex_signs_are_two_real_ones(isa, width, kernel):
     sketch = ComplexSketch(2.0 * kernel, n_components=width, projection="rademacher", random_state=0).fit(X)
     for form in forms(X):
         out = np.empty((40, width))
-        sketch._native(sketch.parameters_, np.float64)(form, out)
-        expected = sketch._apply(sketch.parameters_, form)
+        sketch.fitted_.native(np.float64)(form, out)
+        expected = sketch.fitted_.apply(form)
         np.testing.assert_allclose(out, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
@@ -209,9 +209,9 @@ def test_an_exact_feature_that_overflows_is_told():
 def test_wide_features_of_every_kind_of_rows(exact_terms):
     X = sample(300, 50, np.float64)
     sketch = RandomMaclaurin(Exponential(), n_components=3000, exact_terms=exact_terms, random_state=0).fit(X)
-    expected = sketch._apply(sketch.parameters_, X)
+    expected = sketch.fitted_.apply(X)
     for form in forms(X):
         np.testing.assert_allclose(sketch.transform(form), expected, rtol=0, atol=1e-13 * np.abs(expected).max())
         single = form.astype(np.float32)
-        reference = sketch._apply(send(sketch.parameters_, single), single)
+        reference = sketch.fitted_.on(single).apply(single)
         np.testing.assert_allclose(sketch.transform(single), reference, rtol=0, atol=1e-5 * np.abs(reference).max())

@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
+import tomllib
 import tracemalloc
+from importlib import import_module
+from inspect import isabstract
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from mercer import (
     AdditiveMap,
     Calibrated,
     Compressed,
+    FeatureMap,
     RandomFourier,
     Stack,
     TensorSketch,
@@ -28,13 +32,21 @@ from mercer.kernels import Intersection, Polynomial
 from .tables import ROWS, first_of_class, obeying, sample_rows
 
 SOURCE = Path(mercer.maps.__file__).parent
+REPOSITORY = Path(__file__).parent.parent
 
 
 def test_every_map_has_a_file_a_name_and_a_row():
-    files = {path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("_")}
-    classes = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap"]
-    assert files == {cls.__module__.rpartition(".")[2] for cls in classes}
-    assert {type(row(4)) for row in ROWS} == set(classes)
+    files = [path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("_")]
+    defined = {
+        value
+        for name in files
+        for value in vars(import_module(f"mercer.maps.{name}")).values()
+        if isinstance(value, type) and issubclass(value, FeatureMap) and value.__module__ == f"mercer.maps.{name}"
+    }
+    classes = {getattr(maps, name) for name in maps.__all__}
+    assert {cls for cls in defined if not isabstract(cls) and not cls.__name__.startswith("_")} <= classes
+    assert len({cls.__module__ for cls in classes}) == len(classes)
+    assert {type(row(4)) for row in ROWS} == classes - {FeatureMap}
     assert set(maps.__all__) <= set(mercer.__all__)
 
 
@@ -131,3 +143,11 @@ def test_wrappers_use_the_seed_of_the_wrapper():
         for inner in (0, 1)
     )
     np.testing.assert_array_equal(first, second)
+
+
+def test_every_mutant_still_applies():
+    """A mutant whose text is gone from its file would be caught by nothing."""
+    for mutant in tomllib.loads((REPOSITORY / "tests" / "mutants.toml").read_text())["mutant"]:
+        path = (REPOSITORY if mutant["file"].startswith("csrc/") else SOURCE.parent) / mutant["file"]
+        assert mutant["old"] in path.read_text(), mutant["name"]
+        assert (REPOSITORY / mutant["tests"]).exists(), mutant["name"]

@@ -182,20 +182,21 @@ def test_nobody_works_on_after_an_interrupt():
 class Meeting(TensorSketch):
     """A map whose threads wait for each other on their first tile."""
 
-    def _native(self, params, dtype):
-        return None
+    class construction(TensorSketch.construction):  # noqa: N801
+        def native(self, params, dtype):
+            return None
 
-    def _apply(self, params, X):
-        if threading.get_ident() not in self.seen:
-            self.seen.add(threading.get_ident())
-            self.all_here.wait(10)
-        return np.zeros((X.shape[0], self.n_components_))
+        def apply(self, params, X):
+            if threading.get_ident() not in Meeting.seen:
+                Meeting.seen.add(threading.get_ident())
+                Meeting.all_here.wait(10)
+            return np.zeros((X.shape[0], self.n_components))
 
     def threads(self, expected):
         """How many threads map rows; fewer than expected break the barrier."""
-        self.seen, self.all_here = set(), threading.Barrier(expected)
+        Meeting.seen, Meeting.all_here = set(), threading.Barrier(expected)
         self.transform(np.ones((5000, 2)))
-        return len(self.seen)
+        return len(Meeting.seen)
 
 
 @pytest.mark.parametrize("blas", [1, 2])
@@ -223,12 +224,13 @@ from mercer import TensorSketch
 from mercer._tiles import n_threads
 
 class Watched(TensorSketch):
-    def _native(self, params, dtype):
-        return None
+    class construction(TensorSketch.construction):
+        def native(self, params, dtype):
+            return None
 
-    def _apply(self, params, X):
-        seen.add(threading.get_ident())
-        return np.zeros((X.shape[0], self.n_components_))
+        def apply(self, params, X):
+            seen.add(threading.get_ident())
+            return np.zeros((X.shape[0], self.n_components))
 
 seen = set()
 sketch = Watched(n_components=4, random_state=0).fit(np.eye(2))

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from . import bounds, choose, data, kernels, learn, maps, persist, report
     from ._error import KernelError, kernel_error
     from ._versions import show_versions
-    from .choose import feature_map, tune
+    from .choose import feature_map
+    from .choose.tune import tune
     from .learn import KernelClassifier, KernelRegressor
     from .maps import (
         AdditiveMap,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         QuasiFourier,
         RandomFourier,
         RandomMaclaurin,
+        RandomRelu,
         Stack,
         StructuredFourier,
         TaylorSketch,
@@ -52,6 +54,7 @@ __all__ = [
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "RandomRelu",
     "Stack",
     "StructuredFourier",
     "TaylorSketch",

@@ -63,8 +63,16 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
     if sp.issparse(like) or is_numpy_array(like):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
-    sent = xp.asarray(parameters, device=device_of(like))
+    # A copy, because torch shares the memory of an array and knows no read-only tensors.
+    sent = xp.asarray(parameters.copy(), device=device_of(like))
     return xp.astype(sent, like.dtype) if floating else sent
+
+
+def place_of(X: Array) -> tuple[str, ...]:
+    """Where X lives and in which precision, as a key."""
+    if is_foreign(X):
+        return namespace(X).__name__, str(X.dtype), str(device_of(X))
+    return "numpy", str(X.dtype)
 
 
 def check_foreign(X: Array) -> Array:
@@ -187,7 +195,7 @@ def row_parts(X: Any) -> _core.RowParts:
 
 
 def product(X: Array, matrix: Array) -> Array:
-    """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
+    """``X @ matrix`` with a dense result, O(nnz) per column for sparse X."""
     return X @ matrix
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._array import is_foreign, is_sparse, to_numpy
-from .kernels._families import inner_products
+from .kernels.families import inner_products
 from .maps import FeatureMap
 
 BLOCK_ELEMENTS = 1 << 22
@@ -48,7 +48,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         )
     Z = map.transform(X)
     Z = to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)
-    X = to_numpy(map._validated(X, reset=False))
+    X = to_numpy(map.validated(X))
     n = Z.shape[0]
     step = max(1, BLOCK_ELEMENTS // n)
     errors, kernels, maximum = [], [], 0.0

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import data
-from mercer.choose import Search, Trial, forecasts, growth, halving, tuning
+from mercer.choose import Search, Trial, fit_times, growth, halving
 from mercer.choose.candidates import Family, grid
-from mercer.choose.clocks import Clock
 from mercer.choose.halving import expected, promoted, rounds_of
 from mercer.choose.samples import balanced_weights
+from mercer.choose.time_budget import Clock
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.learn.context import FitContext
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
@@ -244,17 +245,17 @@ class Simulated:
         self.now, self.square, self.cubic = 0.0, square, cubic
         monkeypatch.setattr(Clock, "spent", property(lambda clock: self.now))
         for kind in (mercer.KernelClassifier, mercer.KernelRegressor):
-            monkeypatch.setattr(kind, "fit", self.timed(kind.fit))
+            monkeypatch.setattr(kind, "fit_table", self.timed(kind.fit_table))
 
     def seconds(self, rows, width):
         return self.square * rows * width**2 + self.cubic * width**3
 
     def timed(self, fit):
-        def longer(learner, X, *others, **named):
-            self.now += self.seconds(X.n_rows if isinstance(X, data.Table) else len(X), learner.n_components)
-            fit(learner, X, *others, **named)
-            if learner.callback is not None:
-                learner.callback(None)  # as late as can be
+        def longer(learner, table, context, *others):
+            self.now += self.seconds(table.n_rows, learner.n_components)
+            fit(learner, table, context, *others)
+            if context.progress is not None:
+                context.progress(None)  # as late as can be
             return learner
 
         return longer
@@ -281,7 +282,7 @@ def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, small, seconds, 
 def test_a_round_that_was_left_out_is_made_up_for(monkeypatch, small):
     """What a fit to all rows takes is a guess before there is one; time that it leaves is used."""
     time = Simulated(monkeypatch, 2e-6, 1e-7)
-    monkeypatch.setattr(tuning.Search, "_fit_alike", lambda self, trial, width: trial._replace(seconds=30.0))
+    monkeypatch.setattr(Search, "_fit_alike", lambda self, trial, width: trial._replace(seconds=30.0))
     options = {"kernels": ["gaussian('median')"], "rounds": 3, "features": 64, "n_jobs": 1}
     found = search(**options, seconds=35.0).run()
     assert max(trial.round for trial in found.trials if trial.round) == 3
@@ -323,15 +324,15 @@ def test_forecasts_of_fits():
         return Trial(None, "", None, "squared", 1.0, 1000, features, "fit", math.nan, seconds)
 
     law = [fit(width, 2.0 * width**2 + 3.0 * width**3) for width in (16, 32)]
-    assert forecasts.seconds_at(64, law) == pytest.approx(2.0 * 64**2 + 3.0 * 64**3)
-    assert forecasts.seconds_at(32, law[:1]) > 4.0 * law[0].seconds
+    assert fit_times.seconds_at(64, law) == pytest.approx(2.0 * 64**2 + 3.0 * 64**3)
+    assert fit_times.seconds_at(32, law[:1]) > 4.0 * law[0].seconds
     slower = [fit(16, 8.0), fit(32, 8.0)]  # as if it cost nothing to be wider
-    assert forecasts.seconds_at(64, slower) == pytest.approx(32.0)
+    assert fit_times.seconds_at(64, slower) == pytest.approx(32.0)
     wide = [fit(width, 1e-6 * width**2) for width in (512, 1024)]
-    assert forecasts.widest(wide, 8192, 100.0) == 2048
-    assert forecasts.widest(wide, 1500, 100.0) == 1500
-    assert forecasts.widest(wide, 8192, 1e-6 * 1600**2) == 1600
-    assert forecasts.widest(wide, 8192, 1.0) == 1024
+    assert fit_times.widest(wide, 8192, 100.0) == 2048
+    assert fit_times.widest(wide, 1500, 100.0) == 1500
+    assert fit_times.widest(wide, 8192, 1e-6 * 1600**2) == 1600
+    assert fit_times.widest(wide, 8192, 1.0) == 1024
 
 
 def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
@@ -363,8 +364,7 @@ def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
         return mercer.KernelClassifier(kernel, n_components=width, scale="minmax", tol=1e-9, random_state=0)
 
     narrow, cold, warm = machine(64).fit(X, CLASSES), machine(128).fit(X, CLASSES), machine(128)
-    warm._narrower = narrow
-    warm.fit(X, CLASSES)
+    warm.fit_table(warm.table_to_fit(X, CLASSES), FitContext(warm_start=narrow))
     np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), atol=1e-3)
     first, began = warm.convergence_.objectives[0], cold.convergence_.objectives[0]
     if nested:

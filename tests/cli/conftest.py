@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from mercer.cli.group import mercer
+from mercer.cli.command_group import mercer
 
 
 @pytest.fixture(scope="session")

@@ -122,7 +122,7 @@ def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
     def full(*_, **__):
         raise OSError(28, "No space left on device", "m.mercer")
 
-    monkeypatch.setattr("mercer.persist.atomic.os.fsync", full)
+    monkeypatch.setattr("mercer._atomic.os.fsync", full)
     message = fails(words)
     assert "no space left on device; make room, or give another place" in message
     assert list(tmp_path.iterdir()) == []

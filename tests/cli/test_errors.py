@@ -164,7 +164,7 @@ def test_ctrl_c_ends_with_130(folder, run, monkeypatch):
 
 def test_help_loads_nothing_heavy():
     code = (
-        "import sys; from mercer.cli.group import COMMANDS, mercer\n"
+        "import sys; from mercer.cli.command_group import COMMANDS, mercer\n"
         "for words in [['--help'], *([name, '--help'] for name in COMMANDS)]:\n"
         "    mercer.main(words, prog_name='mercer', standalone_mode=False)\n"
         "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'rich', 'matplotlib'} & set(sys.modules)\n"

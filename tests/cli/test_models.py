@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer
 from mercer import choose, data, report
-from mercer.cli.group import COMMANDS
+from mercer.cli.command_group import COMMANDS
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 

@@ -11,7 +11,7 @@ import pytest
 from mercer import data
 from mercer._figures import seconds
 from mercer.choose import Search
-from mercer.choose.clocks import Clock
+from mercer.choose.time_budget import Clock
 from mercer.cli import output
 from mercer.learn import Progress
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import mercer
-from mercer.choose import tuning
+from mercer.choose import search
 
 QUICK = "--rounds 1 --features 32 --kernel gaussian('median') --kernel laplacian(0.5) --scale minmax"
 
@@ -45,7 +45,7 @@ def test_equal_seeds_and_rounds_make_the_same_file(folder, quick, tmp_path):
 
 
 def test_a_table_a_page_and_what_was_left_out(folder, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(tuning.Clock, "allows", lambda self, more, share=1.0: self.seconds is None)
+    monkeypatch.setattr(search.Clock, "allows", lambda self, more, share=1.0: self.seconds is None)
     command = f"tune flowers.csv --target kind {QUICK} --rounds 2 --features 1024 -o {tmp_path}/m"
     result = run(f"{command} --minutes 1 --report {tmp_path}/page.html")
     assert (result.exit_code, result.stderr) == (0, ""), result.output
@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_the_old_model(folder, run, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     (tmp_path / "m").write_bytes(b"old")
-    monkeypatch.setattr(tuning.Search, "_grown", interrupted)
+    monkeypatch.setattr(search.Search, "_grown", interrupted)
     assert run(f"tune flowers.csv --target kind {QUICK} -o {tmp_path}/m").exit_code == 130
     assert (tmp_path / "m").read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["m"]

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from mercer import KernelRegressor, data
+from mercer.data.block import concatenated
 from mercer.data.csv import CsvFile
 from mercer.data.csv_text import found_delimiter
-from mercer.data.tables import joined
 
 TEXT = "größe,stadt,y\n" + "".join(f"{n}.5,{town},{n}\n" for n, town in enumerate(["Köln", "Århus", "Łódź"] * 4))
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-32", "cp1250"])
@@ -158,7 +158,7 @@ def test_a_column_that_is_empty_at_first(tmp_path, monkeypatch, late, kind):
         lines[place] = f"{place},{value},{place}"
     (tmp_path / "a.csv").write_text("\n".join(["n,late,y", *lines]) + "\n")
     table = data.open(tmp_path / "a.csv", target="y")
-    assert table._layout.kinds["late"] == kind
+    assert table._columns.kinds["late"] == kind
     found = whole(table).X
     if kind in ("int", "float64"):
         expected = np.full(40, np.nan)
@@ -175,7 +175,7 @@ def test_one_late_column_of_text_leaves_the_others_as_they_are(tmp_path, monkeyp
     lines = [f"{n},,,,{n}" for n in range(20)] + [f"{n},{n}.5,{n},{n},{n}" for n in range(20, 60)]
     (tmp_path / "a.csv").write_text("\n".join(["n,a,b,c,y", *lines, "60,7,1e1,oops,60"]) + "\n")
     table = data.open(tmp_path / "a.csv", target="y")
-    assert table._layout.kinds == {"n": "int", "a": "float64", "b": "int", "c": "text", "y": "int"}
+    assert table._columns.kinds == {"n": "int", "a": "float64", "b": "int", "c": "text", "y": "int"}
     parts = whole(table).X.parts
     np.testing.assert_array_equal(parts["a"][20:], [*(np.arange(20, 60) + 0.5), 7])
     np.testing.assert_array_equal(parts["b"][20:], [*range(20, 60), 10])
@@ -200,7 +200,7 @@ def test_columns_that_are_empty_at_first_take_no_pass_of_their_own(tmp_path, mon
     opened = []
     monkeypatch.setattr(CsvFile, "_open", lambda self, *given, was=CsvFile._open: opened.append(1) or was(self, *given))
     table = data.open(tmp_path / "a.csv", target="y")
-    assert table._layout.kinds == {"n": "int", "a": "int", "b": "date", "y": "int"}
+    assert table._columns.kinds == {"n": "int", "a": "int", "b": "date", "y": "int"}
     assert len(opened) == 2  # one for the names and first types, one to count
 
 
@@ -209,5 +209,5 @@ def test_text_that_comes_late_may_have_breaks(tmp_path, monkeypatch, tail):
     monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
     (tmp_path / "a.csv").write_text("n,a\n" + "1,\n" * 40 + f"{tail}\n" * 20)
     table = data.open(tmp_path / "a.csv")
-    assert table._layout.kinds["a"] == "text"
+    assert table._columns.kinds["a"] == "text"
     assert table.n_rows == 60

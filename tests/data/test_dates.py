@@ -14,8 +14,8 @@ import pytest
 
 import mercer
 from mercer import KernelRegressor, data
+from mercer.data.block import concatenated
 from mercer.data.frames import kind_of, numbers, settled
-from mercer.data.tables import joined
 from mercer.data.times import parts
 
 DAY = dt.datetime(2024, 2, 29, 18, 0)
@@ -188,7 +188,7 @@ def test_gaps_among_dates():
 
 def test_dates_as_targets_and_in_matrices():
     frame = visits(100)
-    block = joined(list(data.open(frame, target="when").blocks()))
+    block = concatenated(list(data.open(frame, target="when").blocks()))
     np.testing.assert_allclose(block.y, numbers(frame["when"]))
     X = frame[["when"]].to_numpy()
     expected = KernelRegressor(n_components=8, random_state=0).fit(numbers(frame["when"])[:, None], frame["size"])
@@ -206,7 +206,7 @@ def test_days_follow_dates_in_one_csv(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("\n".join(["when,y", *lines]) + "\n")
     table = data.open(tmp_path / "a.csv", target="y")
     assert table.times == {"when": "date"}
-    found = numbers(joined(list(table.blocks())).X.parts["when"])
+    found = numbers(concatenated(list(table.blocks())).X.parts["when"])
     np.testing.assert_allclose(found[[0, -2, -1]], [19723.0, 19754.5, 19755.25 + 0.5 / 86400])
 
 
@@ -226,7 +226,7 @@ def test_dates_beside_a_late_fraction(tmp_path, monkeypatch, first, late):
     lines = [f"{first},{n},1" for n in range(60)] + [f"{late},0.5,1"] + [f"{first},{n},1" for n in range(9)]
     (tmp_path / "a.csv").write_text("\n".join(["when,x,y", *lines]) + "\n")
     table = data.open(tmp_path / "a.csv", target="y")
-    parts = joined(list(table.blocks())).X.parts
+    parts = concatenated(list(table.blocks())).X.parts
     expected = np.array([first, late], dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
     np.testing.assert_allclose(numbers(parts["when"])[[0, 60]], expected, rtol=1e-13)
     assert parts["x"][60] == 0.5
@@ -251,5 +251,5 @@ def test_a_split_by_a_date(value):
     frame = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=20).repeat(2), "x": np.arange(40.0)})
     train, test = data.open(frame).split(test=value, column="d")
     assert (train.n_rows, test.n_rows) == (38, 2)
-    np.testing.assert_array_equal(joined(list(test.blocks())).X[:, 0], [8.0, 9.0])
+    np.testing.assert_array_equal(concatenated(list(test.blocks())).X[:, 0], [8.0, 9.0])
     assert data.open(frame).split(test=["2020-01-05", "2020-01-07"], column="d")[1].n_rows == 4

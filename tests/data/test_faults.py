@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mercer import AdditiveMap, KernelClassifier, KernelRegressor, RandomFourier, data
-from mercer.data.tables import joined
+from mercer.data.block import concatenated
 from mercer.kernels import AdditiveChi2
 
 from .test_formats import FORMATS
@@ -25,7 +25,7 @@ from .test_parquet import as_frame, numbers, people
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 def save(columns, path, **options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,12 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor, data
+from mercer._formats import FORMATS as REGISTRY
+from mercer._formats import WRITTEN, Format, format_of, format_to_write
+from mercer.data.block import concatenated
 from mercer.data.csv import CsvFile
-from mercer.data.tables import joined
+from mercer.data.numpy_files import NpyFile
+from mercer.data.sources import FileSource, implementation
 
 from .test_parquet import as_frame, numbers, people
 
@@ -50,7 +55,7 @@ FORMATS = {
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -70,7 +75,7 @@ def test_named_columns(tmp_path, name):
     np.testing.assert_array_equal(found.X.parts["height"], frame["height"])
     assert found.X.parts["town"].tolist() == [None if pd.isna(town) else town for town in frame["town"]]
     assert found.y.tolist() == frame["y"].tolist()
-    later = joined(list(table.blocks(1)))
+    later = concatenated(list(table.blocks(1)))
     np.testing.assert_array_equal(later.X.parts["age"], frame["age"][4096:])
 
 
@@ -118,7 +123,7 @@ def test_numpy_files_begin_anywhere_and_hold_no_more_than_a_block(tmp_path, kind
         (np.savez if kind == "npz" else np.savez_compressed)(path, X=X)
     table = data.open(path)
     for start in (0, 3, 12):
-        np.testing.assert_array_equal(joined(list(table.blocks(start))).X, X[4096 * start :])
+        np.testing.assert_array_equal(concatenated(list(table.blocks(start))).X, X[4096 * start :])
     table = data.open(path)
     tracemalloc.start()
     count = sum(block.X.shape[0] for block in table.blocks())
@@ -169,7 +174,7 @@ def test_a_folder_and_a_pattern(tmp_path):
     np.testing.assert_array_equal(whole(data.open(f"{tmp_path}/*.parquet", target="y")).X, X[:20])
     with pytest.raises(FileNotFoundError, match="no files of rows are found at"):
         data.open(f"{tmp_path}/*.csv")
-    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('parquet'"):
+    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('csv', 'parquet'"):
         data.open(tmp_path / "notes.md")
     to_csv(as_frame(X), tmp_path / "d.csv")
     with pytest.raises(ValueError, match=r"files of one table have one format, found .*a.parquet and .*d.csv"):
@@ -328,7 +333,7 @@ def test_columns_of_csv_widen_together(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("\n".join(["a,b,c,d,e,f", *lines]) + "\n")
     opened = []
     monkeypatch.setattr(CsvFile, "_open", lambda self, *given, was=CsvFile._open: opened.append(1) or was(self, *given))
-    assert set(data.open(tmp_path / "a.csv")._layout.kinds.values()) == {"float64"}
+    assert set(data.open(tmp_path / "a.csv")._columns.kinds.values()) == {"float64"}
     assert len(opened) == 3  # for the types of the first rows, up to the first fraction, and to the end
 
 
@@ -350,6 +355,7 @@ def as_polars(frame, path):
 
 
 LABELS = {
+    **{name: write for name, write in FORMATS.items() if name.startswith(("a.csv", "a.tsv"))},
     "a.parquet": to_parquet,
     "a.feather": to_feather,
     "a.arrow": to_stream,
@@ -382,3 +388,106 @@ def test_whole_numbers_of_two_kinds_in_two_files(tmp_path):
         else:
             with pytest.raises(data.SourceError, match=r"column 'y' has whole numbers from 2\^63 on in one file"):
                 whole(data.open(tmp_path, target="y"))
+
+
+def test_all_that_is_said_of_formats_is_the_registry():
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text()
+    for name, format in REGISTRY.items():
+        assert issubclass(implementation(format.reader), FileSource)
+        assert {format_of(Path(f"rows{ending}.gz")) for ending in format.endings} == {name}
+        assert f'"{name}"' in data.open.__doc__
+        assert format.title in readme or all(f"`{ending}`" in readme for ending in format.endings)
+    for name, format in WRITTEN.items():
+        assert callable(implementation(format.writer))
+        assert {format_to_write(f"rows{ending}") for ending in format.written} == {name}
+        assert f'"{name}"' in data.write.__doc__
+
+
+def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
+    """A reader and its entry in the registry are all that ``open`` needs."""
+
+    class Doubled(NpyFile):
+        @classmethod
+        def of(cls, path, reading):
+            return cls(path)
+
+        def batches(self, start, names):
+            for block in super().batches(start, names):
+                yield block._replace(X=2.0 * block.X)
+
+    entry = Format("doubled", "Doubled", (".doubled",), "numpy_files.Doubled", has_names=False)
+    monkeypatch.setitem(REGISTRY, "doubled", entry)
+    monkeypatch.setattr("mercer.data.numpy_files.Doubled", Doubled, raising=False)
+    with (tmp_path / "rows.doubled").open("wb") as file:
+        np.save(file, np.eye(3))
+    np.testing.assert_array_equal(whole(data.open(tmp_path)).X, 2.0 * np.eye(3))
+    (tmp_path / "rows").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"rows tells no format: give format, one of .*'doubled'\)"):
+        data.open(tmp_path / "rows")
+
+
+LARGE = 2**63
+UNSIGNED = [str(label) for label in (LARGE, 2**64 - 1, 5)]
+
+
+def written(path, labels, x=None):
+    rows = zip(labels if x is None else x, labels, strict=True)
+    path.write_text("x,y\n" + "".join(f"{one},{label}\n" for one, label in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize(("kind", "least"), [("Int64", 2**53), ("Int64", -(2**62)), ("UInt64", 2**63), ("Int64", 5)])
+def test_large_labels_beside_those_that_are_left_out(tmp_path, name, kind, least):
+    y = pd.Series([None if row == 7 else least + row % 3 for row in range(30)], dtype=kind)
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": y})
+    source = LABELS[name](frame, tmp_path / name)
+    found = whole(data.open(tmp_path / name if source is None else source, target="y", drop=True))
+    assert found.y.tolist() == [least + row % 3 for row in range(30) if row != 7]
+    assert found.y.dtype == kind.lower()
+
+
+def test_large_labels_after_a_batch_of_small_ones_with_a_gap(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    labels = ["5", "", "6", *["5"] * 40, *UNSIGNED, str(2**63 + 1)]
+    found = whole(data.open(written(tmp_path / "a.csv", labels, range(47)), target="y", drop=True))
+    assert found.y.tolist() == [int(label) for label in labels if label]
+
+
+@pytest.mark.parametrize("first", ["", "7", str(LARGE)])
+def test_labels_from_2_to_the_63_on_after_the_first_rows_of_csv(tmp_path, first, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    table = data.open(written(tmp_path / "a.csv", [first] * 40 + UNSIGNED * 20, range(100)), target="y", drop=True)
+    found = whole(table)
+    assert table._columns.kinds["y"] == "uint64"
+    assert found.y.tolist() == [int(label) for label in [first] * 40 + UNSIGNED * 20 if label]
+    assert found.y.dtype == np.uint64
+
+
+@pytest.mark.parametrize("other", ["-1", "0.5", "1e3", "5.0", str(2**64), "2e19"])
+def test_other_numbers_beside_those_from_2_to_the_63_on_make_floats(tmp_path, other):
+    found = whole(data.open(written(tmp_path / "a.csv", [*UNSIGNED, other]), columns=["y"], target="x"))
+    assert found.y.dtype == np.float64
+    assert found.X[:, 0].tolist() == [float(label) for label in [*UNSIGNED, other]]
+
+
+def test_large_whole_numbers_of_csv_are_features(tmp_path):
+    table = data.open(written(tmp_path / "a.csv", [*UNSIGNED, "", "8"], range(5)), target="x")
+    found = whole(table)
+    assert found.X.dtype == np.float64
+    np.testing.assert_array_equal(found.X[:, 0], [float(2**63), float(2**64), 5.0, np.nan, 8.0])
+    assert found.y.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_csv_files_agree_on_labels_from_2_to_the_63_on(tmp_path):
+    written(tmp_path / "1.csv", ["3", "4", "3"])
+    written(tmp_path / "2.csv", UNSIGNED)
+    for files in (["1.csv", "2.csv"], ["2.csv", "1.csv"]):
+        found = whole(data.open([tmp_path / name for name in files], target="y"))
+        assert found.y.dtype == np.uint64
+        assert sorted(found.y.tolist()) == sorted([3, 4, 3, *map(int, UNSIGNED)])
+    for number, label in enumerate(("-1", "0.5", "5.0")):
+        last = written(tmp_path / f"other{number}.csv", ["6", label])
+        found = whole(data.open([tmp_path / "2.csv", tmp_path / "1.csv", last], target="y"))
+        assert found.y.tolist() == [*map(float, UNSIGNED), 3.0, 4.0, 3.0, 6.0, float(label)]
+        assert found.y.dtype == np.float64

@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 from mercer import KernelClassifier, TensorSketch, _core, data
 from mercer._core import _libsvm
 from mercer._core._libsvm import libsvm
-from mercer.data.tables import joined
+from mercer.data.block import concatenated
 
 from ..fuzz_libsvm import broken_text, outcome
 
@@ -28,7 +28,7 @@ NUMBERS = [
 
 
 def whole(path, **options):
-    return joined(list(data.open(path, **options).blocks()))
+    return concatenated(list(data.open(path, **options).blocks()))
 
 
 @pytest.fixture(params=["compiled", "reference"])
@@ -131,7 +131,7 @@ def test_a_file_is_read_as_scikit_learn_reads_it(tmp_path, monkeypatch, size, ze
     expected, labels = load_svmlight_file(str(path))
     table = data.open(path)
     assert (table.n_rows, table.width) == (500, 50)
-    found = joined(list(table.blocks()))
+    found = concatenated(list(table.blocks()))
     assert abs(found.X - expected).max() == 0
     assert (found.X.dtype, found.X.indices.dtype) == (np.float64, np.int32)
     np.testing.assert_array_equal(found.y, labels)
@@ -149,7 +149,7 @@ def test_a_pass_begins_in_the_middle_of_a_file(tmp_path, monkeypatch):
     for start in range(4):
         found = list(table.blocks(start))
         if start < 3:
-            np.testing.assert_array_equal(joined(found).X.toarray(), X[4096 * start :].toarray())
+            np.testing.assert_array_equal(concatenated(found).X.toarray(), X[4096 * start :].toarray())
         else:
             assert not found
 

@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 from mercer import KernelClassifier, KernelRegressor, RandomFourier, _core, data
 from mercer._random import Stream
+from mercer.data.block import concatenated
 from mercer.data.sources import SourceError
-from mercer.data.tables import joined
 
 from .test_parquet import as_frame, numbers, people, write
 
 
 def whole(table):
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 def test_words_from_the_middle_of_a_stream():
@@ -45,7 +45,7 @@ def test_a_split_hangs_on_the_numbers_of_rows_alone(tmp_path):
             np.testing.assert_array_equal(whole(part).y, y[mask])
             assert {block.X.shape[0] for block in list(part.blocks())[:-1]} <= {4096}
             fresh = data.open(source, target="y").split(test=0.25, seed=5)[int(mask[np.argmax(held)])]
-            np.testing.assert_array_equal(joined(list(fresh.blocks(1))).X[:, 4], number[mask][4096:])
+            np.testing.assert_array_equal(concatenated(list(fresh.blocks(1))).X[:, 4], number[mask][4096:])
     assert abs(held.mean() - 0.25) < 0.01
     assert data.open(str(tmp_path / "b" / "*")).split(seed=5)[0].where(20_100) is not None
 
@@ -114,7 +114,7 @@ def test_a_shuffled_table_has_the_same_rows(tmp_path, monkeypatch, drop):
     assert np.count_nonzero(np.diff(order) == 1) < 30
     np.testing.assert_array_equal(whole(table.shuffled(seed=4)).X, found.X)
     assert (whole(table.shuffled(seed=5)).X != found.X).any()
-    np.testing.assert_array_equal(joined(list(mixed.blocks(3))).X, found.X[3 * 4096 :])
+    np.testing.assert_array_equal(concatenated(list(mixed.blocks(3))).X, found.X[3 * 4096 :])
     for place in (0, 5000, 29_999):
         assert mixed.where(place) == table.where(int(order[place]))
     assert {block.X.shape[0] for block in list(mixed.blocks())[:-1]} == {4096}
@@ -181,7 +181,7 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
         for _ in range(3):
             np.testing.assert_array_equal(whole(table).X, X)
         assert len(read) == 2 * passes
-        np.testing.assert_array_equal(joined(list(table.blocks(1))).X, X[4096:])
+        np.testing.assert_array_equal(concatenated(list(table.blocks(1))).X, X[4096:])
 
 
 @pytest.mark.parametrize("kind", ["parquet", "libsvm", "npy"])

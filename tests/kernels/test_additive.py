@@ -18,7 +18,7 @@ from mercer.kernels import (
     JensenShannon,
     Linear,
     Polynomial,
-    _families,
+    families,
     parse,
 )
 
@@ -147,7 +147,7 @@ def test_pieces_of_a_column_do_not_show(kernel, monkeypatch):
     X = np.random.default_rng(3).random((13, 4))
     X[:, 1] *= X[:, 1] < 0.5
     whole = kernel(X)
-    monkeypatch.setattr(_families, "CACHED_ELEMENTS", 30)
+    monkeypatch.setattr(families, "CACHED_ELEMENTS", 30)
     np.testing.assert_allclose(kernel(X), whole, rtol=1e-14)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 from mercer._random import Stream
 from mercer.data import as_rows
 from mercer.kernels import Cauchy, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial, VovkReal
-from mercer.kernels._bandwidth import MEDIAN_ROWS
+from mercer.kernels.bandwidth import MEDIAN_ROWS
 
 X = np.random.default_rng(0).normal(size=(60, 4)) * [1.0, 3.0, 0.5, 0.0] + 2.0
 VARIANCE = 4 * X.var()

@@ -202,7 +202,7 @@ def test_overflow_of_float32(form):
 
 
 def test_overflow_far_down(monkeypatch):
-    monkeypatch.setattr("mercer.kernels._base.BLOCK_ELEMENTS", 64)
+    monkeypatch.setattr("mercer.kernels.base.BLOCK_ELEMENTS", 64)
     rows = np.ones((40, 1))
     rows[33] = 1e200
     with pytest.raises(ValueError, match="overflows float64 at row 33 of X and row 0 of Y"):

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer import RandomFourier
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, _descent
-from mercer.learn._intercepts import balancing
-from mercer.learn._losses import Logistic, Softmax, SquaredHinge
-from mercer.learn._newton import Newton
+from mercer.learn import KernelClassifier
+from mercer.learn.losses import Logistic, Softmax, SquaredHinge
+from mercer.learn.solvers import conjugate_gradients
+from mercer.learn.solvers.intercepts import balancing
+from mercer.learn.solvers.newton import Newton
 
 DIGITS, DIGIT = (part[:400] for part in load_digits(return_X_y=True))
 
@@ -61,7 +62,7 @@ def test_claims_are_true(monkeypatch, classes, C, loss, dtype, wide):
     """The best of several ways stands for the least objective: no claim may be below what is known to be possible."""
     X, y = (DIGITS / 16.0), DIGIT if classes == 10 else DIGIT % 2
     best = least(classes, C, loss)
-    monkeypatch.setattr(_descent, "is_cheaper", lambda *_: wide)
+    monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: wide)
     model, warned, value = fitted(X.astype(dtype), y, loss=loss, C=C, max_iter=40 if not wide else 20)
     report, slack = model.convergence_, 10.0 * np.finfo(dtype).eps
     assert report.converged == (report.gap <= model.tol) == (not warned)

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import data
-from mercer.data.tables import Block
-from mercer.learn._origins import row_prints
+from mercer.data.block import Block
+from mercer.learn.training_origin import row_prints
 
 
 def frame():

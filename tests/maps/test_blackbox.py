@@ -173,7 +173,7 @@ def test_a_function_is_called_for_landmarks_and_the_trace_is_measured_when_asked
     assert np.isnan(copied.residual_trace_.trace)
     calls.clear()
     function.transform(X[:7])
-    copied._onto(copied.parameters_, np.ones((1, copied.n_components_)))
+    copied.fitted_.linear(np.ones((1, copied.n_components_)))
     assert len(calls) == 7 * 10
 
 

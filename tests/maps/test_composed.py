@@ -1,5 +1,7 @@
 """Composed: kernels of kernels, what the outer map learns from, and streams that do not meet."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,7 +25,7 @@ from mercer import (
 )
 from mercer._random import Stream
 from mercer.data import as_rows, is_rows
-from mercer.data.arrays import BLOCK_ROWS
+from mercer.data.block import BLOCK_ROWS
 from mercer.kernels import (
     AdditiveChi2,
     Exponential,
@@ -37,7 +39,7 @@ from mercer.kernels import (
     Polynomial,
     VovkInfinite,
 )
-from mercer.maps._mapped_rows import MappedRows
+from mercer.maps._wrappers import MappedRows
 
 
 def histograms(n=60, d=8, seed=0):
@@ -123,18 +125,20 @@ def test_sparse_rows_stay_sparse_between_the_maps(outer, form, monkeypatch):
     fitted = Composed(outer, AdditiveMap(), n_components=64, random_state=0).fit(form(X))
     expected = fitted.transform(X)
     seen = []
-    mapped, native = type(outer)._mapped, type(outer)._native
+    construction = type(outer).construction
+    apply, native = construction.apply, construction.native
 
     def spy(self, params, Z):
         seen.append(Z)
-        return mapped(self, params, Z)
+        return apply(self, params, Z)
 
     def spying_native(self, params, dtype):
         write = native(self, params, dtype)
         return lambda Z, out: seen.append(Z) or write(Z, out)
 
-    monkeypatch.setattr(type(outer), "_mapped", spy)  # where there is no compiled core
-    monkeypatch.setattr(type(outer), "_native", spying_native)
+    monkeypatch.setattr(construction, "apply", spy)  # where there is no compiled core
+    monkeypatch.setattr(construction, "native", spying_native)
+    fitted = pickle.loads(pickle.dumps(fitted))  # without the writers that are made already
     np.testing.assert_allclose(fitted.transform(form(X)), expected, rtol=1e-9, atol=1e-12)
     assert seen
     assert all(sp.issparse(Z) for Z in seen)
@@ -167,7 +171,7 @@ def test_mapped_rows_are_the_features_of_the_rows(form, dtype):
     X = form(histograms(BLOCK_ROWS + 700).astype(dtype))
     inner = AdditiveMap(n_components=24).fit(X)
     rows = as_rows(X, 5)
-    mapped = MappedRows(inner, inner.parameters_, rows)
+    mapped = MappedRows(inner.construction_, inner.fitted_, rows)
     assert is_rows(mapped)
     assert (mapped.n_rows, mapped.n_features) == (BLOCK_ROWS + 700, 24)
     expected = inner.transform(X.astype(np.float64))
@@ -183,7 +187,7 @@ def test_mapped_rows_are_the_features_of_the_rows(form, dtype):
 
 def test_rows_are_mapped_only_when_somebody_asks(monkeypatch):
     mapped = []
-    monkeypatch.setattr(AdditiveMap, "_apply", lambda self, params, X: mapped.append(X))
+    monkeypatch.setattr(AdditiveMap.construction, "apply", lambda self, params, X: mapped.append(X))
     Composed(RandomFourier(Gaussian(1.0)), AdditiveMap(), random_state=0).fit(histograms())
     assert not mapped
 
@@ -249,7 +253,7 @@ def test_another_seed_draws_another_inner_map():
     ]
     assert not np.isin(*(map.parameters_.inner.frequencies for map in maps)).any()
     rows = as_rows(X, Stream(0))
-    again = maps[0]._draw(Stream(1, "Composed"), rows)
+    again = maps[0].construction_.draw(Stream(1, "Composed"), rows).parameters
     np.testing.assert_array_equal(again.inner.frequencies, maps[1].parameters_.inner.frequencies)
 
 

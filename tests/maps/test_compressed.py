@@ -34,7 +34,7 @@ def fitted(X, method, **options):
 
 
 def wide_features(sketch, X):
-    return sketch.map_._apply(sketch.parameters_.map, X)
+    return sketch.map_.fitted_.apply(X)
 
 
 def theta(method, rng, n):
@@ -114,7 +114,7 @@ def test_blocks_and_threads_do_not_change_a_bit(method, form, monkeypatch):
     for n_jobs in (2, 5, None):
         np.testing.assert_array_equal(fitted(X, method, n_jobs=n_jobs).parameters_.projection, expected)
     for size in (1, 7, 64, 100, 299):
-        monkeypatch.setattr("mercer.data.arrays.BLOCK_ROWS", size)
+        monkeypatch.setattr("mercer._rows.BLOCK_ROWS", size)
         np.testing.assert_array_equal(fitted(X, method, n_jobs=2).parameters_.projection, expected)
 
 
@@ -266,9 +266,10 @@ def test_refusals():
 
 def test_the_wide_features_are_never_held_as_a_whole():
     class Watched(TensorSketch):
-        def _apply(self, params, X):
-            Watched.seen = max(getattr(Watched, "seen", 0), X.shape[0])
-            return super()._apply(params, X)
+        class construction(TensorSketch.construction):  # noqa: N801
+            def apply(self, params, X):
+                Watched.seen = max(getattr(Watched, "seen", 0), X.shape[0])
+                return super().apply(params, X)
 
     sizes = []
 
@@ -280,7 +281,7 @@ def test_the_wide_features_are_never_held_as_a_whole():
 
     X = cloud(10_000)
     sketch = Compressed(Watched(Linear()), n_components=8, method="tefm-g", random_state=0).fit(X)
-    sketch._draw(Stream(0), Rows(X, Stream(0)))
+    sketch.construction_.draw(Stream(0), Rows(X, Stream(0)))
     assert Watched.seen <= 256
     assert sizes == 2 * [4096, 4096, 1808]
     wide = _projections.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)

@@ -9,10 +9,10 @@ from sklearn.exceptions import NotFittedError
 from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
 from mercer._random import Stream
 from mercer.kernels import Exponential, Linear, Maclaurin, Polynomial
-from mercer.maps._products import RandomProducts
 from mercer.maps.complex_sketch import Rademacher, Srht
 from mercer.maps.hadamard_sketch import ComplexHashes
 from mercer.maps.random_maclaurin import MaclaurinParameters
+from mercer.maps.random_products import RandomProducts
 from mercer.maps.tensor_sketch import Hashes
 
 from ..tables import obeying, sample_rows
@@ -81,7 +81,7 @@ ENUMERATED = [
 @pytest.mark.parametrize(("make", "options", "draws"), ENUMERATED)
 def test_the_variance_equals_the_enumeration_of_every_draw(make, options, draws, D):
     fitted = make(Polynomial(2), n_components=D, **options).fit(PAIR)
-    grams = np.array([Z @ Z.T for Z in (fitted._apply(params, PAIR) for params in draws(D))])
+    grams = np.array([Z @ Z.T for Z in (fitted.construction_.apply(params, PAIR) for params in draws(D))])
     grams = np.moveaxis(grams, 0, -1).copy(order="C")  # NumPy adds in pairs along the last axis only
     np.testing.assert_allclose(grams.mean(axis=-1), Polynomial(2)(PAIR), rtol=1e-12)
     np.testing.assert_allclose(grams.var(axis=-1), fitted.variance(PAIR), rtol=1e-12, atol=1e-12)
@@ -99,7 +99,7 @@ def test_the_variance_equals_the_enumeration_over_degrees_and_signs(D):
         weight = law[degrees].prod() / len(signs)
         for draw in signs:
             random = RandomProducts(np.sqrt(series[degrees] / law[degrees] / D), degrees, draw.astype(np.int8))
-            Z = fitted._apply(maclaurin_parameters(random), PAIR)
+            Z = fitted.construction_.apply(maclaurin_parameters(random), PAIR)
             first, second = first + weight * Z @ Z.T, second + weight * (Z @ Z.T) ** 2
     np.testing.assert_allclose(first, fitted.kernel_(PAIR), rtol=1e-12)
     np.testing.assert_allclose(second - first**2, fitted.variance(PAIR), rtol=1e-11, atol=1e-12)
@@ -171,7 +171,7 @@ def test_compression_to_the_full_width_keeps_every_inner_product():
     # All rows of an orthogonal matrix: a scale that is wrong by 1 % shows to the last digit.
     X = sample_rows()
     narrow = Compressed(ComplexSketch(Polynomial(4)), n_components=32, factor=1, random_state=0).fit(X)
-    inner = narrow.map_._apply(narrow.parameters_.map, X)
+    inner = narrow.map_.fitted_.apply(X)
     Z = narrow.transform(X)
     np.testing.assert_allclose(Z @ Z.T, inner @ inner.T, rtol=1e-11, atol=1e-13)
 

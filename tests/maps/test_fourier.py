@@ -14,7 +14,7 @@ from mercer import Fastfood, OrthogonalFourier, QuasiFourier, RandomFourier, Str
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2, SkewedIntersection
-from mercer.maps import _sequences
+from mercer.maps import _low_discrepancy
 from mercer.maps._fourier import LONGEST_PHASE, draw_radii
 from mercer.maps.orthogonal_fourier import orthogonal_directions
 
@@ -28,10 +28,10 @@ Z = 3.1
 def errors(make, deltas, n_components, seeds, **options):
     """Estimate less kernel for the pairs (0, delta), one row a seed."""
     X = np.vstack([np.zeros(deltas.shape[1]), deltas])
-    features = make(GAUSSIAN, n_components=n_components, **options).fit(X)
     rows, found = ArrayRows(X, Stream(0)), np.empty((seeds, len(deltas)))
+    construction = make(GAUSSIAN, n_components=n_components, **options).construct(rows)
     for seed in range(seeds):
-        F = features._apply(features._draw(Stream(seed, make.__name__), rows), X)
+        F = construction.draw(Stream(seed, make.__name__), rows).apply(X)
         found[seed] = F[1:] @ F[0]
     return found - GAUSSIAN(deltas, np.zeros((1, deltas.shape[1])))[:, 0]
 
@@ -91,10 +91,15 @@ def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
     assert gain(better, worse) > Z
 
 
+def frequencies_of(features, d):
+    """The frequencies of a fitted map, read off the phases of d unit vectors."""
+    return features.construction_.phases(features.parameters_, np.eye(d)).T
+
+
 def frequencies(make, d, n_components, **options):
-    """The frequencies of a map, read off the phases of the unit vectors."""
+    """The frequencies of a new map."""
     features = make(GAUSSIAN, n_components=n_components, random_state=1, **options).fit(np.eye(d))
-    return features._phases(features.parameters_, np.eye(d)).T
+    return frequencies_of(features, d)
 
 
 @pytest.mark.parametrize("make", [RandomFourier, OrthogonalFourier, StructuredFourier, Fastfood])
@@ -108,10 +113,10 @@ def test_frequencies_have_the_lengths_of_normal_vectors(make):
 def test_padded_rows_see_part_of_a_longer_frequency(make):
     d, width = 5, {StructuredFourier: 64, Fastfood: 8}[make]
     features = make(GAUSSIAN, n_components=8192, random_state=1).fit(np.eye(d))
-    W = features._phases(features.parameters_, np.eye(width)).T  # rows that need no padding
+    W = frequencies_of(features, width)  # rows that need no padding
     assert W.shape == (4096, width)
     assert kstest(np.linalg.norm(W, axis=1), chi(width).cdf).pvalue > 1e-4
-    np.testing.assert_allclose(features._phases(features.parameters_, np.eye(d)).T, W[:, :d], atol=1e-12)
+    np.testing.assert_allclose(frequencies_of(features, d), W[:, :d], atol=1e-12)
     if make is Fastfood:  # one frequency a block, for these are independent: its coordinates are exactly normal
         assert kstest((W[::width, :d] ** 2).sum(axis=1), chi2(d).cdf).pvalue > 1e-4
 
@@ -121,7 +126,7 @@ def test_sign_rotations_are_their_definition():
     H, params = hadamard(64), features.parameters_
     rotations = [H @ np.diag(c) @ H @ np.diag(b) @ H @ np.diag(a) / 64**1.5 for a, b, c in params.signs.astype(float)]
     expected = params.radii[:, None] * np.concatenate(rotations)[:80, :5]
-    np.testing.assert_allclose(features._phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.construction_.phases(params, np.eye(5)).T, expected, atol=1e-12)
 
 
 def test_fastfood_is_its_definition():
@@ -130,7 +135,7 @@ def test_fastfood_is_its_definition():
     blocks = zip(params.signs.astype(float), params.orders, params.directions, strict=True)
     matrices = [H @ np.diag(g) @ np.eye(8)[order] @ H @ np.diag(signs) for signs, order, g in blocks]
     expected = params.radii[:, None] / np.sqrt(8) * np.concatenate(matrices)[:20, :5]
-    np.testing.assert_allclose(features._phases(params, np.eye(5)).T, expected, atol=1e-12)
+    np.testing.assert_allclose(features.construction_.phases(params, np.eye(5)).T, expected, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(params.directions, axis=1), 1.0)
 
 
@@ -168,7 +173,7 @@ def test_coupling_helps_near_rows():
     assert (gain(coupled, errors(OrthogonalFourier, near, 2 * d, 3000)) > Z).all()
 
 
-@pytest.mark.parametrize("draw", [_sequences.sobol, _sequences.halton])
+@pytest.mark.parametrize("draw", [_low_discrepancy.sobol, _low_discrepancy.halton])
 def test_sequences_are_uniform_over_seeds_and_even_within_one(draw):
     firsts = np.array([draw(Stream(seed), 3, 6) for seed in range(1000)])
     for row in range(3):
@@ -184,17 +189,17 @@ def test_sequences_are_uniform_over_seeds_and_even_within_one(draw):
 
 
 def test_primes():
-    assert _sequences.first_primes(10).tolist() == [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+    assert _low_discrepancy.first_primes(10).tolist() == [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
     for count in (1, 2, 5, 6, 7, 100, 1000):
-        assert len(_sequences.first_primes(count)) == count
-    assert _sequences.first_primes(1000)[-1] == 7919
+        assert len(_low_discrepancy.first_primes(count)) == count
+    assert _low_discrepancy.first_primes(1000)[-1] == 7919
 
 
 def test_coordinates_beyond_the_last_of_sobol_are_independent():
     last = qmc.Sobol.MAXDIM
-    points = _sequences.sobol(Stream(3), 64, last + 2)
-    np.testing.assert_array_equal(points[:, :last], _sequences.sobol(Stream(3), 64, last))
-    np.testing.assert_array_equal(points[:10], _sequences.sobol(Stream(3), 10, last + 2))
+    points = _low_discrepancy.sobol(Stream(3), 64, last + 2)
+    np.testing.assert_array_equal(points[:, :last], _low_discrepancy.sobol(Stream(3), 64, last))
+    np.testing.assert_array_equal(points[:10], _low_discrepancy.sobol(Stream(3), 10, last + 2))
     assert kstest(points[:, last:].ravel(), "uniform").pvalue > 1e-4
     assert QuasiFourier(Matern(), n_components=4).fit_transform(np.ones((2, last))).shape == (2, 4)
 
@@ -256,10 +261,10 @@ def test_scale_needs_rows_that_vary():
 def test_pairs_of_features_have_unit_norm_and_offsets_do_not():
     X = sample_rows()
     for make in (RandomFourier, OrthogonalFourier, StructuredFourier, QuasiFourier, Fastfood):
-        F = make(2.0 * GAUSSIAN, n_components=10, random_state=0).fit_transform(X)
-        np.testing.assert_allclose((F**2).sum(axis=1), 2.0, rtol=1e-12)
-        assert make(GAUSSIAN)._paired
-    assert not RandomFourier(GAUSSIAN, form="offset")._paired
+        features = make(2.0 * GAUSSIAN, n_components=10, random_state=0).fit(X)
+        np.testing.assert_allclose((features.transform(X) ** 2).sum(axis=1), 2.0, rtol=1e-12)
+        assert features.construction_.paired
+    assert not RandomFourier(GAUSSIAN, form="offset").fit(X).construction_.paired
 
 
 def test_orthogonal_features_beat_independent_ones_on_rows():

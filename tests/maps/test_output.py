@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from mercer import AdditiveMap, HadamardSketch, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 from mercer.kernels import AdditiveChi2, Polynomial, VovkInfinite
-from mercer.maps._row_check import row_check
+from mercer.maps.row_checks import row_check
 
 from ..tables import ROWS, sample_rows
 

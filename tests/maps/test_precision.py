@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Nystrom, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch, _core
-from mercer._array import dense, hadamard, hadamard_reference, send
+from mercer._array import dense, hadamard, hadamard_reference
 from mercer._tiles import TILE
 from mercer.kernels import Gaussian, Laplacian, Polynomial, VovkInfinite
 from mercer.maps._fourier import Frequencies
@@ -113,7 +113,7 @@ def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-@pytest.mark.skipif(not _core.AVAILABLE, reason="BLAS sums in an order that hangs on the number of rows")
+@pytest.mark.skipif(not _core.AVAILABLE, reason="BLAS sums in an order that depends on the number of rows")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "make",
@@ -181,7 +181,7 @@ def test_wide_rows_take_smaller_tiles():
 
     assert tile_rows(1) == TILE
     assert tile_rows(10**9) == SMALLEST_TILE
-    assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows())._scratch(5) > 0
+    assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows()).construction_.scratch > 0
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
@@ -191,12 +191,12 @@ def test_the_compiled_path_is_the_reference(row, form):
     X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
     for width in (33, 40):
         sketch = row(width, random_state=0).fit(X)
-        params = send(sketch.parameters_, X)
-        native = sketch._native(params, X.dtype) if _core.AVAILABLE else None
+        fitted = sketch.fitted_.on(X)
+        native = fitted.native(X.dtype)
         if native is None:
             continue
         out = np.empty((40, sketch.n_components_), dtype=X.dtype)
         assert native(X, out) is None
-        expected = sketch._apply(params, X)
+        expected = fitted.apply(X)
         digits = 1e-13 if X.dtype == np.float64 else 1e-5  # a phase of 32 has no more in float32
         np.testing.assert_allclose(out, expected, atol=digits * np.abs(expected).max())

@@ -25,15 +25,12 @@ from .models import fitted_maps, rows
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits, users and signals are those of POSIX")
 
-FOLDER = Path(mercer.persist.__file__).parent
-
 WRITE = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[2])
-import atomic
+from mercer._atomic import atomic_write
 {}
 try:
-    with atomic.atomic_write(sys.argv[1]) as file:
+    with atomic_write(sys.argv[1]) as file:
         file.write(b"new")
 except OSError as error:
     print(type(error).__name__)
@@ -42,7 +39,7 @@ except OSError as error:
 
 def attempt(before, path):
     """Write in another process, which does not take the time to load anything else."""
-    command = [sys.executable, "-c", WRITE.format(before), str(path), str(FOLDER)]
+    command = [sys.executable, "-c", WRITE.format(before), str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -258,8 +255,9 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
 
 @POSIX
 def test_the_standard_output_goes_on_where_it_was(tmp_path):
-    code = "import os, atomic\nos.write(1, b'first ')\nwith atomic.atomic_write('/dev/stdout') as f: f.write(b'second')"
-    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r})\n{code}"]
+    write = "with atomic_write('/dev/stdout') as file: file.write(b'second')"
+    code = f"import os\nfrom mercer._atomic import atomic_write\nos.write(1, b'first ')\n{write}"
+    command = [sys.executable, "-c", code]
     path = tmp_path / "all"
     path.write_text("before ")
     with path.open("ab") as file:

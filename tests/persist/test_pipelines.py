@@ -38,7 +38,7 @@ import mercer
 from mercer import KernelClassifier, KernelRegressor, Nystrom, RandomFourier
 from mercer.kernels import Gaussian
 from mercer.persist import ModelFileError, NotStoredError, describe
-from mercer.persist.estimators import INSIDE, KNOWN
+from mercer.persist.sklearn_estimators import INSIDE, KNOWN
 
 from .hostile import Parts
 from .models import fitted_pipelines, labels, rows, target

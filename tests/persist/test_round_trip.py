@@ -17,9 +17,9 @@ from mercer import Calibrated, Compressed, Nystrom, RandomFourier, RandomMaclaur
 from mercer._random import Stream
 from mercer.kernels import Gaussian, Linear, Maclaurin, Polynomial, parse
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.maps._stored import Columns
+from mercer.maps.construction import ColumnCount
 from mercer.persist import NotStoredError, describe
-from mercer.persist.values import plain_kernel
+from mercer.persist.json_values import plain_kernel
 
 from ..maps.test_golden import leaves
 from ..tables import obeying
@@ -70,7 +70,7 @@ def test_every_map_comes_back(row, mode, tmp_path):
     for single in (X.astype(np.float32), sp.csr_array(X)):
         ours, theirs = (
             np.asarray(
-                m.transform(single).todense() if m._keeps_sparse and sp.issparse(single) else m.transform(single)
+                m.transform(single).todense() if m.fitted_.keeps_sparse and sp.issparse(single) else m.transform(single)
             )
             for m in (map, found)
         )
@@ -84,11 +84,12 @@ def test_every_map_comes_back(row, mode, tmp_path):
 @pytest.mark.parametrize("row", obeying())
 def test_maps_that_say_so_do_not_look_at_rows_when_they_draw(row):
     map = row(12, random_state=3).fit(row.sample(40))
-    if map._draws_from_rows:
+    construction, rng = map.construction_, Stream(3, type(map).__name__)
+    if construction.draws_from_rows:
         with pytest.raises(AttributeError):
-            map._draw(Stream(3, type(map).__name__), Columns(5))
+            construction.draw(rng, ColumnCount(5))
     else:
-        drawn = map._draw(Stream(3, type(map).__name__), Columns(5))
+        drawn = construction.draw(rng, ColumnCount(5)).parameters
         for (path, ours), (_, theirs) in zip(leaves(map.parameters_), leaves(drawn), strict=True):
             np.testing.assert_array_equal(theirs, ours, err_msg=path)
 
@@ -305,11 +306,12 @@ def test_what_is_no_model_of_this_package_is_refused(tmp_path):
 
 def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     map = TensorSketch(n_components=8, random_state=0).fit(rows())
-    map.parameters_ = map.parameters_._replace(signs=-map.parameters_.signs)
+    map.adopt(map.construction_.fitted(map.parameters_._replace(signs=-map.parameters_.signs)))
     with pytest.raises(ValueError, match=r"the seed 0 draws are not those of the model .* parameters='full'"):
         mercer.save(map, tmp_path / "model", "seed")
     waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()
-    waves.parameters_ = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
+    turned = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
+    waves.adopt(waves.construction_.fitted(turned))
     model = KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=8, random_state=0)).fit(X, target(X))
     model.map_ = waves
     for one in (waves, model):

@@ -9,7 +9,7 @@ import mercer
 from mercer import AdditiveMap, ComplexSketch, Composed, Fastfood, HadamardSketch, OrthogonalFourier, RandomFourier
 from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
 from mercer.persist import ModelFileError, describe
-from mercer.persist.maps import Source
+from mercer.persist.map_records import Source
 
 from .hostile import Parts, framed
 from .models import rows
@@ -85,8 +85,8 @@ def test_coefficients_justify_what_a_seed_draws(tmp_path, monkeypatch):
     features = RandomFourier(Gaussian(0.5), n_components=256, random_state=0)
     model = mercer.KernelRegressor(map=features, alpha=1.0).fit(X, X[:, 0])
     mercer.save(model, path, "seed")
-    monkeypatch.setattr("mercer.persist.maps.MOST_BLOCKS", 100)
-    monkeypatch.setattr("mercer.persist.maps.MOST_DRAWN", 200)
+    monkeypatch.setattr("mercer.persist.map_records.MOST_BLOCKS", 100)
+    monkeypatch.setattr("mercer.persist.map_records.MOST_DRAWN", 200)
     np.testing.assert_array_equal(mercer.load(path).predict(X), model.predict(X))
     with pytest.warns(UserWarning, match="load will ask for trusted=True: save with parameters='full'"):
         mercer.save(model.map_, path, "seed")

@@ -24,18 +24,19 @@ def test_parameters_are_drawn_again_on_one_thread(row, tmp_path, monkeypatch):
     drawn_again = map
     while hasattr(drawn_again, "map_"):
         drawn_again = drawn_again.map_
-    draw = type(drawn_again)._draw
+    construction = drawn_again.construction_
+    draw = type(construction).draw
 
     def watched(self, rng, rows):
         seen.append(blas_threads())
         return draw(self, rng, rows)
 
-    monkeypatch.setattr(type(drawn_again), "_draw", watched)
+    monkeypatch.setattr(type(construction), "draw", watched)
     with threadpool_limits(2, user_api="blas"):
         mercer.save(map, tmp_path / "map", parameters="seed")
         again = mercer.load(tmp_path / "map")
     assert set(seen) <= {1}
-    assert seen or drawn_again._draws_from_rows or hasattr(drawn_again, "left_") or hasattr(drawn_again, "outer_")
+    assert seen or construction.draws_from_rows or hasattr(drawn_again, "left_") or hasattr(drawn_again, "outer_")
     np.testing.assert_array_equal(again.transform(X), map.transform(X))
 
 

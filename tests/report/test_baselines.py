@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelClassifier, KernelRegressor, data, report
 from mercer.choose import learner_for
-from mercer.report import other_models
-from mercer.report.other_models import Sampled, sampled
+from mercer.report import baseline_models
+from mercer.report.baseline_models import Sampled, sampled
 
 from .pages import checked
 
@@ -30,7 +30,7 @@ WEIGHT = RNG.uniform(0.5, 2.0, 900)
 @pytest.fixture(autouse=True)
 def without_lightgbm(monkeypatch):
     """The same trees on every machine."""
-    monkeypatch.setattr(other_models, "find_spec", lambda name: None)
+    monkeypatch.setattr(baseline_models, "find_spec", lambda name: None)
 
 
 def halves(y, rows=X, weight=None):
@@ -136,7 +136,7 @@ def test_sparse_rows_and_too_many_columns(monkeypatch):
     model = learner_for("regression", n_components=32, random_state=0).fit(train)
     _, linear, trees = report.baselines(model, train, test)
     assert min(values(linear)["R2"], values(trees)["R2"]) > 0.9
-    monkeypatch.setattr(other_models, "MOST_COLUMNS", 20)
+    monkeypatch.setattr(baseline_models, "MOST_COLUMNS", 20)
     _, linear, trees = report.baselines(model, train, test)
     assert values(linear)["R2"] > 0.9
     assert (trees.scores, trees.why, trees.ahead) == ([], "30 columns are more than 20", False)
@@ -154,11 +154,11 @@ def test_rows_are_bounded_by_arithmetic(monkeypatch):
     model = learner_for("classification", n_components=16, loss="squared", random_state=0).fit(train)
     found = report.baselines(model, train, test, rows=100)
     assert [one.rows for one in found] == [train.n_rows, 100, 100]
-    monkeypatch.setattr(other_models, "TREE_WORK", 3 * 3 * 50)  # columns, classes, rows
-    monkeypatch.setattr(other_models, "MOST_ENTRIES", 3 * 70)
+    monkeypatch.setattr(baseline_models, "TREE_WORK", 3 * 3 * 50)  # columns, classes, rows
+    monkeypatch.setattr(baseline_models, "MOST_ENTRIES", 3 * 70)
     found = report.baselines(model, train, test)
     assert [one.rows for one in found] == [train.n_rows, 70, 50]
-    monkeypatch.setattr(other_models, "MOST_CLASSES", 2)
+    monkeypatch.setattr(baseline_models, "MOST_CLASSES", 2)
     assert report.baselines(model, train, test)[2].why == "3 classes are more than 2"
     with pytest.raises(ValueError, match="rows must be a whole number of at least 1, found 0"):
         report.baselines(model, train, test, rows=0)
@@ -197,7 +197,7 @@ def test_lightgbm_is_taken_where_it_is(monkeypatch):
         def predict(self, X):
             return np.full(len(X), self._mean)
 
-    monkeypatch.setattr(other_models, "find_spec", lambda name: name)
+    monkeypatch.setattr(baseline_models, "find_spec", lambda name: name)
     monkeypatch.setitem(sys.modules, "lightgbm", type("lightgbm", (), {"LGBMRegressor": Made, "LGBMClassifier": None}))
     train, test = halves(SUMMED)
     model = learner_for("regression", n_components=16, random_state=0).fit(train)

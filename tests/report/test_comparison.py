@@ -91,7 +91,7 @@ def test_a_map_that_refuses_is_left_out(monkeypatch):
     def refuse(*_):
         raise ValueError("not today")
 
-    monkeypatch.setattr(RandomFourier, "_draw", refuse)
+    monkeypatch.setattr(RandomFourier.construction, "draw", refuse)
     monkeypatch.setattr("mercer.choose.inventory.serves", lambda map, kernel: True)
     table = data.open(X, target=X[:, 0])
     with pytest.warns(UserWarning, match="RandomFourier is left out: not today"):

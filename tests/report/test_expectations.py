@@ -8,7 +8,7 @@ import pytest
 
 from mercer import KernelClassifier, KernelRegressor, data, report
 from mercer.choose import learner_for
-from mercer.report.expectations import Outlying
+from mercer.report.concerns import Outlying
 
 from .pages import checked
 

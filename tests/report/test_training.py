@@ -10,7 +10,7 @@ import mercer
 from mercer import data, report
 from mercer.choose import learner_for
 from mercer.report.charts import calibration
-from mercer.report.errors import confusion
+from mercer.report.error_analysis import confusion
 from mercer.report.studies import STUDY_ROWS, some
 from mercer.report.style import STYLE
 
@@ -196,7 +196,7 @@ def test_many_rows_are_thinned(monkeypatch):
 def test_every_kernel_and_map_has_a_sentence():
     from mercer import kernels
     from mercer.choose import MAPS
-    from mercer.report import words
+    from mercer.report import descriptions
 
-    assert set(words.KERNELS) == set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}
-    assert set(words.MAPS) == {note.name for note in MAPS}
+    assert set(descriptions.KERNELS) == set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}
+    assert set(descriptions.MAPS) == {note.name for note in MAPS}

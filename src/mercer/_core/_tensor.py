@@ -11,28 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import checked, first_of, kernel, scratch, two_dimensional
+from ._arrays import checked, first_of, scratch, two_dimensional
+from ._library import kernel, named
 from ._sketch import RowParts, csr_addresses
 
 LANES_BYTES = 64
-"""The widest register: a group has as many rows as numbers fit in it."""
-
-
-class _Rows(ctypes.Structure):
-    """``mercer_rows`` of ``csrc/mercer.h``."""
-
-    _fields_ = (
-        ("values", ctypes.c_void_p),
-        ("indices", ctypes.c_void_p),
-        ("index_bytes", ctypes.c_size_t),
-        ("starts", ctypes.c_void_p),
-        ("columns", ctypes.c_size_t),
-        ("constant", ctypes.c_double),
-    )
+"""The widest register: the rows of a group are as many as the numbers that fit into it."""
 
 
 class Spectrum(NamedTuple):
-    """What transforms of real rows of one width need: see ``csrc/fft.h`` and ``csrc/tensor.cpp``."""
+    """The tables for transforms of real rows of one width, which ``csrc/fft.h`` and ``csrc/tensor.cpp`` describe."""
 
     width: int
     radices: NDArray[np.int32]
@@ -43,7 +31,7 @@ class Spectrum(NamedTuple):
 
 @lru_cache(maxsize=16)
 def spectrum(width: int, dtype: Any) -> Spectrum | None:
-    """The tables for rows of this width; None where half of it has a prime factor above 5, or is no whole number."""
+    """Return the tables for rows of this width, or None if it is odd or half of it has a prime factor above 5."""
     radices = _radices(width // 2)
     if width % 2 or width == 0 or radices is None:
         return None
@@ -64,7 +52,7 @@ def _parts(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _radices(length: int) -> list[int] | None:
-    """The factors of the passes: fours, then what is left, the last pass with an eight where there would be a two."""
+    """Return the radices of the passes: fours, fives, threes, and a last eight if a two would be left over."""
     radices: list[int] = []
     for factor in (5, 3):
         while length % factor == 0 and length > 0:
@@ -79,7 +67,7 @@ def _radices(length: int) -> list[int] | None:
 
 
 def _order(radices: list[int]) -> NDArray[np.int32]:
-    """Where frequency k stands after the passes: the digits of k, in the mixed radix, reversed."""
+    """Return where frequency k ends up after the passes: the digits of k in the mixed radix, reversed."""
     order = np.zeros(1, dtype=np.int32)
     for radix in reversed(radices):
         order = (order[:, None] + len(order) * np.arange(radix, dtype=np.int32)).ravel()
@@ -100,25 +88,36 @@ def tensor_sketch(
 
     Parameters
     ----------
-    factors : the parts of dense or CSR matrices of equally many rows, float32 or float64
-    places : ndarray of shape (degree, columns + 1 or more): the bucket of every entry
-    signs : ndarray of that shape, in the type of the rows: what it is multiplied by
-    constants : one more entry, after those of the rows, for every factor
-    tables : those of :func:`spectrum`
-    in_time : whether the convolution is wanted, and not its spectrum
-    scale : what the features are multiplied by
-    out : ndarray of shape (n_rows, width), written to
+    factors : sequence of RowParts
+        Dense or CSR matrices with equally many rows, float32 or float64.
+    places : ndarray of shape (degree, n_columns + 1 or more), int32
+        The bucket of every entry.
+    signs : ndarray of the same shape, in the type of the rows
+        What every entry is multiplied by.
+    constants : sequence of float
+        One more entry, after those of the rows, for every factor.
+    tables : Spectrum
+        Those of :func:`spectrum`.
+    in_time : bool
+        Whether to write the convolution rather than its spectrum.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of the rows
+        Written to.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     dtype, (degree, stride), (rows, width) = signs.dtype, signs.shape, two_dimensional("out", out)
     if width != tables.width or len(factors) != degree or len(constants) != degree:
         raise ValueError(f"expected {degree} factors and tables for width {width}, got {len(factors)}, {tables.width}")
     if places.min() < 0 or places.max() >= width:
         raise ValueError(f"places must be from 0 to {width - 1}")
-    structs = (_Rows * degree)(*(_struct(rows, *pair, stride, dtype) for pair in zip(factors, constants, strict=True)))
+    structs = (named("mercer_rows") * degree)(
+        *(_fields(rows, *pair, stride, dtype) for pair in zip(factors, constants, strict=True))
+    )
     lanes = LANES_BYTES // dtype.itemsize
     room = scratch((2 * width + max(struct.columns for struct in structs)) * lanes, dtype)
     finite = kernel("tensor_sketch", dtype)(
@@ -141,16 +140,16 @@ def tensor_sketch(
     return first_of(finite, rows)
 
 
-def _struct(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: Any) -> _Rows:
-    """Rows whose columns, and the constant, have hashes."""
+def _fields(n_rows: int, rows: RowParts, constant: float, stride: int, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """The fields of ``mercer_rows``; the columns of the rows, and the constant, must have hashes."""
     if rows.indices is None:
         columns = two_dimensional("X", rows.values)[1]
-        struct = _Rows(checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None, columns, constant)
+        addresses: tuple[int | None, ...] = checked("X", rows.values, dtype, (n_rows, columns)), None, 0, None
     elif rows.values.dtype != dtype:
         raise TypeError(f"X must be {dtype.name} like the signs, got {rows.values.dtype}")
     else:
         columns = rows.columns
-        struct = _Rows(*csr_addresses(rows, n_rows, columns), columns, constant)
+        addresses = csr_addresses(rows, n_rows, columns)
     if columns >= stride:
         raise ValueError(f"X must have fewer columns than there are hashes, {stride}, got {columns}")
-    return struct
+    return *addresses, columns, constant

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from .._checks import check_positive, check_probability, check_whole
 from ..kernels import Polynomial
-from ..kernels._base import check_matrix
+from ..kernels.base import check_matrix
 from ..maps import TensorSketch
-from ..maps._moments import pair_moments
+from ..maps.pair_moments import pair_moments
 from .hoeffding import LARGEST_LOG
 
 

@@ -1,11 +1,11 @@
 """Which map, how wide, and which learner."""
 
+from ..maps.rules import RULES, Rule, feature_map
 from .halving import Round, Trial
 from .inventory import MAPS, MapNote, maps_for
 from .learners import Task, learner_for, task_of
-from .rules import RULES, Rule, feature_map
-from .searching import tune
-from .tuning import Search, Tuned
+from .search import Search, Tuned
+from .tune import tune
 
 __all__ = [
     "MAPS",

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._random import Stream
 from ..kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial, parse
-from ..kernels._bandwidth import RULES
+from ..kernels.bandwidth import RULES
 
 FAMILIES: tuple[Kernel, ...] = (
     Gaussian("median"),
@@ -36,17 +36,17 @@ class Family(NamedTuple):
     seed: int
 
     @property
-    def learned(self) -> list[str]:
+    def bandwidths(self) -> list[str]:
         """The fields that have rules in place of numbers."""
         return [name for name, value in self.kernel.get_params().items() if isinstance(value, str) and value in RULES]
 
     def at(self, length: float) -> Candidate:
         """The kernel whose length is 2^length times that of its rule, in four digits."""
-        if not self.learned:
+        if not self.bandwidths:
             return Candidate(self.kernel, self, 0.0)
         # What the rule finds on rows so much further apart is right for a gamma, its square, and a length alike.
         found = self.kernel.resolve(self.X * 2.0**length, self.seed)
-        values = {name: float(f"{found.get_params()[name]:.{DIGITS}g}") for name in self.learned}
+        values = {name: float(f"{found.get_params()[name]:.{DIGITS}g}") for name in self.bandwidths}
         return Candidate(found.replace(**values), self, length)
 
 
@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
 
     def neighbours(self) -> list[Candidate]:
         """Those around it; two are narrower, since more rows and features bear narrower kernels."""
-        return [self.family.at(self.length + step) for step in STEPS] if self.family.learned else []
+        return [self.family.at(self.length + step) for step in STEPS] if self.family.bandwidths else []
 
 
 def families_of(kernels: Sequence[Any] | None) -> tuple[Kernel, ...]:
@@ -89,7 +89,7 @@ def scales_of(kernel: Kernel, scale: str | None) -> tuple[str | None, ...]:
 
 def grid(family: Family) -> list[Candidate]:
     """The candidates of a family to begin with, the widest last."""
-    if not family.learned:
+    if not family.bandwidths:
         return [family.at(0.0)]
     # The width of a polynomial hardly matters where it is narrow: coefficients make up for it.
     lengths = [length for length in LENGTHS if abs(length) <= 1 or not family.kernel.is_dot_product]

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from .._tiles import n_threads
 from ..data import Table
 from .candidates import Candidate
-from .clocks import OutOfTimeError
-from .forecasts import seconds_at, widest, work_of
+from .fit_times import seconds_at, widest, work_of
 from .halving import Setting, Trial
 from .learners import learner_for
+from .time_budget import OutOfTimeError
 
 FIRST_FIT = 0.4
 """The share of the time left that the first fit of the model may take, by what trials took: that is a rough guess."""
@@ -141,13 +141,12 @@ class Growth:
         learner = self._learner(best, width, class_weight=self.class_weight, **given)
         if start is None:
             return learner.fit(self.table)
-        learner.set_params(callback=self.setting.clock.tick)
-        learner._narrower = start
+        from ..learn.context import FitContext  # not above: learners choose their maps here
+
+        context = FitContext(progress=self.setting.clock.tick, warm_start=start)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for
-            learner.fit(self.table)
-        del learner._narrower
-        return learner.set_params(callback=None)
+            return learner.fit_table(learner.table_to_fit(self.table), context)
 
     def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
         loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)

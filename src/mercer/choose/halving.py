@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from .._tiles import n_threads, run_tiles
 from .candidates import Candidate
-from .clocks import Clock
-from .forecasts import work_of
+from .fit_times import work_of
 from .learners import learner_for
+from .time_budget import Clock
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 3, 2
@@ -200,6 +200,8 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
     Of classes the score is the share of rows that are told right when they are left out; beside it R2 of the targets,
     or of the codes of classes.
     """
+    from ..learn.context import FitContext  # not above: learners choose their maps here
+
     began, rows, scale = setting.clock.spent, slice(one.rows), candidate.family.scale
     Y, weight = sample.Y[rows], None if sample.weight is None else sample.weight[rows]
     learner: Any = learner_for(
@@ -212,10 +214,10 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
         random_state=setting.seed,
         n_jobs=1,
     )
-    learner._counts_hits = sample.is_classes
+    context = FitContext(counts_hits=sample.is_classes)
     alpha = score = determination = math.nan
     try:
-        learner.fit(sample.X[scale][rows], Y, weight)
+        learner.fit_table(learner.table_to_fit(sample.X[scale][rows], Y, weight), context)
     except (ValueError, np.linalg.LinAlgError):
         pass  # a score that is not there is the last one; where no kernel has one, the search says why
     else:
@@ -237,7 +239,7 @@ def determined(learner: Any, Y: NDArray[np.float64], weight: NDArray[np.float64]
 
 def accuracy(learner: Any) -> float:
     """The share of rows whose class the fit without them tells."""
-    return float(learner._hits[taken(learner)])
+    return float(learner.hits_[taken(learner)])
 
 
 def taken(learner: Any) -> int:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import maps
+from .._defaults import MAP_WIDTH
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap
+from ..maps.rules import feature_map
 
 
 class MapNote(NamedTuple):
@@ -83,6 +85,7 @@ MAPS: tuple[MapNote, ...] = (
         "D nnz times the mean degree",
         "yes",
     ),
+    MapNote("RandomRelu", "arc-cosine", "directions of rows matter; neural networks", "D nnz", "yes"),
     MapNote(
         "Calibrated", "those of the map", "rows to come are like those of `fit`", "that of the map", "no", over=True
     ),
@@ -122,7 +125,7 @@ MAPS: tuple[MapNote, ...] = (
 """The table of maps in the README."""
 
 
-def maps_for(kernel: Any, *, n_components: int = 256, random_state: Any = None) -> dict[str, FeatureMap]:
+def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Any = None) -> dict[str, FeatureMap]:
     """Every map that serves a kernel, by name and not fitted.
 
     Maps that are made of others are left out, but for the choice of :func:`mercer.feature_map` where no other serves
@@ -140,8 +143,6 @@ def maps_for(kernel: Any, *, n_components: int = 256, random_state: Any = None) 
     >>> list(mercer.choose.maps_for("additive_chi2()"))
     ['AdditiveMap', 'Nystrom']
     """
-    from .rules import feature_map
-
     kernel = parse(kernel) if isinstance(kernel, str) else kernel
     first = feature_map(kernel, n_components=n_components, random_state=random_state)
     found = {type(first).__name__: first}

@@ -9,8 +9,9 @@ import numpy as np
 
 from .._checks import check_choice
 from ..data import Table
-from ..data.disguises import LOOKED_AT, disguise
-from ..kernels import Gaussian, parse
+from ..data.text_values import LOOKED_AT, disguise
+from ..kernels import parse
+from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def learner_for(
     *,
     kernel: Any = None,
     map: Any = "auto",
-    n_components: int | None = 4096,
+    n_components: int | None = None,
     scale: str | None = "auto",
     missing: str = "error",
     unknown: str = "error",
@@ -117,7 +118,7 @@ def learner_for(
     ----------
     task : "classification" or "regression"
     kernel : a kernel, text that describes one, or None
-        None is ``Gaussian("median")``.
+        None is that of the learner, ``Gaussian("scale")``.
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" is "standard", and None for kernels that take no negative values.
     loss, C, class_weight : of a classifier; alpha, deviations : of a regressor
@@ -141,7 +142,7 @@ def learner_for(
     if isinstance(map, FeatureMap):
         kernel = n_components = random_state = None
     elif kernel is None or isinstance(kernel, str):
-        kernel = Gaussian("median") if kernel is None else parse(kernel)
+        kernel = GAUSSIAN if kernel is None else parse(kernel)
     if isinstance(scale, str) and scale == "auto":
         asked = map if isinstance(map, FeatureMap) else kernel
         scale = None if asked.domain_is_non_negative else "standard"

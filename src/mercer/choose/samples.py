@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._memory import as_bytes
 from .._random import Stream
 from ..data import Table
-from ..data.table_rows import placed
-from ..data.tables import Block, joined, rows_of
+from ..data.block import Block, concatenated, rows_of
+from ..data.training_rows import placed
 from ..kernels import Gaussian
 from .halving import Sample
 from .learners import learner_for
@@ -32,7 +32,7 @@ def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]
         if len(here):
             parts.append(rows_of(block, here - first))
         first = last
-    return rows_of(joined(parts), np.searchsorted(rising, chosen)), chosen
+    return rows_of(concatenated(parts), np.searchsorted(rising, chosen)), chosen
 
 
 def most_rows(table: Table, memory: Any) -> int:

@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line."""
     try:
-        from .group import mercer
+        from .command_group import mercer
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise

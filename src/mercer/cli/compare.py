@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
+from .._defaults import COMPARED_WIDTHS, KERNEL
 from .command import Command
-from .destinations import check_destinations
-from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
-from .rows import (
+from .data_options import (
     READING,
     KernelType,
     MapType,
@@ -21,7 +20,10 @@ from .rows import (
     reading_options,
     table_of,
 )
+from .destinations import check_destinations
+from .output import check_pictures, check_writable, for_machines, show_json, show_table, size, steps
 
+WIDTHS = ",".join(map(str, COMPARED_WIDTHS))
 HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 
 
@@ -29,9 +31,9 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @data_argument
 @click.option("--target", help="The column to predict.")
 @exclude_option
-@click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
+@click.option("--kernel", type=KernelType(), default=KERNEL, show_default=True)
 @click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
-@click.option("--features", default="256,1024,4096", show_default=True, callback=between_commas, help="Widths to try.")
+@click.option("--features", default=WIDTHS, show_default=True, callback=between_commas, help="Widths to try.")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
 @click.option("--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto")
 @click.option("--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from .._formats import format_of
 from .._places import SameFileError, check_apart
 
 STANDARD = "-"
@@ -54,7 +55,7 @@ def files_of_run(output: str | None, checkpoint: str | None) -> dict[str, str | 
 
 def files_read(data: Sequence[str], model: str | None, format: str | None) -> Iterator[tuple[str, Any]]:
     """What a command reads."""
-    from ..data.opening import paths_of
+    from ..data.open import paths_of
 
     config = click.get_current_context().meta.get("config")
     if config is not None:
@@ -73,8 +74,6 @@ def files_read(data: Sequence[str], model: str | None, format: str | None) -> It
 
 def would_be_read(path: str, name: str, format: str | None) -> bool:
     """Whether a file, which may not be there yet, is one of those that a folder or a pattern of DATA names."""
-    from ..data.opening import format_of
-
     real, source = Path(os.path.realpath(path)), Path(os.path.realpath(name))
     if os.path.isdir(name):
         seen = (format is not None or format_of(real) is not None) and not real.name.startswith((".", "_"))

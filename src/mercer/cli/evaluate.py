@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from .command import Command
-from .models import loaded, model_argument
+from .data_options import brings_labels, check_target, data_argument, note_unknown, reading_options, table_of
+from .model_argument import loaded, model_argument
 from .output import as_dicts, for_machines, say, shares_of, show_concerns, show_imbalance, show_json, show_scores
-from .rows import brings_labels, check_target, data_argument, note_unknown, reading_options, table_of
 
 
 @click.command("evaluate", cls=Command, short_help="Score a model on rows whose target is known.")
@@ -36,7 +36,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
       mercer evaluate houses.mercer new-houses.csv
       mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
-    from ..learn._origins import has_seen
+    from ..learn.training_origin import has_seen
     from ..report import concerns, evaluate, imbalance, unknown_levels
 
     fitted = loaded(model)

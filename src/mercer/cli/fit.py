@@ -6,7 +6,20 @@ from typing import Any
 
 import click
 
+from .._defaults import KERNEL, LEARNER_WIDTH
 from .command import Command, telling_what_is_left
+from .data_options import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 from .destinations import check_destinations, files_of_run
 from .output import (
     as_assessed,
@@ -22,26 +35,16 @@ from .output import (
     size,
     steps,
 )
-from .rows import (
-    READING,
-    KernelType,
-    MapType,
-    check_target,
-    class_weight_option,
-    data_argument,
-    note_unknown,
-    reading_options,
-    table_of,
-    target_options,
-)
 
 
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
 @target_options
-@click.option("--kernel", type=KernelType(), default="gaussian(gamma='median')", show_default=True)
+@click.option("--kernel", type=KernelType(), default=KERNEL, show_default=True)
 @click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
-@click.option("--features", type=click.IntRange(1), default=4096, show_default=True, help="The width of the map.")
+@click.option(
+    "--features", type=click.IntRange(1), default=LEARNER_WIDTH, show_default=True, help="The width of the map."
+)
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
     help="auto: standard, and none for kernels that take no negative values.",
@@ -78,7 +81,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     from time import perf_counter
 
     from ..choose import learner_for, task_of
-    from ..learn._bar import fit_line
+    from ..learn.progress_bar import fit_line
     from ..persist import train
     from ..report import assess, check_scorable, plan
 
@@ -169,7 +172,7 @@ def write_page(
 
     from .._memory import peak_memory
     from ..persist import atomic_write
-    from ..persist.files import versions
+    from ..persist.model_files import versions
     from ..report import Origin, Usage, study, training_page
 
     ctx, peak, started = click.get_current_context(), peak_memory(), perf_counter()

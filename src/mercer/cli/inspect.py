@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .command import Command
-from .models import model_argument
+from .model_argument import model_argument
 from .output import for_machines, show_json, show_table, size
 
 MOST_COLUMNS = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from .command import Command
+from .data_options import KernelType
 from .output import for_machines, show_json, show_table
-from .rows import KernelType
 
 
 @click.command("maps", cls=Command, short_help="List the maps and the kernels they serve.")

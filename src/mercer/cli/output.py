@@ -154,7 +154,7 @@ def check_writable(path: str | None) -> None:
     """Raise where a file that is asked for cannot be written, before hours of work are lost to that."""
     if path is None:
         return
-    from ..persist.atomic import is_stream
+    from .._atomic import is_stream
 
     if is_stream(path):  # which is written to as it is
         if not os.access(path, os.W_OK):
@@ -185,7 +185,7 @@ def progress() -> Iterator[Any]:
     if quiet() or not sys.stderr.isatty():
         yield None
         return
-    from ..learn._bar import Bar
+    from ..learn.progress_bar import Bar
 
     with Bar() as bar:
         yield bar
@@ -194,7 +194,7 @@ def progress() -> Iterator[Any]:
 @contextmanager
 def search_progress() -> Iterator[Any]:
     """A function of lines that a search tells, shown as one bar with its time; nothing where there is no terminal."""
-    from ..choose.bar import SearchBar
+    from ..choose.search_bar import SearchBar
 
     with SearchBar(shows=not quiet()) as bar:
         yield bar

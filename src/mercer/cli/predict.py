@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
+from .._formats import format_to_write, usual_endings
 from .command import Command
+from .data_options import all_between_commas, data_argument, reading_options, table_of
 from .destinations import check_destinations
-from .models import loaded, model_argument, treating, unknown_option
+from .model_argument import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
-from .rows import all_between_commas, data_argument, reading_options, table_of
 from .terminal import TerminalWriter
 
 EXTRAS = ("probabilities", "decisions", "deviations")
@@ -37,7 +38,7 @@ def standard_output() -> Any:
 @reading_options
 @click.option(
     "-o", "--output", default="-", show_default=True,
-    help="The file to write, .csv, .parquet or .arrow; - is CSV on the standard output.",
+    help=f"The file to write, {usual_endings(with_names=True)}; - is CSV on the standard output.",
 )  # fmt: skip
 @click.option(
     "--spreadsheet-safe", is_flag=True,
@@ -55,9 +56,8 @@ def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe
       mercer predict houses.mercer new-houses.csv --keep town -o predicted.csv
       mercer predict flowers.mercer new-flowers.csv --with probabilities -o predicted.parquet
     """
+    from .._atomic import descriptor_of
     from ..data import write
-    from ..data.writing import WITH_NAMES, format_to_write
-    from ..persist.atomic import descriptor_of
     from ..report import predictions
 
     to_stdout = output == "-" or descriptor_of(output) == 1
@@ -66,7 +66,7 @@ def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe
     check_destinations({"-o": "-" if to_stdout else output}, data, model, reading["format"])
     if not to_stdout:
         check_writable(output)
-    format = "csv" if to_stdout else format_to_write(output, WITH_NAMES)
+    format = "csv" if to_stdout else format_to_write(output, with_names=True)
     fitted = treating(loaded(model), unknown)
     with table_of(data, memory, model=fitted, keep=keep, **reading) as table:
         found = predictions(fitted, table, extras, keep=keep)

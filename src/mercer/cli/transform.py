@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from .._formats import format_to_write, usual_endings
 from .command import Command
+from .data_options import data_argument, reading_options, table_of
 from .destinations import check_destinations
-from .models import loaded, model_argument, treating, unknown_option
+from .model_argument import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
-from .rows import data_argument, reading_options, table_of
 
 
 @click.command("transform", cls=Command, short_help="Write the features of rows.")
@@ -16,7 +17,7 @@ from .rows import data_argument, reading_options, table_of
 @data_argument
 @unknown_option
 @reading_options
-@click.option("-o", "--output", required=True, help="The file to write: .npy, .parquet, .arrow or .csv.")
+@click.option("-o", "--output", required=True, help=f"The file to write: {usual_endings()}.")
 def command(model, data, unknown, memory, output, **reading):
     """Write the features of every row of DATA: those of a map, or those that a learner sees.
 
@@ -27,7 +28,6 @@ def command(model, data, unknown, memory, output, **reading):
       mercer transform houses.mercer houses.csv -o features.npy
     """
     from ..data import write
-    from ..data.writing import format_to_write
     from ..report import features
 
     check_destinations({"-o": output}, data, model, reading["format"])

@@ -7,8 +7,21 @@ from typing import Any
 
 import click
 
+from .._defaults import SEARCH_SECONDS, WIDEST_SEARCHED
 from .._figures import seconds as in_words
 from .command import Command
+from .data_options import (
+    READING,
+    KernelType,
+    MapType,
+    check_target,
+    class_weight_option,
+    data_argument,
+    note_unknown,
+    reading_options,
+    table_of,
+    target_options,
+)
 from .destinations import check_destinations
 from .fit import check_parts, features_share, write_page
 from .output import (
@@ -25,27 +38,15 @@ from .output import (
     size,
     steps,
 )
-from .rows import (
-    READING,
-    KernelType,
-    MapType,
-    check_target,
-    class_weight_option,
-    data_argument,
-    note_unknown,
-    reading_options,
-    table_of,
-    target_options,
-)
 from .terminal import printable
 
-MINUTES = 2.0
+MINUTES = SEARCH_SECONDS / 60.0
 
 
 @click.command("tune", cls=Command, short_help="Search the best model for rows, score it, write it.")
 @data_argument
 @target_options
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time for all; 2 without --rounds.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), help=f"Time for all; {MINUTES:g} without --rounds.")
 @click.option("--rounds", type=click.IntRange(1), help="Rounds of the search; alone, it takes the time it takes.")
 @click.option(
     "--kernel", "kernels", type=KernelType(), multiple=True,
@@ -53,7 +54,11 @@ MINUTES = 2.0
 )  # fmt: skip
 @click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
 @click.option(
-    "--features", type=click.IntRange(1), default=8192, show_default=True, help="The width of the last map, at most."
+    "--features",
+    type=click.IntRange(1),
+    default=WIDEST_SEARCHED,
+    show_default=True,
+    help="The width of the last map, at most.",
 )
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
@@ -137,7 +142,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
 
 def ending_of(test_rows: int, columns: int, page: bool) -> Any:
     """How long scores and the page will take, as a function of a fit."""
-    from ..report.times import page_seconds, scoring_seconds
+    from ..report.time_estimates import page_seconds, scoring_seconds
 
     def seconds(fit: Any) -> float:
         if not test_rows:

@@ -1,13 +1,13 @@
 """Where rows come from."""
 
-from .arrays import ArrayRows, as_rows, is_rows
+from .._rows import ArrayRows, Rows, as_rows, is_rows
+from .file_table import SourceTable
+from .in_memory import ArrayTable, Blocks
 from .libsvm import write_libsvm
-from .opening import open
-from .rows import Rows
-from .source_table import SourceTable
+from .open import open
 from .sources import SourceError
-from .tables import ArrayTable, Blocks, Table
-from .writing import write
+from .table import Table
+from .write import write
 
 __all__ = [
     "ArrayRows",

@@ -12,14 +12,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .block import Block
 from .frames import NUMBERS, Frame, absent, columns, levels, numbers
 from .sources import MissingColumnError, Source, SourceError
-from .tables import Block
 from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")
 """Kinds that are numbers as they are, or may become any."""
 LEVELS = ("text", "bool", "int levels", "uint64 levels", "float levels")
+WHOLE = {"int": np.int64, "uint64": np.uint64}
 LABELS = {"bool": bool, "text": str, "int levels": np.int64, "uint64 levels": np.uint64, "float levels": np.float64}
 """The types of targets that are levels."""
 MOST_LISTED = 20
@@ -39,7 +40,7 @@ class Roles(NamedTuple):
         return tuple(dict.fromkeys(name for name in (*targets, self.weight, self.group) if name is not None))
 
 
-class Layout(ABC):
+class Columns(ABC):
     """How a batch of rows becomes a block."""
 
     names: tuple[str, ...] | None
@@ -56,16 +57,16 @@ class Layout(ABC):
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
-    def widened(self, width: int) -> Layout | None:
-        """The layout with so many features, where those that are not there are zeros; None where they are not."""
+    def widened(self, width: int) -> Columns | None:
+        """The columns with so many features, where those that are not there are zeros; None where they are not."""
         return None
 
-    def without(self, places: Sequence[Any], width: int) -> Layout | None:
-        """The layout with so many features, once columns of these numbers are no features, or by zeros; else None."""
+    def without(self, places: Sequence[Any], width: int) -> Columns | None:
+        """The columns with so many features, once columns of these numbers are no features, or by zeros; else None."""
         return self.widened(width)
 
-    def framed(self) -> Layout:
-        """The layout in which rows are frames, where columns have names, also where all of them are numbers."""
+    def framed(self) -> Columns:
+        """The columns in which rows are frames, where columns have names, also where all of them are numbers."""
         return self
 
     @property
@@ -93,14 +94,18 @@ class Layout(ABC):
 
     @abstractmethod
     def apart(self, column: Any) -> Self:
-        """The layout in which rows are told apart by this column, which is no feature then."""
+        """The columns in which rows are told apart by this column, which is no feature then."""
+
+    def without_gaps(self, y: Any) -> Any:
+        """Targets once the rows in which they are missing are left out."""
+        return y
 
     @abstractmethod
     def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
-        """The layout with these features, in this order, and these roles."""
+        """The columns with these features, in this order, and these roles."""
 
 
-class NamedLayout(Layout):
+class NamedColumns(Columns):
     """Columns with names, of numbers or of levels."""
 
     def __init__(
@@ -134,6 +139,7 @@ class NamedLayout(Layout):
             self._merge(source)
             assert isinstance(source.schema, dict)
             extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *excluded, *extra)}
+        self._settle_unsigned()
         if names is None:
             self.notes = tuple(
                 f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
@@ -160,15 +166,25 @@ class NamedLayout(Layout):
                 before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
-    def only(self, names: Sequence[str] | None, roles: Roles) -> NamedLayout:
-        return NamedLayout(
+    def _settle_unsigned(self) -> None:
+        """Columns of several files that hold whole numbers, some from 2^63 on in one that does not say their type.
+
+        They are unsigned where nobody has a negative one, and floats elsewhere, as they would be in one such file.
+        """
+        for name, kind in self.kinds.items():
+            found = [(source.schema[name], name in source.unsigned) for source in self.sources]  # type: ignore[index]
+            if kind == "int" and ("uint64", True) in found:
+                self.kinds[name] = "float64" if ("int", False) in found else "uint64"
+
+    def only(self, names: Sequence[str] | None, roles: Roles) -> NamedColumns:
+        return NamedColumns(
             self.sources, self.names if names is None else names, roles, self._dtype, framed=self._framed
         )
 
-    def framed(self) -> NamedLayout:
-        return NamedLayout(self.sources, self.names, self.roles, self._dtype, framed=True)
+    def framed(self) -> NamedColumns:
+        return NamedColumns(self.sources, self.names, self.roles, self._dtype, framed=True)
 
-    def apart(self, column: Any) -> NamedLayout:
+    def apart(self, column: Any) -> NamedColumns:
         return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
 
     def block(self, batch: Any) -> Block:
@@ -200,7 +216,11 @@ class NamedLayout(Layout):
             found = levels(column)
             return found if absent(found).any() else found.astype(LABELS[kind])
         found = numbers(column).astype(np.float64, copy=False)
-        if kind not in ("int", "uint64") or np.isnan(found).any():
+        gaps = np.isnan(found)
+        if kind in WHOLE and gaps.any() and (np.abs(found) >= 2.0**53).any():  # which floats would round
+            listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+            return np.array([None if gap else int(one) for one, gap in zip(listed, gaps, strict=True)], dtype=object)
+        if kind not in WHOLE or gaps.any():
             return found
         whole = np.asarray(column)  # not from floats, which would round labels beyond 2^53
         if kind == "int" and whole.dtype == np.uint64 and (whole >= 2**63).any():
@@ -208,7 +228,12 @@ class NamedLayout(Layout):
                 f"column {name!r} has whole numbers from 2^63 on in one file, and other whole numbers in another, "
                 "which no type of integers holds: write them as text"
             )
-        return whole.astype(np.int64 if kind == "int" else np.uint64)
+        return whole.astype(WHOLE[kind])
+
+    def without_gaps(self, y: Any) -> Any:
+        target = self.roles.target
+        kind = self.kinds.get(target) if isinstance(target, str) else None
+        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every batch, or labels would depend on the cuts
 
     def groups(self, batch: Any) -> NDArray[Any]:
         column, kind = columns(batch)[self.roles.group], self.kinds[self.roles.group]
@@ -217,7 +242,7 @@ class NamedLayout(Layout):
         return levels(column) if kind in LEVELS else numbers(column)
 
 
-class MatrixLayout(Layout):
+class NumberedColumns(Columns):
     """Columns without names, known by their number."""
 
     names = None
@@ -265,23 +290,23 @@ class MatrixLayout(Layout):
         places = range(self._all) if self._columns is None else self._columns
         return frozenset(places), self.roles.target, self.roles.weight
 
-    def only(self, names: Sequence[str] | None, roles: Roles) -> MatrixLayout:
-        return MatrixLayout(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+    def only(self, names: Sequence[str] | None, roles: Roles) -> NumberedColumns:
+        return NumberedColumns(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
 
-    def apart(self, column: Any) -> MatrixLayout:
+    def apart(self, column: Any) -> NumberedColumns:
         place = self._place(column)
         kept = [one for one in (range(self._all) if self._columns is None else self._columns) if one != place]
-        return MatrixLayout(self.sources, kept, self.roles._replace(group=place), self._dtype)
+        return NumberedColumns(self.sources, kept, self.roles._replace(group=place), self._dtype)
 
-    def widened(self, width: int) -> MatrixLayout | None:
+    def widened(self, width: int) -> NumberedColumns | None:
         wider = [source.widened(width) for source in self.sources] if self._columns is None else [None]
         sources = [source for source in wider if source is not None]
-        return MatrixLayout(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
+        return NumberedColumns(sources, None, self.roles, self._dtype) if len(sources) == len(wider) else None
 
-    def without(self, places: Sequence[Any], width: int) -> MatrixLayout | None:
+    def without(self, places: Sequence[Any], width: int) -> NumberedColumns | None:
         kept = [one for one in range(self._all) if one not in places]
         if self._columns is None and len(kept) == width:
-            return MatrixLayout(self.sources, kept, self.roles, self._dtype)
+            return NumberedColumns(self.sources, kept, self.roles, self._dtype)
         return self.widened(width)
 
     def block(self, batch: Block) -> Block:

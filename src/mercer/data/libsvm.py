@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .._atomic import atomic_write
 from .._checks import check_choice, check_whole
 from .._core import LibsvmError, LibsvmRows, libsvm
+from .block import Block
 from .sources import FileSource, SourceError
-from .tables import Block
 
 READ_BYTES = 1 << 22
 WRITTEN_ROWS = 1024
@@ -180,8 +181,6 @@ def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) 
     array([[0.5, 0. ],
            [0. , 3. ]])
     """
-    from ..persist.atomic import atomic_write  # not above: persist knows learners, which know data
-
     X = sp.csr_array(X)
     labels = np.zeros(X.shape[0]) if y is None else np.asarray(y)
     if labels.shape != (X.shape[0],):

@@ -16,9 +16,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .._memory import check_room
-from .rows import BLOCK_ROWS
-from .sources import FileSource, SourceError
-from .tables import Block
+from .block import BLOCK_ROWS, Block
+from .sources import FileSource, Reading, SourceError
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 READ_BYTES = 1 << 18
@@ -67,6 +66,10 @@ class NpyFile(FileSource):
     """One ``.npy`` file with a matrix of numbers."""
 
     format = "NumPy's .npy"
+
+    @classmethod
+    def of(cls, path: Path, reading: Reading) -> NpyFile:
+        return NpzFile(path, reading.memory) if path.name.lower().endswith(".npz") else NpyFile(path)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
-from .rows import BLOCK_ROWS
-from .tables import Block, Table, joined, rows_of
+from .block import BLOCK_ROWS, Block, concatenated, rows_of
+from .table import Table
 
 MIXED = 16
 """Blocks from anywhere whose rows are mixed."""
@@ -44,7 +44,7 @@ def windows(n_rows: int, seed: int) -> Iterator[Window]:
 def shuffled(table: Table, seed: int) -> Iterator[Block]:
     """The rows of a table in another order, which is mixed among a few blocks at a time."""
     for window in windows(table.n_rows, seed):
-        yield rows_of(joined([next(table.blocks(block)) for block in window.blocks]), window.order)
+        yield rows_of(concatenated([next(table.blocks(block)) for block in window.blocks]), window.order)
 
 
 def old_number(place: int, n_rows: int, seed: int) -> int:

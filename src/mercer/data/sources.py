@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
+from .block import BLOCK_ROWS, Block, rows_of
 from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
-from .rows import BLOCK_ROWS
-from .tables import Block, rows_of
 
 BATCH_NUMBERS = 1 << 18
 """About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
@@ -29,6 +29,12 @@ class MissingColumnError(SourceError):
     def __init__(self, message: str, column: Any):
         super().__init__(message)
         self.column = column
+
+
+def implementation(place: str) -> Any:
+    """What reads or writes a format, by the place that :mod:`mercer._formats` has for it; loaded when it is needed."""
+    module, name = place.split(".")
+    return getattr(import_module(f".{module}", __package__), name)
 
 
 class Source(ABC):
@@ -64,6 +70,11 @@ class Source(ABC):
         """All rows with the columns of these names as they are stored, of any type, in batches of any size."""
         return self.batches(0, names)
 
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """Columns of whole numbers none of which is negative, where the file does not say what type they have."""
+        return frozenset()
+
     @abstractmethod
     def fingerprint(self) -> str: ...
 
@@ -91,6 +102,14 @@ class Stamp(NamedTuple):
         return cls(status.st_size, status.st_mtime_ns)
 
 
+class Reading(NamedTuple):
+    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    memory: int | None = None
+
+
 class FileSource(Source):
     """One file, as it was when it was opened."""
 
@@ -101,6 +120,11 @@ class FileSource(Source):
         self.path = path
         self.name = str(path)
         self._stamp = Stamp.of(path)
+
+    @classmethod
+    def of(cls, path: Path, reading: Reading) -> FileSource:
+        """The file at a path, read as asked, as far as that concerns its format."""
+        return cls(path)
 
     @cached_property
     def _fingerprint(self) -> str:

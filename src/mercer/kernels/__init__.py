@@ -1,8 +1,9 @@
 """Exact kernels and their algebra: what a feature map approximates."""
 
-from ._base import Kernel
 from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
 from .algebra import Product, Scaled, Sum
+from .arc_cosine import ArcCosine
+from .base import Kernel
 from .cauchy import Cauchy
 from .composition import Composition, DistanceComposition
 from .exponential import Exponential
@@ -17,6 +18,7 @@ from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
     "AdditiveChi2",
+    "ArcCosine",
     "Cauchy",
     "Composition",
     "DistanceComposition",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_positive
-from ._families import DotProduct
+from .families import DotProduct
 
 LONGEST_SERIES = 10_000
 QUIET_TERMS = 8

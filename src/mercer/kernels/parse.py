@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
+from .._defaults import BANDWIDTH
 from . import algebra, composition
-from ._bandwidth import DEFAULT_RULE, LearnedBandwidth
-from ._base import Kernel
 from .additive import AdditiveChi2
+from .bandwidth import LearnedBandwidth
+from .base import Kernel
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 
@@ -130,10 +131,10 @@ def _leaves() -> dict[str, Callable[..., Kernel]]:
 def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
     """What a name without parentheses stands for."""
     if make is Polynomial:
-        return Polynomial(3, gamma=DEFAULT_RULE)  # as in SVC
+        return Polynomial(3, gamma=BANDWIDTH)  # as in SVC
     fields: dict[str, Any] = {}
     if isinstance(make, type) and issubclass(make, LearnedBandwidth):
-        fields[make._bandwidth] = DEFAULT_RULE
+        fields[make._bandwidth] = BANDWIDTH
     return make(**fields)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_whole
-from ._families import DotProduct
+from .families import DotProduct
 
 
 @dataclass(frozen=True, repr=False)

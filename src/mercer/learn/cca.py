@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,18 +12,46 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_positive, check_whole
-from ..data import Blocks, Table
-from ..maps._stored import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._map_choice import check_map_choice
-from ._progress import Progress, Watch
-from ._room import Extent, check_after
-from ._rows import Chunk, PreparedRows
+from .._random import RandomState
+from ..data import ArrayTable, Table
+from ..data.block import Block, recut, without_weightless
+from ..maps.layouts import floats
+from .arguments import KernelArgument, MapArgument, WeightArgument
+from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .map_choice import check_map_choice
+from .memory_estimates import Extent, check_after
+from .passes import Passes
 from .pca import signs_towards
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
+
+
+class SecondView(Table):
+    """The targets of a table as rows of their own, those of weight 0 left out."""
+
+    def __init__(self, table: Table, as_matrix: Callable[[Any], Matrix]):
+        self._table, self._as_matrix = table, as_matrix
+        self._head: Block | None = None
+
+    @property
+    def n_rows(self) -> int:
+        if isinstance(self._table, ArrayTable):  # which keeps rows of weight 0 where X has kernel values
+            return sum(block.X.shape[0] for block in self.blocks())
+        return self._table.n_rows
+
+    def head(self) -> Block:
+        if self._head is None:
+            self._head = super().head()
+        return self._head
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        given = (Block(self._as_matrix(block.y), None, block.weight) for block in self._table.targets())
+        return islice(recut(map(without_weightless, given)), start, None)
 
 
 class View(KernelMachine):
@@ -30,14 +59,14 @@ class View(KernelMachine):
 
     _set_last = "map_"
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, watch: Watch | None = None) -> Self:
-        """Learn the map and the preparation of rows."""
-        self._start(self._table(X, None, sample_weight, reset=True), exact=True, watch=watch)
+    def fit(self, table: Table, passes: Passes) -> Self:
+        """Learn the map and the preparation of rows, in passes of the fit of both views."""
+        self._start(self._table(table, None, None, reset=True), exact=True, passes=passes)
         return self
 
     def features(self, X: Any) -> NDArray[Any]:
         """Those of rows."""
-        return self._by_rows(X, self._features)
+        return self._by_rows(X, self.features_of)
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -76,8 +105,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     scale : {"standard", "unit", "minmax"} or None, default=None
         How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, rows of norm 1,
         columns from 0 to 1, or as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -139,20 +170,20 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
-        kernel_y: Any = None,
+        map: MapArgument = "auto",
+        kernel_y: KernelArgument = None,
         n_components_y: int | None = None,
-        map_y: Any = "auto",
+        map_y: MapArgument = "auto",
         n_directions: int = 2,
         alpha: float = 0.01,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -174,7 +205,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.n_directions = n_directions
         self.alpha = alpha
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows of two views.
 
         Parameters
@@ -183,20 +214,22 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : the other view: a matrix of numbers, a column where it is one-dimensional; the targets of a table
         sample_weight : array of shape (n_rows,) or None
         """
-        self._check_arguments()
-        if isinstance(X, Table):
-            table = self._table(X, y, sample_weight, reset=True)
-            Y: Any = Blocks(lambda: ((self._second(block.y), None, block.weight) for block in table.targets()))
-        else:
-            Y = self._second(y)
-            check_consistent_length(X, Y)
-            table = self._table(X, Y, sample_weight, reset=True)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
+        if not isinstance(X, Table):
+            y = self._second(y)
+            check_consistent_length(X, y)
+        return self._table(X, y, sample_weight, reset)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
         if table.n_rows < 2:
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
-        rows = self._start(table, exact=True)
-        self.view_y_ = self._second_view().fit(Y, sample_weight=sample_weight, watch=rows.watch)
-        rows.watch.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
-        self._solve(self._moments(rows), rows.watch)
+        passes = self._begin_fit(table, context)
+        rows = self._start(table, exact=True, passes=passes)
+        self.view_y_ = self._second_view().fit(SecondView(table, self._second), passes)
+        passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
+        self._solve(self._moments(rows), passes.report)
         return self
 
     def _check_arguments(self) -> None:
@@ -208,7 +241,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
     def _second_view(self) -> View:
@@ -233,14 +266,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def _moments(self, rows: PreparedRows) -> Moments:
         widths = self.map_.n_components_, self.view_y_.map_.n_components_
-        check_after(self, Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
+        extent = Extent(sum(widths), itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
+        check_after(self, extent, rows.passes.context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, self.view_y_.features(self._second(chunk.y)).astype(np.float64), chunk.weight)
 
         return Moments(*self._summed(part, rows, 8 * sum(widths) ** 2, "sums"))
 
-    def _solve(self, moments: Moments, watch: Watch) -> None:
+    def _solve(self, moments: Moments, report: Reporter) -> None:
         centred = moments.centred(True)
         roots = [inverse_root(gram, float(self.alpha)) for gram in (centred.gram, centred.squares)]
         U, S, V = np.linalg.svd(roots[0] @ centred.cross @ roots[1])
@@ -249,7 +283,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         x_directions, y_directions = roots[0] @ U[:, :count] * total, roots[1] @ V[:count].T * total
         signs = signs_towards(centred.feature_mean, x_directions)
         self._refuse_overflow(x_directions, y_directions, S)
-        watch.end()
+        report.end()
         self.x_directions_, self.y_directions_ = (x_directions * signs).T, (y_directions * signs).T
         self.x_mean_, self.y_mean_ = centred.feature_mean, centred.target_mean
         self.correlations_ = S[:count]
@@ -267,10 +301,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         U : array of shape (n_rows, n_directions); with y a tuple with those of the other view
         """
         check_is_fitted(self)
-        U = self._products(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
+        U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
         if y is None:
             return U
-        return U, self.view_y_._products(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
+        return U, self.view_y_.linear_values(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
 
     @property
     def _n_features_out(self) -> int:

@@ -13,31 +13,35 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
+from .._random import RandomState
 from ..data import Table
-from ..maps._stored import floats
-from ._additive import AdditiveMachine, can_add_rows
-from ._class_predictions import ClassPredictions
-from ._classes import class_design, least_loss
-from ._descent import NEWTON_PASSES, pass_cost
-from ._forecast import Work, features_work
-from ._labels import (
+from ..maps.layouts import floats
+from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from .class_predictions import ClassPredictions
+from .class_solution import class_design, least_loss
+from .context import FitContext
+from .forecast import Work, features_work
+from .labels import (
+    AllLabels,
     Tasks,
-    all_labels,
     checked_labels,
     classes_of,
     given_classes,
     known_classes,
 )
-from ._machine import KernelMachine
-from ._map_choice import is_narrow
-from ._newton import Report
-from ._passes import usual_works
-from ._progress import Progress, Watch
-from ._ridge import solve_ridge
-from ._room import Extent
-from ._rows import Chunk, PreparedRows
-from ._widening import widened
+from .machine import KernelMachine
+from .map_choice import is_narrow
+from .memory_estimates import Extent
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
+from .scans import ScanPlan
+from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost
+from .solvers.newton import Report
+from .solvers.pass_costs import usual_works
+from .solvers.ridge import solve_ridge
 from .statistics import Moments
+from .warm_start import widened
 
 Matrix = NDArray[np.float64]
 
@@ -105,8 +109,10 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -176,24 +182,24 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         loss: Literal["squared_hinge", "logistic", "squared"] = "squared_hinge",
         C: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["newton", "liblinear"] = "newton",
         tol: float = 1e-4,
         max_iter: int = 100,
-        memory: Any = None,
+        memory: MemoryArgument = None,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -219,12 +225,9 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         self.memory = memory
         self.keep_statistics = keep_statistics
 
-    _narrower: KernelClassifier | None = None
-    """One that is fitted to the same rows with fewer features, for ``fit`` to start from."""
-
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -237,19 +240,25 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             None finds them by a pass over the labels alone. Others than the given ones are refused; those that no row
             has are learned as such. The pass is spared where ``loss="squared"`` and the weights of classes are known.
         """
-        self._check_arguments()
-        table = self._labelled(X, y, sample_weight, reset=True)
-        watch = self._watch(table)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(), classes)
+
+    def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
+        passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
-        if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
+        plan, labels = ScanPlan(table, passes), AllLabels()
+        are_known = classes is not None and self.sums_suffice and not isinstance(self.class_weight, str)
+        if not are_known:
+            plan.add("labels", labels)
+        draft = self._learn_preparation(plan)
+        if are_known:
             class_weights = self._weights_of(Tasks(classes), classes)
         else:
-            y, weight = all_labels(table, watch)
+            y, weight = labels.found()
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
             counted = weight > 0.0
             class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
-        rows = self._start(table, exact=True, watch=watch)
+        rows = self._learn_map(draft, exact=True, plan=plan)
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)
@@ -258,16 +267,16 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             weights = [weight] * codes.shape[1]
             if class_weights is not None:
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
-            watch.expect(self._expected(rows.n_rows, self.map_.n_components_))
-            start = None if self._narrower is None else widened(self._narrower, self, rows)
+            passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+            start = None if context.warm_start is None else widened(context.warm_start, self, rows)
             W, self.convergence_ = least_loss(self, class_design(self, rows), codes, weights, start)
-            watch.end()
+            passes.report.end()
             self._adopt(W)
             self.statistics_ = None
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows, where the loss is "squared".
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -289,7 +298,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return self.loss == "squared"
 
     def _check_arguments(self) -> None:
@@ -302,7 +311,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.keep_statistics and not self._sums_suffice:
+        if self.keep_statistics and not self.sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
@@ -310,7 +319,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return 0.5 / float(self.C)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         return self.loss != "squared"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -322,9 +331,9 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
         return [features, *usual_works(n_rows, width, columns)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if self.loss == "squared":
-            return super()._needed(extent)
+            return super().bytes_needed(extent)
         return 0 if self.solver == "liblinear" else extent.newton()
 
     def _check_additive(self) -> None:
@@ -342,7 +351,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             )
         return tasks.weights(self.class_weight, y, row_weight)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             y = checked_labels(y)
             check_consistent_length(X, y)
@@ -365,12 +374,12 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
         return tasks.signs(codes), weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
         coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
-        if watch is not None:
-            watch.end()
+        if report is not None:
+            report.end()
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
     def _adopt(self, W: Matrix) -> None:

@@ -13,14 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import squares
 from .._checks import check_positive, check_whole
 from .._memory import as_bytes
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import sum_in_order
-from ..maps._stored import Leaf, floats
-from ._designs import Design, Part, design_of
-from ._forecast import Work, features_work, steps_left
-from ._keeping import Arrays
-from ._machine import KernelMachine
-from ._progress import Progress, after_parts
+from ..data import Table
+from ..maps.layouts import Leaf, floats
+from .arguments import KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from .checkpoint_state import Arrays
+from .context import FitContext
+from .feature_matrix import Design, Part, design_of
+from .forecast import Work, features_work, steps_left
+from .machine import KernelMachine
+from .passes import after_parts
+from .progress import Progress
 
 Matrix = NDArray[np.float64]
 
@@ -76,8 +80,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -132,21 +138,21 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         n_clusters: int = 8,
         n_init: int = 3,
         max_iter: int = 100,
         tol: float = 1e-4,
         batch_rows: int | None = None,
-        memory: Any = None,
+        memory: MemoryArgument = None,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -177,31 +183,37 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
         y : ignored
         """
-        self._check_arguments()
-        table = self._table(X, None, None, reset=True)
-        if next(table.blocks()).weight is not None:
+        return self.fit_table(self.table_to_fit(X, y), FitContext())
+
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
+        if sample_weight is not None:
+            raise TypeError("KernelKMeans counts all rows alike, found sample_weight")
+        return super()._labelled(X, y, sample_weight, reset)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        if table.head().weight is not None:
             raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
-        rows = self._start(table, exact=True)
+        rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         if rows.n_rows < self.n_clusters:
             raise ValueError(
                 f"n_clusters={self.n_clusters} must not be more than the rows, found n_samples={rows.n_rows}"
             )
         width = self.map_.n_components_
-        most = min(as_bytes(self.memory), float("inf") if self._allowed is None else self._allowed)
-        rows.watch.expect(self._expected(rows.n_rows, width))
-        design = design_of(rows, self._features, width, False, self.n_jobs, most)
-        sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
+        most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        design = design_of(rows, self.features_of, width, False, self.n_jobs, most)
+        sample = self.features_of(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
         for start, centres in enumerate(starts):
             found.append(self._ended(design, centres, start))
             left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
-            design.watch.expect(self._passes(design.n_rows, width, left))
+            design.passes.report.expect(self._passes(design.n_rows, width, left))
         best = min(found, key=lambda one: one.inertia)
         labels = nearest(design, best.centres)
         self._refuse_overflow(best.centres, np.array(best.inertia))
-        design.watch.end()
+        design.passes.report.end()
         self.labels_ = labels
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
@@ -214,6 +226,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
         as_bytes(self.memory)
+
+    @property
+    def _rows_sampled(self) -> int:
+        return max(1000, SEED_ROWS * int(self.n_clusters))
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         starts = int(self.n_init) * [min(USUAL_PASSES, int(self.max_iter))]
@@ -228,33 +244,33 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def _ended(self, design: Design, centres: Matrix, start: int) -> Clustering:
         """What comes of a start, unless it is known."""
-        keeper = design.watch.keeper
-        if keeper is None:
+        checkpoint = design.passes.context.checkpoint
+        if checkpoint is None:
             return self._lloyd(design, centres, start)
 
         def make() -> Arrays:
             found = self._lloyd(design, centres, start)
             return found.centres, np.array([found.inertia, found.n_iter])
 
-        found, (inertia, n_iter) = keeper.kept(f"clusters {start}", make)
+        found, (inertia, n_iter) = checkpoint.kept(f"clusters {start}", make)
         return Clustering(found, float(inertia), int(n_iter))
 
     def _lloyd(self, design: Design, centres: Matrix, start: int) -> Clustering:
         last, passes = np.inf, 0
-        design.watch.objective = None
+        design.passes.report.objective = None
         weight, falls = np.zeros(len(centres)), list[float]()
-        keeper, name = design.watch.keeper, f"start {start}"
-        if keeper is not None and name in keeper.found:
-            centres, weight, numbers = keeper.found[name]
+        checkpoint, name = design.passes.context.checkpoint, f"start {start}"
+        if checkpoint is not None and name in checkpoint.found:
+            centres, weight, numbers = checkpoint.found[name]
             last, passes = float(numbers[0]), int(numbers[1])
         while passes < int(self.max_iter):
             passes += 1
             left = steps_left(falls, float(self.tol), USUAL_PASSES - passes + 1 + len(falls))
             here = min(round(left), int(self.max_iter) - passes + 1)
             others = (int(self.n_init) - start - 1) * [max(passes + here - 1, 1)]
-            design.watch.expect(self._passes(design.n_rows, design.width, [here, *others]))
+            design.passes.report.expect(self._passes(design.n_rows, design.width, [here, *others]))
             if self.batch_rows is None:
-                sums, counts, inertia = moved(design, design.chunks(), centres, design.watch.begin("clusters"))
+                sums, counts, inertia = moved(design, design.chunks(), centres, design.passes.begin("clusters"))
                 centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
             else:
                 centres, weight, inertia = self._in_batches(design, centres, weight)
@@ -262,17 +278,17 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 break
             if np.isfinite(last):
                 falls.append((last - inertia) / max(inertia, np.finfo(np.float64).tiny))
-            last = design.watch.objective = inertia
-            if keeper is not None:
-                keeper.put(name, (centres, weight, np.array([last, passes])))
-        inertia = moved(design, design.chunks(), centres, design.watch.begin("inertia"))[2]
-        design.watch.objective = inertia
+            last = design.passes.report.objective = inertia
+            if checkpoint is not None:
+                checkpoint.put(name, (centres, weight, np.array([last, passes])))
+        inertia = moved(design, design.chunks(), centres, design.passes.begin("inertia"))[2]
+        design.passes.report.objective = inertia
         return Clustering(centres, inertia, passes)
 
     def _in_batches(self, design: Design, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
         """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
         total, batch, size = 0.0, [], 0
-        tell = design.watch.begin("clusters")
+        tell = design.passes.begin("clusters")
         for part in design.chunks():
             batch.append(part)
             size += part[0].stop - part[0].start
@@ -288,7 +304,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """Squared distances to the centres."""
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
-            return squared_distances(self._features(prepared, first), self.centres_)
+            return squared_distances(self.features_of(prepared, first), self.centres_)
 
         return self._by_rows(X, part)
 
@@ -378,7 +394,7 @@ def nearest(design: Design, centres: Matrix) -> NDArray[np.int32]:
         labels[part[0]] = squared_distances(part[1](), centres).argmin(axis=1)
         return (np.zeros(1),)
 
-    sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_parts(design.watch.begin("labels")))
+    sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_parts(design.passes.begin("labels")))
     return labels
 
 

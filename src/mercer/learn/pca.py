@@ -12,12 +12,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
-from ..maps._stored import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._progress import Progress
-from ._room import Extent, check_after
-from ._rows import Chunk
+from .._random import RandomState
+from ..data import Table
+from ..maps.layouts import floats
+from .arguments import KernelArgument, MapArgument, WeightArgument
+from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .memory_estimates import Extent, check_after
+from .prepared_rows import Chunk
+from .progress import Progress
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -54,8 +58,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -108,16 +114,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         n_directions: int = 2,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -135,7 +141,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         )
         self.n_directions = n_directions
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -144,11 +150,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         y : ignored
         sample_weight : array of shape (n_rows,) or None
         """
-        self._check_arguments()
-        rows = self._start(self._table(X, None, sample_weight, reset=True), exact=True)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         width = self.map_.n_components_
-        rows.watch.expect(self._expected(rows.n_rows, width))
-        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs))
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
             return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
@@ -161,7 +169,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
         self._refuse_overflow(values, vectors, centred.feature_mean)
-        rows.watch.end()
+        rows.passes.report.end()
         self.mean_ = centred.feature_mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
@@ -175,7 +183,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -186,7 +194,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
-        return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+        return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @property
     def _n_features_out(self) -> int:
@@ -219,7 +227,7 @@ def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matri
 def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
     """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
 
-    The first does not hang on the coordinates of the features; the second is for vectors across the mean.
+    The first does not depend on the coordinates of the features; the second is for vectors across the mean.
     """
     along = mean @ vectors
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]

@@ -13,15 +13,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, is_number
+from .._random import RandomState
 from ..data import Table
-from ..maps._stored import floats
-from ._additive import AdditiveMachine, can_add_rows
-from ._forecast import DECOMPOSITION, Work
-from ._map_choice import is_narrow
-from ._progress import Progress, Watch
-from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
-from ._room import Extent
-from ._rows import Chunk, PreparedRows
+from ..maps.layouts import floats
+from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import AlphaArgument, KernelArgument, MapArgument, WeightArgument
+from .context import FitContext
+from .forecast import DECOMPOSITION, Work
+from .map_choice import is_narrow
+from .memory_estimates import Extent
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
+from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from .statistics import Centred, Moments
 
 Matrix = NDArray[np.float64]
@@ -63,8 +66,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -122,18 +127,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
-        alpha: Any = 1.0,
+        map: MapArgument = "auto",
+        alpha: AlphaArgument = 1.0,
         fit_intercept: bool = True,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -153,12 +158,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.fit_intercept = fit_intercept
         self.keep_statistics = keep_statistics
 
-    _counts_hits = False
-    """Whether targets are codes of classes, 1 and -1, and leave-one-out predictions of them are counted as hits."""
-
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -168,12 +170,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
-        self._check_arguments()
-        self._fit_sums(self._start(self._labelled(X, y, sample_weight, reset=True), exact=True))
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        self._fit_sums(self._start(table, exact=True, passes=self._begin_fit(table, context)))
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -188,14 +192,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
     @property
     def _least_alpha(self) -> float:
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
@@ -205,14 +209,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if is_number(self.alpha):
             return [sums, solution]
         decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
-        again = [] if self._sums_suffice else [sums._replace(what="leave-one-out errors")]
+        again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_alpha(self.alpha)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None")
@@ -227,49 +231,53 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Y = checked_targets(chunk.y)
         return Y.reshape(len(Y), -1), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, watch: Watch | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
-            alpha = float(self.alpha)
+            alpha = float(np.asarray(self.alpha))
             coef = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             if not np.isfinite(np.diag(centred.squares)).all():
                 raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
             path = Path.of(moments, intercept, self._precision)
-            if watch is not None:
-                watch.done("decomposition")
+            if report is not None:
+                report.done("decomposition")
             alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
-            scores = self._errors(path, alphas, centred, rows)
+            scores, hits = self._errors(path, alphas, centred, rows)
             alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores}
+            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
         self._refuse_overflow(offset)
-        if watch is not None:
-            watch.end()
-        for name in ("alphas_", "scores_"):  # of a path that was tried before
+        if report is not None:
+            report.end()
+        for name in ("alphas_", "scores_", "hits_"):  # of a path that was tried before
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_ = alpha
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
 
-    def _errors(self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None) -> Matrix:
-        """The mean squared error that every alpha would have on new rows, a column a target."""
+    def _errors(
+        self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None
+    ) -> tuple[Matrix, dict[str, Matrix]]:
+        """The mean squared error that every alpha would have on new rows, one column per target.
+
+        Beside it ``hits_``, where the context asks for it.
+        """
         if isinstance(self.alpha, str) and self.alpha == "loo":
             assert rows is not None  # sums that change are not offered for this rule
             left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+            counted = rows.passes.context.counts_hits
 
             def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-                return left_out.errors_and_hits(Z, *self._targets(chunk), self._counts_hits)
+                return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
 
             sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
-            if self._counts_hits:
-                self._hits = hits[0] / path.weight
-            return sums / path.weight
-        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()])
+            return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
+        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {}
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -318,11 +326,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         """
         check_is_fitted(self)
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
+        y = self.linear_values(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The coefficient of determination of the predictions.
 
         Parameters
@@ -330,7 +338,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            observed, predicted, weight = self._observed(X, self.predict)
+            observed, predicted, weight = self.observed(X, self.predict)
             return float(r2_score(observed, predicted, sample_weight=weight))
         return float(super().score(X, y, sample_weight))
 
@@ -340,11 +348,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             raise ValueError(
                 f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
             )
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self._features(rows, first)))
+        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
         return deviations[:, 0] if self._single else deviations
 
 
-def check_alpha(alpha: Any) -> None:
+def check_alpha(alpha: AlphaArgument) -> None:
     """A number that is not negative, several, or a rule."""
     if isinstance(alpha, str):
         check_choice("alpha", alpha, RULES)

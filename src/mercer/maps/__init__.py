@@ -1,11 +1,11 @@
 """Feature maps: how a kernel is approximated."""
 
-from ._base import FeatureMap
 from .additive_map import AdditiveMap
 from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
 from .composed import Composed
 from .compressed import Compressed
+from .estimator import FeatureMap
 from .fastfood import Fastfood
 from .hadamard_sketch import HadamardSketch
 from .nystrom import Nystrom
@@ -13,6 +13,8 @@ from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .random_relu import RandomRelu
+from .rules import feature_map as feature_map
 from .stack import Stack
 from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
@@ -34,6 +36,7 @@ __all__ = [
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "RandomRelu",
     "Stack",
     "StructuredFourier",
     "TaylorSketch",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._array import Array, interleave
-from ._moments import PairMoments, power
+from .pair_moments import PairMoments, power
 
 Pair = tuple[Array, Array]
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._base import FeatureMap, Native, other_maps
-from ._default_kernels import GAUSSIAN
-from ._stored import floats
+from ..kernels.defaults import GAUSSIAN
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .layouts import floats
+from .refusals import unserved
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
@@ -26,7 +29,7 @@ LONGEST_PHASE = 2.0**40
 
 @in_double
 class Frequencies(NamedTuple):
-    """One frequency a row, and the offsets of the features that stand alone.
+    """One frequency per row, and the offsets of the features that stand alone.
 
     In float32 a long row or a heavy-tailed frequency would leave no digit of the phases.
     """
@@ -107,7 +110,7 @@ def fourier_features(params: Frequencies, X: Array, width: int) -> Array:
     return waves(phases, params.offset, width)
 
 
-def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "paired") -> NDArray[np.float64]:
+def fourier_variance(kernel: Kernel, X: Array, Y: Array, width: int, form: str = "paired") -> NDArray[np.float64]:
     """Variance of the estimate from independent frequencies.
 
     With k the kernel over its amplitude, D Var is 1 + k(2 delta) - 2 k^2 for pairs, 1 + k(2 delta) / 2 - k^2 for
@@ -127,25 +130,30 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 """Writes the features of rows, and returns their longest phases."""
 
 
-def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
+def matrix_waves(params: Frequencies, scale: float, dtype: DTypeLike) -> Waves:
     """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
-    frequencies, offset = params.frequencies, params.offset.astype(dtype)
+    panels, offset = _core.panels(params.frequencies.T, dtype), params.offset.astype(dtype)
 
-    def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-        panels = _core.kept_panels(frequencies, dtype, transposed=True)
+    def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
         return _core.matrix_waves(row_parts(X), panels, offset, scale, out)
 
     return write
 
 
-def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: Any) -> Native:
+def native_waves(
+    kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: DTypeLike
+) -> Native:
     """The compiled path of Fourier features; rows with long phases are mapped in float64, or by the ``reference``.
 
     ``waves`` gives what writes the features of rows in a type.
     """
     write, limit = waves(dtype), LONG_PHASES[np.dtype(dtype).name]
 
-    def mapped(X: Any, out: NDArray[Any]) -> int | None:
+    @cache
+    def in_float64() -> Native:
+        return native_waves(kernel, waves, reference, np.float64)
+
+    def mapped(X: Array, out: NDArray[Any]) -> int | None:
         rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
         longest = write(rows, out)
         if longest.max() <= limit:
@@ -156,7 +164,7 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
             return int(long[wrong])
         if dtype == np.float32:  # these rows need the digits of float64
             precise = np.empty((len(long), out.shape[1]))
-            native_waves(kernel, waves, reference, np.float64)(double(X[long]), precise)
+            in_float64()(double(X[long]), precise)
             out[long] = precise
         else:
             out[long] = reference(X[long])
@@ -165,77 +173,79 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
     return mapped
 
 
-class FourierMap(FeatureMap):
-    """Features :math:`\\sqrt{2k(0)/D}\\,(\\cos\\langle w_1, x\\rangle, \\sin\\langle w_1, x\\rangle, \\dots)`.
+class FourierConstruction(Construction):
+    """The features of frequencies w that a subclass draws.
 
-    A subclass draws the frequencies w and, unless it keeps them as a matrix, computes the phases <w, x>.
+    Unless it keeps them as a matrix, it also computes the phases <w, x>.
     """
+
+    def check_kernel(self) -> None:
+        if not self.kernel.has_spectrum:
+            raise unserved(self.name, "a shift-invariant kernel", self.kernel)
+
+    @property
+    def paired(self) -> bool:
+        return True
+
+    @property
+    def n_frequencies(self) -> int:
+        """One frequency for every two features."""
+        return (self.n_components + 1) // 2
+
+    def layout(self) -> Any:
+        return frequency_layout(self.n_frequencies, self.n_features, 1)
+
+    def phases(self, params: Any, X: Array) -> Array:
+        """<w, x> for every frequency w and every row of a tile in float64."""
+        return product(X, params.frequencies.T)
+
+    @property
+    def scale(self) -> float:
+        """What a cosine is multiplied by."""
+        return math.sqrt(2.0 * self.kernel.amplitude / self.n_components)
+
+    def waves(self, params: Any, dtype: DTypeLike) -> Waves:
+        """What writes the features of rows in this type and returns their longest phases."""
+        return matrix_waves(params, self.scale, dtype)
+
+    def native(self, params: Any, dtype: DTypeLike) -> Native:
+        return native_waves(
+            self.kernel, lambda type_: self.waves(params, type_), lambda X: self.apply(params, X), dtype
+        )
+
+    def apply(self, params: Any, X: Array) -> Array:
+        phases = self.phases(params, self.kernel.coordinates(double(X)))
+        check_phases(phases)
+        features = waves(phases, params.offset, self.n_components) * math.sqrt(self.kernel.amplitude)
+        return namespace(X).astype(features, X.dtype)
+
+    @property
+    def scratch(self) -> int:
+        return 2 * self.n_features + 5 * self.n_components
+
+    @property
+    def rows_alone(self) -> bool:
+        return self.kernel.chart is None
+
+
+class RotationInvariantConstruction(FourierConstruction):
+    """Frequencies that are directions times radii: the kernel must not single out any direction."""
+
+    def check_kernel(self) -> None:
+        super().check_kernel()
+        if not self.kernel.is_rotation_invariant:
+            raise unserved(self.name, "a kernel that depends on ||x - y|| alone", self.kernel)
+
+
+class FourierMap(FeatureMap):
+    """Features :math:`\\sqrt{2k(0)/D}\\,(\\cos\\langle w_1, x\\rangle, \\sin\\langle w_1, x\\rangle, \\dots)`."""
 
     def __init__(
         self,
         kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        if not kernel.has_spectrum:
-            raise ValueError(
-                f"{type(self).__name__} needs a shift-invariant kernel, found {kernel!r}{other_maps(kernel)}"
-            )
-
-    @property
-    def _paired(self) -> bool:
-        return True
-
-    @property
-    def _n_frequencies(self) -> int:
-        return (self.n_components_ + 1) // 2
-
-    def _layout(self, n_features: int) -> Any:
-        return frequency_layout(self._n_frequencies, n_features, 1)
-
-    def _phases(self, params: Any, X: Array) -> Array:
-        """<w, x> for every frequency w and every row of a tile in float64."""
-        return product(X, params.frequencies.T)
-
-    @property
-    def _scale(self) -> float:
-        return math.sqrt(2.0 * self.kernel_.amplitude / self.n_components_)
-
-    def _waves(self, params: Any, dtype: Any) -> Waves:
-        """What writes the features of rows in this type, and returns their longest phases."""
-        return matrix_waves(params, self._scale, dtype)
-
-    def _native(self, params: Any, dtype: Any) -> Native:
-        return native_waves(
-            self.kernel_, lambda type_: self._waves(params, type_), lambda X: self._apply(params, X), dtype
-        )
-
-    def _apply(self, params: Any, X: Array) -> Array:
-        phases = self._phases(params, self.kernel_.coordinates(double(X)))
-        check_phases(phases)
-        features = waves(phases, params.offset, self.n_components_) * math.sqrt(self.kernel_.amplitude)
-        return namespace(X).astype(features, X.dtype)
-
-    def _scratch(self, n_features: int) -> int:
-        return 2 * n_features + 5 * self.n_components_
-
-    @property
-    def _rows_alone(self) -> bool:
-        return self.kernel_.chart is None
-
-
-class RotationInvariantMap(FourierMap):
-    """Fourier features whose frequencies are directions times radii: the kernel must not single out any direction."""
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        super()._check_kernel(kernel)
-        if not kernel.is_rotation_invariant:
-            raise ValueError(
-                f"{type(self).__name__} needs a kernel that depends on ||x - y|| alone, found {kernel!r}"
-                f"{other_maps(kernel)}"
-            )

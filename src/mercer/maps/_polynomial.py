@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from .._array import Array, affine
 from .._random import Stream
+from .._rows import Rows
 from ..kernels import Kernel, Linear, Polynomial, Scaled
-from ._base import FeatureMap, other_maps
-from ._moments import PairMoments, pair_moments
+from .construction import Construction
+from .fitted_map import FittedMap
+from .pair_moments import PairMoments, pair_moments
+from .refusals import unserved
 
 
 class HomogeneousForm(NamedTuple):
@@ -48,43 +51,44 @@ def homogeneous_form(kernel: Kernel) -> HomogeneousForm | None:
     return None
 
 
-class PolynomialMap(FeatureMap):
+class PolynomialConstruction(Construction):
     """A map of polynomial kernels that only has to sketch <x, y>^p."""
 
     @abstractmethod
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Any:
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Any:
         """The parameters of a sketch of <x, y>^degree for rows of this width."""
 
     @abstractmethod
-    def _sketch(self, params: Any, X: Array) -> Array:
+    def sketch(self, params: Any, X: Array) -> Array:
         """The features of one tile."""
 
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        return super()._variance(None, None, None)
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        """The variance of the estimate of <x, y>^degree."""
+        return super().variance(None, None, None)
 
     @property
-    def _form(self) -> HomogeneousForm:
-        form = homogeneous_form(self.kernel_)
+    def form(self) -> HomogeneousForm:
+        """The kernel as a multiple of a power of an inner product."""
+        form = homogeneous_form(self.kernel)
         assert form is not None
         return form
 
-    def _check_kernel(self, kernel: Kernel) -> None:
-        if homogeneous_form(kernel) is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} needs a Linear or Polynomial kernel, found {kernel!r}{other_maps(kernel)}")
+    def check_kernel(self) -> None:
+        if homogeneous_form(self.kernel) is None:
+            raise unserved(self.name, "a Linear or Polynomial kernel", self.kernel)
 
-    def _draw(self, rng: Stream, rows: Any) -> Any:
-        form = self._form
-        return self._draw_sketch(rng, form.degree, form.width(rows.n_features))
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        form = self.form
+        return self.fitted(self.draw_sketch(rng, form.degree, form.width(rows.n_features)))
 
-    def _apply(self, params: Any, X: Array) -> Array:
-        form = self._form
-        Z = self._sketch(params, form.lift(X))
+    def apply(self, params: Any, X: Array) -> Array:
+        form = self.form
+        Z = self.sketch(params, form.lift(X))
         return Z if form.weight == 1.0 else Z * math.sqrt(form.weight)
 
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        form = self._form
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        form = self.form
         moments = pair_moments(form.lift(X), form.lift(Y))
-        variance = self._sketch_variance(moments, form.degree, form.width(X.shape[1]))
+        variance = self.sketch_variance(moments, form.degree, form.width(X.shape[1]))
         # What the formulas leave of two equal numbers may be a negative rounding error.
         return form.weight**2 * np.maximum(variance, 0.0)

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import AdditiveChi2, Kernel
-from ..kernels._families import inner_products
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
-from ._base import Entries, FeatureMap, Native, other_maps
-from ._stored import floats
+from ..kernels.families import inner_products
+from .construction import Construction, Entries, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap
+from .layouts import floats
+from .refusals import unserved
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -29,6 +34,96 @@ class SpectralSamples(NamedTuple):
 
     frequencies: NDArray[np.float64]
     weights: NDArray[np.float64]
+
+
+class AdditiveConstruction(Construction):
+    """A few samples of the spectrum, for every column alike."""
+
+    deterministic = True
+
+    def check_kernel(self) -> None:
+        if not isinstance(without_weight(self.kernel)[1], Additive):
+            raise unserved(self.name, "an additive kernel", self.kernel)
+
+    def settled(self) -> Self:
+        kernel, n_features = without_weight(self.kernel)[1], self.n_features
+        wanted = -(-(self.n_components - n_features) // (2 * n_features))
+        order = max(1, wanted) if kernel.max_order is None else kernel.max_order
+        return replace(self, n_components=n_features * (2 * order + 1))
+
+    @property
+    def order(self) -> int:
+        """The number of frequencies."""
+        return (self.n_components // self.n_features - 1) // 2
+
+    @property
+    def step(self) -> float:
+        """The distance between two frequencies."""
+        return without_weight(self.kernel)[1].step(self.order)
+
+    @property
+    def keeps_sparse(self) -> bool:
+        return True
+
+    @property
+    def max_error(self) -> float:
+        """The largest error of an estimate, over the sum of max(x_i, y_i)."""
+        weight, kernel = without_weight(self.kernel)
+        return weight * _largest_error(kernel, self.order, self.step)
+
+    def layout(self) -> SpectralSamples:
+        return SpectralSamples(floats(self.order), floats(2 * self.order + 1, least=0.0))
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        weight, kernel = without_weight(self.kernel)
+        energies = weight * _energies(kernel, self.order, self.step)
+        weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
+        return self.fitted(SpectralSamples(self.step * np.arange(1.0, self.order + 1.0), weights))
+
+    def apply(self, params: SpectralSamples, X: Array) -> Array:
+        if is_sparse(X):
+            return dense(self.apply_sparse(params, X))
+        xp = namespace(X)
+        features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components))
+        return xp.astype(features, X.dtype)
+
+    def apply_sparse(self, params: SpectralSamples, X: Array) -> Any:
+        X = canonical_csr(X)
+        Z = spread(X, len(params.weights))
+        Z.data[:] = _features(params, X.data).ravel()
+        return Z
+
+    def native_entries(self, params: SpectralSamples, dtype: DTypeLike) -> Entries | None:
+        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
+        limit = math.sqrt(float(np.finfo(dtype).max))
+        if not 1.0 / limit < float(params.weights.max()) < limit:
+            return None
+        return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
+
+    def native(self, params: SpectralSamples, dtype: DTypeLike) -> Native | None:
+        entries = self.native_entries(params, dtype)
+        if entries is None:
+            return None
+
+        def rows(X: Array, out: NDArray[Any]) -> int | None:
+            entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
+            return None if entry is None else entry // X.shape[1]
+
+        return rows
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        return inner_products(*(self.fitted(params).apply_as_is(M) for M in (X, Y)))
+
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        return np.zeros((X.shape[0], Y.shape[0]))
+
+    @property
+    def scratch(self) -> int:
+        return self.n_features + 6 * self.n_components
 
 
 class AdditiveMap(FeatureMap):
@@ -45,15 +140,24 @@ class AdditiveMap(FeatureMap):
 
     Parameters
     ----------
-    kernel : AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one
-    n_components : the least width of the output
-        Rounded up to a multiple d (2m + 1), m at least 1, of the number d of columns; d for Hellinger's kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=AdditiveChi2()
+        AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one.
+    n_components : int, default=256
+        The least width of the output. It is rounded up to a multiple d (2m + 1) of the number d of columns, with m at
+        least 1; for Hellinger's kernel it is d.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    order_ : m, the number of frequencies; step_ : L, the distance between them
-    max_error_ : the error of an estimate is at most this (known to three digits) times the sum of max(x_i, y_i)
+    order_ : int
+        The number m of frequencies.
+    step_ : float
+        The distance L between frequencies.
+    max_error_ : float
+        The error of an estimate is at most this, which is known to three digits, times the sum of max(x_i, y_i).
 
     References
     ----------
@@ -71,32 +175,32 @@ class AdditiveMap(FeatureMap):
     True
     """
 
-    _keeps_sparse = True
+    construction = AdditiveConstruction
 
     def __init__(
         self,
         kernel: Kernel | str = AdditiveChi2(),  # noqa: B008 - frozen
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
 
     @property
-    def is_deterministic(self) -> bool:
-        return True
+    def order_(self) -> int:
+        """The number m of frequencies."""
+        return self.construction_.order
 
-    def _check_kernel(self, kernel: Kernel) -> None:
-        if not isinstance(without_weight(kernel)[1], Additive):
-            raise ValueError(f"AdditiveMap needs an additive kernel, found {kernel!r}{other_maps(kernel)}")
+    @property
+    def step_(self) -> float:
+        """The distance L between frequencies."""
+        return self.construction_.step
 
-    def _settle(self, n_features: int) -> None:
-        kernel = without_weight(self.kernel_)[1]
-        wanted = -(-(self.n_components_ - n_features) // (2 * n_features))
-        self.order_ = max(1, wanted) if kernel.max_order is None else kernel.max_order
-        self.n_components_ = n_features * (2 * self.order_ + 1)
-        self.step_ = kernel.step(self.order_)
+    @property
+    def max_error_(self) -> float:
+        """Computed when it is asked for, because its grid is longer than any row of features."""
+        return self.construction_.max_error
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: those of the columns, and what each feature is of its column.
@@ -115,65 +219,6 @@ class AdditiveMap(FeatureMap):
         columns = _check_feature_names_in(self, input_features)
         waves = [f"{wave}{j}" for j in range(1, self.order_ + 1) for wave in ("cos", "sin")]
         return np.array([f"{column}_{part}" for column in columns for part in ("sqrt", *waves)], dtype=object)
-
-    @property
-    def max_error_(self) -> float:
-        """Found when it is asked for: its grid is longer than any row of features."""
-        weight, kernel = without_weight(self.kernel_)
-        return weight * _largest_error(kernel, self.order_, self.step_)
-
-    def _layout(self, n_features: int) -> SpectralSamples:
-        return SpectralSamples(floats(self.order_), floats(2 * self.order_ + 1, least=0.0))
-
-    def _draw(self, rng: Stream, rows: Any) -> SpectralSamples:
-        weight, kernel = without_weight(self.kernel_)
-        energies = weight * _energies(kernel, self.order_, self.step_)
-        weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
-        return SpectralSamples(self.step_ * np.arange(1.0, self.order_ + 1.0), weights)
-
-    def _apply(self, params: SpectralSamples, X: Array) -> Array:
-        if is_sparse(X):
-            return dense(self._apply_sparse(params, X))
-        xp = namespace(X)
-        features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components_))
-        return xp.astype(features, X.dtype)
-
-    def _apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
-        X = canonical_csr(X)
-        Z = spread(X, len(params.weights))
-        Z.data[:] = _features(params, X.data).ravel()
-        return Z
-
-    def _native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
-        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
-        limit = math.sqrt(float(np.finfo(dtype).max))
-        if not 1.0 / limit < float(params.weights.max()) < limit:
-            return None
-        return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
-
-    def _native(self, params: SpectralSamples, dtype: Any) -> Native | None:
-        entries = self._native_entries(params, dtype)
-        if entries is None:
-            return None
-
-        def rows(X: Any, out: NDArray[Any]) -> int | None:
-            entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
-            return None if entry is None else entry // X.shape[1]
-
-        return rows
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
-
-    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return inner_products(self._apply_as_is(params, X), self._apply_as_is(params, Y))
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return np.zeros((X.shape[0], Y.shape[0]))
-
-    def _scratch(self, n_features: int) -> int:
-        return n_features + 6 * self.n_components_
 
 
 def _features(params: SpectralSamples, values: Array) -> Array:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, double, namespace
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ._allotment import rounded
-from ._base import FeatureMap, Native
-from ._nonnegative import nonnegative_minimum
-from ._stored import floats
-from ._wrapper import MapWrapper
-from ._writers import writer
+from ._nonnegative_least_squares import nonnegative_minimum
+from ._wrappers import MapWrapper, WrapperConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .executor import features
+from .fitted_map import FittedMap
+from .layouts import floats
 
 Matrix = NDArray[np.float64]
 
@@ -50,6 +54,93 @@ class Calibration(NamedTuple):
     n_held_out: int
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CalibratedConstruction(WrapperConstruction):
+    """A map and weights of its columns.
+
+    ``calibration``, which tells how the weights were found, is learned from rows.
+    """
+
+    n_rows: int
+    regularization: float
+    n_jobs: int | None
+    calibration: Calibration | None = None
+
+    bias = "the weights are learned from rows"
+    learned: ClassVar[dict[str, tuple[str, Any]]] = {"calibration_": ("calibration", Calibration)}
+
+    def settled(self) -> Self:
+        if not isinstance(self.map.kernel, Kernel):
+            raise ValueError(f"Calibrated needs a map of a kernel of mercer.kernels, found one of {self.map.kernel!r}")
+        return replace(super().settled(), n_components=self.map.n_components)
+
+    @property
+    def paired(self) -> bool:
+        return self.map.paired
+
+    @property
+    def draws_from_rows(self) -> bool:
+        return True
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        inner = self.map.draw(rng.child("map"), rows)
+        check_memory((min(int(self.n_rows), rows.n_rows), self.n_components), 8, "the features of the sampled rows")
+        sample = double(rows.sample(int(self.n_rows)))
+        order = rng.child("rows").permutation(sample.shape[0])
+        held_out, taught = np.split(order, [len(order) // HELD_OUT])
+        weights, errors = np.ones(self.n_components), (math.nan, math.nan)
+        applied = False
+        if len(held_out) >= FEWEST_HELD_OUT:
+            found = self._weights(*self._features_and_kernel(inner, sample[taught]))
+            errors = _errors(found, *self._features_and_kernel(inner, sample[held_out]))
+            # Digits that differ from machine to machine must not decide.
+            before, after = rounded(np.array(errors))
+            applied = bool(after < before)
+            weights = found if applied else weights
+        calibration = Calibration(applied, *errors, n_rows=len(taught), n_held_out=len(held_out))
+        parameters = CalibratedParameters(inner.parameters, weights)
+        return self.fitted(parameters, map=inner.construction, calibration=calibration)
+
+    def _features_and_kernel(self, inner: FittedMap, X: Array) -> tuple[Matrix, Matrix]:
+        """Features and Gram matrix, both of a kernel scaled to a mean k(x, x) of 1."""
+        Z, K = features(inner, X, self.n_jobs), self.kernel(X)
+        size = float(K.diagonal().mean()) or 1.0
+        return Z / math.sqrt(size), K / size
+
+    def _weights(self, Z: Matrix, K: Matrix) -> Matrix:
+        """The weights of the columns that are best on all pairs of these rows."""
+        step = 2 if self.map.paired else 1
+        starts = np.arange(0, Z.shape[1], step)
+        check_memory((len(starts), len(starts)), 16, "the moments of the weights")
+        gram = np.add.reduceat(np.add.reduceat((Z.T @ Z) ** 2, starts, axis=0), starts, axis=1)
+        right = np.add.reduceat((Z * (K @ Z)).sum(axis=0), starts)
+        # In units of n^2 times the mean over pairs.
+        ridge = float(self.regularization) * len(Z) / len(starts) ** 2
+        gram[np.diag_indices(len(starts))] += ridge
+        return np.repeat(nonnegative_minimum(gram, right + ridge), step)[: Z.shape[1]]
+
+    def layout(self) -> CalibratedParameters:
+        return CalibratedParameters(self.map.layout(), floats(self.n_components, least=0.0))
+
+    def apply(self, params: CalibratedParameters, X: Array) -> Array:
+        Z = self.part("map", params).mapped(X)
+        return Z * namespace(Z).sqrt(params.weights)
+
+    def native(self, params: CalibratedParameters, dtype: DTypeLike) -> Native:
+        write_features, roots = self.part("map", params).writer(dtype), np.sqrt(params.weights).astype(dtype)
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            overflow = write_features(X, out)
+            np.multiply(out, roots, out=out)
+            return overflow
+
+        return write
+
+    @property
+    def scratch(self) -> int:
+        return self.map.scratch + self.n_components
+
+
 class Calibrated(MapWrapper):
     r"""Another map with non-negative weights on its frequencies, fitted to the kernel on pairs of rows.
 
@@ -72,17 +163,26 @@ class Calibrated(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its seed comes from this map.
-    n_components : the width of the output; None for that of the map
-    n_rows : how many rows are sampled; three in four teach the weights and the others judge them
-    regularization : how many rows it takes to be convinced that weights are not 1
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to calibrate. Its seed comes from this map.
+    n_components : int or None, default=None
+        The width of the output; None means that of the map.
+    n_rows : int, default=2000
+        The number of rows that are sampled. Three in four teach the weights, and the others judge them.
+    regularization : float, default=15.0
+        The number of rows that it takes to move weights away from 1.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
-    weights_ : the weight of each column
-    calibration_ : :class:`Calibration`
+    map_ : FeatureMap
+        The inner map, fitted.
+    weights_ : array of shape (n_components_,)
+        The weight of each column.
+    calibration_ : Calibration
+        How the weights were found and judged.
 
     Examples
     --------
@@ -97,8 +197,7 @@ class Calibrated(MapWrapper):
     True
     """
 
-    _bias = "the weights are learned from rows"
-    _learned: ClassVar[dict[str, Any]] = {"calibration_": Calibration}
+    construction = CalibratedConstruction
 
     def __init__(
         self,
@@ -107,7 +206,7 @@ class Calibrated(MapWrapper):
         n_components: int | None = None,
         n_rows: int = 2000,
         regularization: float = 15.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map
@@ -117,90 +216,23 @@ class Calibrated(MapWrapper):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @property
-    def _paired(self) -> bool:
-        return self.map_._paired
+    def width(self) -> Any:
+        return self.map.width() if self.n_components is None else self.n_components
 
-    def _width(self) -> Any:
-        return self.map._width() if self.n_components is None else self.n_components
-
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         check_whole("n_rows", self.n_rows)
         check_positive("regularization", self.regularization)
-        super()._check_arguments()
-
-    def _specify(self, rows: Any) -> None:
-        self._wrap(rows)
-
-    def _settle(self, n_features: int) -> None:
-        super()._settle(n_features)
-        if not isinstance(self.kernel_, Kernel):
-            raise ValueError(f"Calibrated needs a map of a kernel of mercer.kernels, found one of {self.kernel_!r}")
-        self.n_components_ = self.map_.n_components_
-
-    def _draw(self, rng: Stream, rows: Any) -> CalibratedParameters:
-        inner = self.map_._draw(rng.child("map"), rows)
-        check_memory((min(int(self.n_rows), rows.n_rows), self.n_components_), 8, "the features of the sampled rows")
-        sample = double(rows.sample(int(self.n_rows)))
-        order = rng.child("rows").permutation(sample.shape[0])
-        held_out, taught = np.split(order, [len(order) // HELD_OUT])
-        weights, errors = np.ones(self.n_components_), (math.nan, math.nan)
-        applied = False
-        if len(held_out) >= FEWEST_HELD_OUT:
-            fitted = self._fitted(*self._features_and_kernel(inner, sample[taught]))
-            errors = _errors(fitted, *self._features_and_kernel(inner, sample[held_out]))
-            # Digits that differ from machine to machine do not decide.
-            before, after = rounded(np.array(errors))
-            applied = bool(after < before)
-            weights = fitted if applied else weights
-        self.calibration_ = Calibration(applied, *errors, n_rows=len(taught), n_held_out=len(held_out))
-        return CalibratedParameters(inner, weights)
-
-    def _features_and_kernel(self, inner: Any, X: Any) -> tuple[Matrix, Matrix]:
-        """Features and Gram matrix, both as of a kernel whose mean k(x, x) is 1."""
-        Z, K = self.map_._features(inner, X, self.n_jobs), self.kernel_(X)
-        size = float(K.diagonal().mean()) or 1.0
-        return Z / math.sqrt(size), K / size
-
-    def _fitted(self, Z: Matrix, K: Matrix) -> Matrix:
-        """The weights of the columns that are best on all pairs of these rows."""
-        step = 2 if self.map_._paired else 1
-        starts = np.arange(0, Z.shape[1], step)
-        check_memory((len(starts), len(starts)), 16, "the moments of the weights")
-        gram = np.add.reduceat(np.add.reduceat((Z.T @ Z) ** 2, starts, axis=0), starts, axis=1)
-        right = np.add.reduceat((Z * (K @ Z)).sum(axis=0), starts)
-        # In units of n^2 times the mean over pairs.
-        ridge = float(self.regularization) * len(Z) / len(starts) ** 2
-        gram[np.diag_indices(len(starts))] += ridge
-        return np.repeat(nonnegative_minimum(gram, right + ridge), step)[: Z.shape[1]]
-
-    def _layout(self, n_features: int) -> CalibratedParameters:
-        return CalibratedParameters(self.map_._layout(n_features), floats(self.n_components_, least=0.0))
+        super().check_arguments()
 
     @property
-    def _draws_from_rows(self) -> bool:
-        return True
+    def weights_(self) -> Matrix:
+        """The weight of each column."""
+        return self.parameters_.weights
 
-    def _adopt(self, params: CalibratedParameters, n_features: int) -> None:
-        super()._adopt(params, n_features)
-        self.weights_ = params.weights
-
-    def _apply(self, params: CalibratedParameters, X: Array) -> Array:
-        Z = self.map_._mapped(params.map, X)
-        return Z * namespace(Z).sqrt(params.weights)
-
-    def _native(self, params: CalibratedParameters, dtype: Any) -> Native:
-        write_features, roots = writer(self.map_, params.map, dtype), np.sqrt(params.weights).astype(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            overflow = write_features(X, out)
-            np.multiply(out, roots, out=out)
-            return overflow
-
-        return write
-
-    def _scratch(self, n_features: int) -> int:
-        return self.map_._scratch(n_features) + self.n_components_
+    @property
+    def calibration_(self) -> Calibration | None:
+        """How the weights were found and judged."""
+        return self.construction_.calibration
 
 
 def _errors(weights: Matrix, Z: Matrix, K: Matrix) -> tuple[float, float]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import cmath
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._base import Native
+from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
-from ._default_kernels import QUADRATIC
-from ._moments import PairMoments, power
-from ._polynomial import PolynomialMap
-from ._products import native_products
-from ._stored import places, quarter_turns
+from ._polynomial import PolynomialConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .layouts import places, quarter_turns
+from .pair_moments import PairMoments, power
+from .random_products import native_products
 
 
 class Srht(NamedTuple):
@@ -55,7 +57,7 @@ def srht_layout(degree: int, n_features: int, width: int) -> Any:
     return Srht(quarter_turns(-(-features // size), degree, n_features), places(size, degree, features))
 
 
-def srht_tables(params: Srht, dtype: Any, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
+def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
     """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
     real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
     for part in (real, imaginary):
@@ -102,78 +104,41 @@ def srht_variance(moments: PairMoments, degree: int, n_features: int, width: int
     return np.maximum(independent_variance(moments, degree, width) + shared / width**2, 0.0)
 
 
-class ComplexSketch(PolynomialMap):
-    r"""Polynomial kernels through products of complex random projections.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComplexSketchConstruction(PolynomialConstruction):
+    """Products of complex projections."""
 
-    The plain map of lowest error for dense rows at degrees 2 to 4. Sparse rows are better served by
-    :class:`HadamardSketch`, which has the variance of ``projection="rademacher"`` at O(nnz) cost.
+    projection: str
 
-    Each feature is :math:`\prod_{s=1}^p \langle r_s, x\rangle` with complex signs :math:`r_s`, given out as its real
-    and its imaginary part: for even D, :math:`D\,\mathrm{Var} = A^p + B^p - 2t^{2p}` in the notation of
-    :class:`TensorSketch`, where real signs would give :math:`R^p - t^{2p}`. ``projection="srht"`` takes rows of
-    :math:`H\,\mathrm{diag}(r_s)` without replacement, by a fast transform of the padded row; features of a block are
-    then negatively correlated and the variance is lower still. A larger map starts with the smaller one.
-
-    Parameters
-    ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    projection : "srht" or "rademacher"
-    random_state, n_jobs : see :class:`FeatureMap`
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import mercer
-    >>> X = np.random.default_rng(0).normal(size=(50, 16)) / 4
-    >>> sketch = mercer.ComplexSketch(mercer.kernels.Polynomial(2), n_components=512, random_state=0).fit(X)
-    >>> bool(mercer.kernel_error(sketch, X).relative < 0.25)
-    True
-    """
-
-    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"projection": ("srht", "rademacher")}
-
-    def __init__(
-        self,
-        kernel: Kernel | str = QUADRATIC,
-        *,
-        n_components: int = 256,
-        projection: Literal["srht", "rademacher"] = "srht",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
-        self.projection = projection
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Srht | Rademacher:
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Srht | Rademacher:
         if self.projection == "srht":
-            return draw_srht(rng, degree, n_features, self.n_components_)
-        features = (self.n_components_ + 1) // 2
+            return draw_srht(rng, degree, n_features, self.n_components)
+        features = (self.n_components + 1) // 2
         return Rademacher(rng.child("turns").quarter_turns((features, degree, n_features)))
 
-    def _layout(self, n_features: int) -> Any:
-        degree, width = self._form.degree, self._form.width(n_features)
+    def layout(self) -> Any:
+        degree, width = self.form.degree, self.form.width(self.n_features)
         if self.projection == "srht":
-            return srht_layout(degree, width, self.n_components_)
-        return Rademacher(quarter_turns((self.n_components_ + 1) // 2, degree, width))
+            return srht_layout(degree, width, self.n_components)
+        return Rademacher(quarter_turns((self.n_components + 1) // 2, degree, width))
 
-    def _sketch(self, params: Srht | Rademacher, X: Array) -> Array:
+    def sketch(self, params: Srht | Rademacher, X: Array) -> Array:
         if isinstance(params, Srht):
-            return apply_srht(params, X, self.n_components_)
+            return apply_srht(params, X, self.n_components)
         z: Pair | None = None
         for s in range(params.turns.shape[1]):
             real, imaginary = parts(params.turns[:, s, :])
             z = multiply(z, (sign_product(X, real), sign_product(X, imaginary)))
         assert z is not None
-        return to_real(z, self.n_components_)
+        return to_real(z, self.n_components)
 
-    def _native(self, params: Srht | Rademacher, dtype: Any) -> Native:
-        form = self._form
+    def native(self, params: Srht | Rademacher, dtype: DTypeLike) -> Native:
+        form = self.form
         if isinstance(params, Srht):
             return self._srht_native(params, dtype)
         features, degree, columns = params.turns.shape
         # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
-        rotation = math.sqrt(2.0 * form.weight / self.n_components_) * cmath.rect(
+        rotation = math.sqrt(2.0 * form.weight / self.n_components) * cmath.rect(
             0.5 ** (degree / 2), -math.pi / 4 * degree
         )
         weights = np.tile(np.array([rotation.real, rotation.imag], dtype=dtype), (features, 1))
@@ -187,25 +152,77 @@ class ComplexSketch(PolynomialMap):
         write = native_products(products, negative)
         return lambda X, out: write(form.lift(X), out, 0)
 
-    def _srht_native(self, params: Srht, dtype: Any) -> Native:
-        form = self._form
+    def _srht_native(self, params: Srht, dtype: DTypeLike) -> Native:
+        form = self.form
         columns = params.turns.shape[2] - (form.constant != 0.0)
         tables = srht_tables(params, dtype, columns, form.scale)
-        scale = math.sqrt(2.0 * form.weight / self.n_components_)
+        scale = math.sqrt(2.0 * form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
 
         return write
 
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         if self.projection == "srht":
-            return srht_variance(moments, degree, n_features, self.n_components_)
-        return independent_variance(moments, degree, self.n_components_)
-
-    def _scratch(self, n_features: int) -> int:
-        return 6 * padded_width(n_features + 1) + 4 * self.n_components_
+            return srht_variance(moments, degree, n_features, self.n_components)
+        return independent_variance(moments, degree, self.n_components)
 
     @property
-    def _rows_alone(self) -> bool:
+    def scratch(self) -> int:
+        return 6 * padded_width(self.n_features + 1) + 4 * self.n_components
+
+    @property
+    def rows_alone(self) -> bool:
         return self.projection == "srht"
+
+
+class ComplexSketch(FeatureMap):
+    r"""Polynomial kernels through products of complex random projections.
+
+    The plain map of lowest error for dense rows at degrees 2 to 4. Sparse rows are better served by
+    :class:`HadamardSketch`, which has the variance of ``projection="rademacher"`` at O(nnz) cost.
+
+    Each feature is :math:`\prod_{s=1}^p \langle r_s, x\rangle` with complex signs :math:`r_s`, given out as its real
+    and its imaginary part: for even D, :math:`D\,\mathrm{Var} = A^p + B^p - 2t^{2p}` in the notation of
+    :class:`TensorSketch`, where real signs would give :math:`R^p - t^{2p}`. ``projection="srht"`` takes rows of
+    :math:`H\,\mathrm{diag}(r_s)` without replacement, by a fast transform of the padded row; features of a block are
+    then negatively correlated and the variance is lower still. A larger map starts with the smaller one.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    projection : {"srht", "rademacher"}, default="srht"
+        Structured projections by fast transforms, or independent ones.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(50, 16)) / 4
+    >>> sketch = mercer.ComplexSketch(mercer.kernels.Polynomial(2), n_components=512, random_state=0).fit(X)
+    >>> bool(mercer.kernel_error(sketch, X).relative < 0.25)
+    True
+    """
+
+    construction = ComplexSketchConstruction
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"projection": ("srht", "rademacher")}
+
+    def __init__(
+        self,
+        kernel: Kernel | str = QUADRATIC,
+        *,
+        n_components: int = 256,
+        projection: Literal["srht", "rademacher"] = "srht",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.projection = projection

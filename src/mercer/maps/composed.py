@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from .._array import Array, double, first_overflow, in_double, is_sparse, namespace
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
-from ._base import FeatureMap, Native
-from ._mapped_rows import MappedRows
-from ._writers import earliest, writer
+from ._wrappers import MappedRows, check_map, construction_of
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
 
 
 @in_double
@@ -22,6 +25,81 @@ class ComposedParameters(NamedTuple):
 
     inner: Any
     outer: Any
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComposedConstruction(Construction):
+    """An outer map on the features of an inner one."""
+
+    inner: Construction
+    outer: Construction
+
+    parts: ClassVar[tuple[str, ...]] = ("inner", "outer")
+    deterministic = True
+
+    @classmethod
+    def takes_rows(cls, part: str) -> bool:
+        return part == "inner"
+
+    def settled(self) -> Self:
+        kernel = composition(self.outer.kernel, self.inner.kernel)
+        return replace(self, kernel=kernel, n_components=self.outer.n_components)
+
+    def layout(self) -> ComposedParameters:
+        return ComposedParameters(self.inner.layout(), self.outer.layout())
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        inner = self.inner.draw(rng.child("inner"), rows)
+        outer = self.outer.draw(rng.child("outer"), MappedRows(self.inner, inner, rows))
+        parameters = ComposedParameters(inner.parameters, outer.parameters)
+        return self.fitted(parameters, inner=inner.construction, outer=outer.construction)
+
+    def apply(self, params: ComposedParameters, X: Array) -> Array:
+        features = self.part("outer", params).mapped(self.part("inner", params).apply_as_is(double(X)))
+        return namespace(features).astype(features, X.dtype)
+
+    def native(self, params: ComposedParameters, dtype: DTypeLike) -> Native:
+        inner, outer = self.part("inner", params), self.part("outer", params)
+        write_inner, write_outer = inner.writer(np.float64), outer.writer(np.float64)
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            overflow = None
+            if is_sparse(X) and inner.keeps_sparse:
+                rows = inner.apply_as_is(double(X))
+            else:
+                rows = np.empty((X.shape[0], inner.n_components))
+                overflow = write_inner(double(X), rows)
+            features = out if dtype == np.float64 else np.empty(out.shape)
+            overflow = earliest(overflow, write_outer(rows, features))
+            if features is not out:
+                with np.errstate(over="ignore"):
+                    out[...] = features
+                overflow = earliest(overflow, first_overflow(out))
+            return overflow
+
+        return write
+
+    @property
+    def paired(self) -> bool:
+        return self.outer.paired
+
+    def mean(self, params: ComposedParameters, X: Array, Y: Array) -> NDArray[np.float64]:
+        if not self.inner.is_deterministic:
+            raise NotImplementedError(
+                "the mean of Composed is not known: the outer kernel bends that of random features"
+            )
+        inner = self.part("inner", params)
+        return self.part("outer", params).mean(inner.apply_as_is(X), inner.apply_as_is(Y))
+
+    def variance(self, params: ComposedParameters, X: Array, Y: Array) -> NDArray[np.float64]:
+        if not self.inner.is_deterministic:
+            return super().variance(params, X, Y)
+        inner = self.part("inner", params)
+        return self.part("outer", params).variance(inner.apply_as_is(X), inner.apply_as_is(Y))
+
+    @property
+    def scratch(self) -> int:
+        return self.inner.scratch + self.outer.scratch
 
 
 class Composed(FeatureMap):
@@ -41,17 +119,23 @@ class Composed(FeatureMap):
     Parameters
     ----------
     outer : FeatureMap
-        Of a dot-product kernel, or of one that depends on the distance alone. A bandwidth by rule, and whatever else
-        it learns, it learns from the inner features. Its ``n_components`` is replaced, its seed comes from this map.
+        A map of a dot-product kernel, or of one that depends on the distance alone. A bandwidth by rule, and whatever
+        else it learns, it learns from the inner features. Its ``n_components`` is replaced, and its seed comes from
+        this map.
     inner : FeatureMap
-        Keeps its own ``n_components``; its seed comes from this map. Where it is random, the outer map may learn
-        parameters from its features, but no bandwidths or widths.
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+        A map that keeps its own ``n_components``; its seed comes from this map. If it is random, the outer map may
+        learn parameters from its features, but no bandwidths or widths.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    outer_, inner_ : the two maps, fitted
+    outer_, inner_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------
@@ -71,7 +155,7 @@ class Composed(FeatureMap):
     True
     """
 
-    _parts: ClassVar[tuple[str, ...]] = ("inner", "outer")
+    construction = ComposedConstruction
 
     def __init__(
         self,
@@ -79,7 +163,7 @@ class Composed(FeatureMap):
         inner: FeatureMap,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.outer = outer
@@ -88,90 +172,18 @@ class Composed(FeatureMap):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_arguments(self) -> None:
-        for name in ("outer", "inner"):
-            if not isinstance(getattr(self, name), FeatureMap):
-                raise TypeError(f"{name} must be a feature map, found {getattr(self, name)!r}")
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        check_map("outer", self.outer)
+        check_map("inner", self.inner)
+        super().check_arguments()
 
-    def _specify(self, rows: Any) -> None:
-        self._check_arguments()
-        self.inner_: FeatureMap = clone(self.inner)
-        self.inner_._specify(rows)
+    def construct(self, rows: Rows) -> Construction:
+        self.check_arguments()
+        inner = clone(self.inner).construct(rows)
         # Any stream draws the features of a map that is not random; those of a random one are not known yet.
-        known = self.inner_._draw(Stream(0), rows) if self.inner_.is_deterministic else None
-        self.outer_: FeatureMap = clone(self.outer).set_params(n_components=int(self.n_components))
-        self.outer_._specify(MappedRows(self.inner_, known, rows))
-        self._settle(rows.n_features)
-
-    def _settle(self, n_features: int) -> None:
-        self.n_components_ = self.outer_.n_components_
-        self.kernel_ = composition(self.outer_.kernel_, self.inner_.kernel_)
-
-    def _columns_of(self, part: str, n_features: int) -> int:
-        return n_features if part == "inner" else self.inner_.n_components_
-
-    def _layout(self, n_features: int) -> ComposedParameters:
-        return ComposedParameters(self.inner_._layout(n_features), self.outer_._layout(self.inner_.n_components_))
-
-    def _draw(self, rng: Stream, rows: Any) -> ComposedParameters:
-        inner = self.inner_._draw(rng.child("inner"), rows)
-        outer = self.outer_._draw(rng.child("outer"), MappedRows(self.inner_, inner, rows))
-        return ComposedParameters(inner, outer)
-
-    def _adopt(self, params: ComposedParameters, n_features: int) -> None:
-        super()._adopt(params, n_features)
-        self._hand_on(self.inner_, params.inner, n_features)
-        self.outer_._adopt(params.outer, self.inner_.n_components_)
-
-    def _apply(self, params: ComposedParameters, X: Array) -> Array:
-        features = self.outer_._mapped(params.outer, self.inner_._apply_as_is(params.inner, double(X)))
-        return namespace(features).astype(features, X.dtype)
-
-    def _native(self, params: ComposedParameters, dtype: Any) -> Native:
-        outer, inner = (
-            writer(map, part, np.float64) for map, part in ((self.outer_, params.outer), (self.inner_, params.inner))
-        )
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            overflow = None
-            if is_sparse(X) and self.inner_._keeps_sparse:
-                rows = self.inner_._apply_as_is(params.inner, double(X))
-            else:
-                rows = np.empty((X.shape[0], self.inner_.n_components_))
-                overflow = inner(double(X), rows)
-            features = out if dtype == np.float64 else np.empty(out.shape)
-            overflow = earliest(overflow, outer(rows, features))
-            if features is not out:
-                with np.errstate(over="ignore"):
-                    out[...] = features
-                overflow = earliest(overflow, first_overflow(out))
-            return overflow
-
-        return write
-
-    @property
-    def is_deterministic(self) -> bool:
-        return self.outer.is_deterministic and self.inner.is_deterministic
-
-    @property
-    def _paired(self) -> bool:
-        return self.outer_._paired
-
-    def _mean(self, params: ComposedParameters, X: Any, Y: Any) -> NDArray[np.float64]:
-        if not self.inner_.is_deterministic:
-            raise NotImplementedError(
-                "the mean of Composed is not known: the outer kernel bends that of random features"
-            )
-        return self.outer_._mean(params.outer, *(self.inner_._apply_as_is(params.inner, M) for M in (X, Y)))
-
-    def _variance(self, params: ComposedParameters, X: Any, Y: Any) -> NDArray[np.float64]:
-        if not self.inner_.is_deterministic:
-            return super()._variance(params, X, Y)
-        return self.outer_._variance(params.outer, *(self.inner_._apply_as_is(params.inner, M) for M in (X, Y)))
-
-    def _scratch(self, n_features: int) -> int:
-        return self.inner_._scratch(n_features) + self.outer_._scratch(self.inner_.n_components_)
+        known = inner.draw(Stream(0), rows) if inner.is_deterministic else None
+        outer = construction_of(self.outer, int(self.n_components), MappedRows(inner, known, rows))
+        return self.settled(rows.n_features, inner=inner, outer=outer)
 
 
 def composition(outer: Any, inner: Kernel) -> Kernel:

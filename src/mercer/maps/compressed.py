@@ -2,27 +2,101 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array, double
 from .._checks import check_whole
-from .._random import Stream
-from ._base import FeatureMap, Native
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
-from ._stored import floats, places, signs
-from ._wrapper import MapWrapper
-from ._writers import earliest, writer
+from ._wrappers import MapWrapper, WrapperConstruction
 from .complex_sketch import padded_width
+from .construction import Native
+from .estimator import FeatureMap
+from .executor import features
+from .fitted_map import FittedMap, earliest
+from .layouts import floats, places, signs
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """What the papers take."""
 
 SIZED_ROWS = 16
 """Rows whose features tell the size of all."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CompressedConstruction(WrapperConstruction):
+    """A wide map and a projection of its features.
+
+    ``captured`` is learned from rows: the share of the wide map's trace that the projection keeps, where it is known.
+    """
+
+    method: str
+    power: int
+    n_jobs: int | None
+    captured: float | None = None
+
+    learned: ClassVar[dict[str, tuple[str, Any]]] = {"captured_": ("captured", float | None)}
+
+    @property
+    def draws_from_rows(self) -> bool:
+        return self.method != "craft" or super().draws_from_rows
+
+    def layout(self) -> Any:
+        inner, wide, width = self.map.layout(), self.map.n_components, self.n_components
+        if self.method != "craft":
+            return TefmParameters(inner, floats(wide, width))
+        return CraftParameters(inner, signs(wide), places(padded_width(max(wide, width)), width))
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        inner, width = self.map.draw(rng.child("map"), rows), self.n_components
+        if self.method == "craft":
+            parameters = draw_craft(rng, inner.parameters, inner.n_components, width)
+            return self.fitted(parameters, map=inner.construction)
+
+        # The projection does not depend on the size of the features, but their powers may leave float64.
+        with np.errstate(over="ignore", invalid="ignore"):
+            some = np.abs(inner.apply(double(rows.sample(SIZED_ROWS))))
+        size = float(some[np.isfinite(some)].max(initial=0.0)) or 1.0
+
+        def wide(X: Array, first_row: int) -> NDArray[np.float64]:
+            return features(inner, double(X), 1, first_row) / size
+
+        tefm = Tefm(wide, rows, inner.n_components, self.n_jobs)
+        projection, captured = tefm.learn(rng, self.method, int(self.power), width)
+        return self.fitted(TefmParameters(inner.parameters, projection), map=inner.construction, captured=captured)
+
+    def apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
+        return params.project(self.part("map", params).mapped(X))
+
+    def native(self, params: CraftParameters | TefmParameters, dtype: DTypeLike) -> Native:
+        write_wide, project = self.part("map", params).writer(dtype), params.native(dtype)
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            wide = np.empty((X.shape[0], self.map.n_components), dtype=dtype)
+            return earliest(write_wide(X, wide), project(wide, out))
+
+        return write
+
+    def linear(
+        self, params: CraftParameters | TefmParameters, coef: NDArray[Any]
+    ) -> tuple[FittedMap, NDArray[Any] | None]:
+        """What is learned on a projection needs none."""
+        return self.part("map", params).linear(params.fold(coef))
+
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        if self.method == "craft":
+            return self.part("map", params).mean(X, Y)
+        raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
+
+    @property
+    def scratch(self) -> int:
+        return self.map.scratch + 3 * padded_width(max(self.map.n_components, self.n_components))
 
 
 class Compressed(MapWrapper):
@@ -51,20 +125,28 @@ class Compressed(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its ``n_components`` is replaced, its seed comes from this map.
-    n_components : the width of the output
-    factor : the width of the inner map over that of the output; None means 8 for "craft" and 4 for the others
-    method : "craft", "tefm-g" or "tefm-s"
-    power : how often F'F is applied to the sketch, for "tefm-g" and "tefm-s"
-        0 is the fastest, and for "tefm-s" what the paper describes; beyond 2 there is little to gain.
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to compress. Its ``n_components`` is replaced, and its seed comes from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=None
+        The width of the inner map over that of the output; None means 8 for "craft" and 4 for the others.
+    method : {"craft", "tefm-g", "tefm-s"}, default="craft"
+        How the projection is found.
+    power : int, default=1
+        The number of times F'F is applied to the sketch, for "tefm-g" and "tefm-s". 0 is the fastest and, for "tefm-s",
+        what the paper describes; beyond 2 there is little to gain.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
+    map_ : FeatureMap
+        The inner map, fitted.
     captured_ : float or None
-        At least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the rows of ``fit``, is
-        kept by the projection. None where no pass tells: for "craft", and with ``power=0``.
+        The projection keeps at least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the
+        rows of ``fit``. None where no pass over the rows tells: for "craft", and with ``power=0``.
 
     References
     ----------
@@ -85,8 +167,8 @@ class Compressed(MapWrapper):
     (64, True)
     """
 
+    construction = CompressedConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": ("craft", "tefm-g", "tefm-s")}
-    _learned: ClassVar[dict[str, Any]] = {"captured_": float | None}
 
     def __init__(
         self,
@@ -96,7 +178,7 @@ class Compressed(MapWrapper):
         factor: int | None = None,
         method: Literal["craft", "tefm-g", "tefm-s"] = "craft",
         power: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map
@@ -107,55 +189,19 @@ class Compressed(MapWrapper):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         if self.factor is not None:
             check_whole("factor", self.factor, alternatives=" or None")
         check_whole("power", self.power, least=0)
-        super()._check_arguments()
+        super().check_arguments()
 
-    def _specify(self, rows: Any) -> None:
-        self._check_arguments()
-        self._wrap(rows, FACTORS[self.method] if self.factor is None else int(self.factor))
+    def _inner_width(self) -> int:
+        return int(self.width()) * (FACTORS[self.method] if self.factor is None else int(self.factor))
 
     @property
-    def _draws_from_rows(self) -> bool:
-        return self.method != "craft" or super()._draws_from_rows
-
-    def _layout(self, n_features: int) -> Any:
-        inner, wide, width = self.map_._layout(n_features), self.map_.n_components_, self.n_components_
-        if self.method != "craft":
-            return TefmParameters(inner, floats(wide, width))
-        return CraftParameters(inner, signs(wide), places(padded_width(max(wide, width)), width))
-
-    def _draw(self, rng: Stream, rows: Any) -> CraftParameters | TefmParameters:
-        self.captured_: float | None = None
-        inner, wide = self.map_._draw(rng.child("map"), rows), self.map_.n_components_
-        if self.method == "craft":
-            return draw_craft(rng, inner, wide, self.n_components_)
-
-        # The projection does not hang on the size of the features, but their powers may leave float64.
-        with np.errstate(over="ignore", invalid="ignore"):
-            some = np.abs(self.map_._apply(inner, double(rows.sample(SIZED_ROWS))))
-        size = float(some[np.isfinite(some)].max(initial=0.0)) or 1.0
-
-        def features(X: Array, first_row: int) -> NDArray[np.float64]:
-            return self.map_._features(inner, double(X), 1, first_row) / size
-
-        tefm = Tefm(features, rows, wide, self.n_jobs)
-        projection, self.captured_ = tefm.learn(rng, self.method, int(self.power), self.n_components_)
-        return TefmParameters(inner, projection)
-
-    def _apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
-        return params.project(self.map_._mapped(params.map, X))
-
-    def _native(self, params: CraftParameters | TefmParameters, dtype: Any) -> Native:
-        write_wide, project = writer(self.map_, params.map, dtype), params.native(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            wide = np.empty((X.shape[0], self.map_.n_components_), dtype=dtype)
-            return earliest(write_wide(X, wide), project(wide, out))
-
-        return write
+    def captured_(self) -> float | None:
+        """The least share of the wide map's trace that the projection keeps, None where it is unknown."""
+        return self.construction_.captured
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.
@@ -172,11 +218,3 @@ class Compressed(MapWrapper):
         if coef.ndim == 0 or coef.shape[-1] != self.n_components_:
             raise ValueError(f"coef must end in an axis of {self.n_components_} coefficients, found shape {coef.shape}")
         return self.parameters_.fold(coef.astype(np.result_type(coef, np.float32)))
-
-    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        if self.method == "craft":
-            return self.map_._mean(params.map, X, Y)
-        raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
-
-    def _scratch(self, n_features: int) -> int:
-        return self.map_._scratch(n_features) + 3 * padded_width(max(self.map_.n_components_, self.n_components_))

@@ -6,14 +6,16 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
-from ._stored import floats, places, signs
+from .._rows import Rows
+from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
+from .fitted_map import FittedMap
+from .layouts import floats, places, signs
 
 
 @in_double
@@ -27,8 +29,59 @@ class FastfoodParameters(NamedTuple):
     offset: NDArray[np.float64]
 
 
-class Fastfood(RotationInvariantMap):
-    r"""Random Fourier features in O(D log d) a row, unbiased, from two Walsh-Hadamard transforms a block.
+class FastfoodConstruction(RotationInvariantConstruction):
+    """Blocks of frequencies from signs, a permutation, a direction and lengths."""
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        count, width = self.n_frequencies, padded_width(rows.n_features)
+        blocks = -(-count // width)
+        normals = rng.child("directions").normals((blocks, width))
+        parameters = FastfoodParameters(
+            rng.child("signs").signs((blocks, width)),
+            np.stack([rng.child("orders", block).permutation(width) for block in range(blocks)]),
+            normals / np.linalg.norm(normals, axis=1, keepdims=True),
+            draw_radii(self.kernel, rng, count, width),
+            draw_offsets(rng, 1),
+        )
+        return self.fitted(parameters)
+
+    def layout(self) -> Any:
+        count, width = self.n_frequencies, padded_width(self.n_features)
+        shape = -(-count // width), width
+        return FastfoodParameters(signs(*shape), places(width, *shape), floats(*shape), floats(count), floats(1))
+
+    def phases(self, params: FastfoodParameters, X: Array) -> Array:
+        xp = namespace(X)
+        width, count = params.signs.shape[1], params.radii.shape[0]
+        padded = pad(dense(X), width)
+        blocks = []
+        for block in range(params.signs.shape[0]):
+            turned = hadamard(padded * xp.astype(params.signs[block], padded.dtype))
+            turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
+            blocks.append(turned[:, : count - block * width])
+        return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
+
+    def waves(self, params: FastfoodParameters, dtype: DTypeLike) -> Waves:
+        tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
+        radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
+        offset = (params.offset / math.pi).astype(dtype)
+
+        def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
+            return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self.scale, out)
+
+        return write
+
+    @property
+    def scratch(self) -> int:
+        return super().scratch + 3 * padded_width(self.n_features)
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+
+class Fastfood(FourierMap):
+    r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.
 
     The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
     lower; this one is for comparisons, and where even a bias of 0.001 is too much.
@@ -39,9 +92,14 @@ class Fastfood(RotationInvariantMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -57,47 +115,4 @@ class Fastfood(RotationInvariantMap):
     (10, 512)
     """
 
-    def _draw(self, rng: Stream, rows: Any) -> FastfoodParameters:
-        count, width = self._n_frequencies, padded_width(rows.n_features)
-        blocks = -(-count // width)
-        normals = rng.child("directions").normals((blocks, width))
-        return FastfoodParameters(
-            rng.child("signs").signs((blocks, width)),
-            np.stack([rng.child("orders", block).permutation(width) for block in range(blocks)]),
-            normals / np.linalg.norm(normals, axis=1, keepdims=True),
-            draw_radii(self.kernel_, rng, count, width),
-            draw_offsets(rng, 1),
-        )
-
-    def _layout(self, n_features: int) -> Any:
-        count, width = self._n_frequencies, padded_width(n_features)
-        shape = -(-count // width), width
-        return FastfoodParameters(signs(*shape), places(width, *shape), floats(*shape), floats(count), floats(1))
-
-    def _phases(self, params: FastfoodParameters, X: Array) -> Array:
-        xp = namespace(X)
-        width, count = params.signs.shape[1], params.radii.shape[0]
-        padded = pad(dense(X), width)
-        blocks = []
-        for block in range(params.signs.shape[0]):
-            turned = hadamard(padded * xp.astype(params.signs[block], padded.dtype))
-            turned = hadamard(xp.take(turned, params.orders[block], axis=1) * params.directions[block])
-            blocks.append(turned[:, : count - block * width])
-        return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
-
-    def _waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
-        tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
-        radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
-        offset = (params.offset / math.pi).astype(dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self._scale, out)
-
-        return write
-
-    def _scratch(self, n_features: int) -> int:
-        return super()._scratch(n_features) + 3 * padded_width(n_features)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
+    construction = FastfoodConstruction

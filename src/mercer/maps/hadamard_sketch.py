@@ -6,31 +6,87 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, hadamard, namespace, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._base import Native
+from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
-from ._default_kernels import QUADRATIC
-from ._moments import PairMoments
-from ._polynomial import PolynomialMap
-from ._stored import places, quarter_turns
+from ._polynomial import PolynomialConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .layouts import places, quarter_turns
+from .pair_moments import PairMoments
 
 
 class ComplexHashes(NamedTuple):
-    """One count sketch with complex signs a row."""
+    """One count sketch with complex signs per row."""
 
     buckets: NDArray[np.int32]
     turns: NDArray[np.int8]
 
 
-class HadamardSketch(PolynomialMap):
+class HadamardSketchConstruction(PolynomialConstruction):
+    """Products of the Walsh-Hadamard transforms of complex count sketches."""
+
+    @property
+    def bits(self) -> int:
+        """The bits of a bucket."""
+        return ((self.n_components + 1) // 2 - 1).bit_length()
+
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> ComplexHashes:
+        shape = (degree, n_features)
+        return ComplexHashes(rng.child("buckets").hashes(self.bits, shape), rng.child("turns").quarter_turns(shape))
+
+    def layout(self) -> ComplexHashes:
+        shape = self.form.degree, self.form.width(self.n_features)
+        return ComplexHashes(places(1 << self.bits, *shape), quarter_turns(*shape))
+
+    def sketch(self, params: ComplexHashes, X: Array) -> Array:
+        size, kept = 1 << self.bits, (self.n_components + 1) // 2
+        product: Pair | None = None
+        for buckets, turns in zip(params.buckets, params.turns, strict=True):
+            # A complex sign is a real sign and a choice of part: one real count sketch holds both parts side by side.
+            xp = namespace(buckets)
+            part = xp.astype(turns % 2, buckets.dtype)
+            both = count_sketch(X, buckets + size * part, 1 - 2 * (turns // 2), 2 * size)
+            both = hadamard(both.reshape(-1, 2, size))
+            product = multiply(product, (both[:, 0, :kept], both[:, 1, :kept]))
+        assert product is not None
+        return to_real(product, self.n_components)
+
+    def native(self, params: ComplexHashes, dtype: DTypeLike) -> Native:
+        form, size = self.form, 1 << self.bits
+        places = params.buckets + np.int32(size) * (params.turns % 2)
+        signs = (1 - 2 * (params.turns // 2)).astype(dtype)
+        signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
+        if form.constant == 0.0:  # an entry that is 0 may go anywhere
+            places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
+        scale = math.sqrt(2.0 * form.weight / self.n_components)
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
+
+        return write
+
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        return independent_variance(moments, degree, self.n_components)
+
+    @property
+    def scratch(self) -> int:
+        return self.n_features + (8 << self.bits)
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+
+class HadamardSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows: O(degree (nnz + D log D)) a row, only additions, no complex Fourier transform. On
+    The map for sparse rows: O(degree (nnz + D log D)) per row, only additions, no complex Fourier transform. On
     dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
     Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
@@ -42,9 +98,14 @@ class HadamardSketch(PolynomialMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Examples
     --------
@@ -57,61 +118,14 @@ class HadamardSketch(PolynomialMap):
     True
     """
 
+    construction = HadamardSketchConstruction
+
     def __init__(
         self,
         kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
-
-    @property
-    def _bits(self) -> int:
-        return ((self.n_components_ + 1) // 2 - 1).bit_length()
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> ComplexHashes:
-        shape = (degree, n_features)
-        return ComplexHashes(rng.child("buckets").hashes(self._bits, shape), rng.child("turns").quarter_turns(shape))
-
-    def _layout(self, n_features: int) -> ComplexHashes:
-        shape = self._form.degree, self._form.width(n_features)
-        return ComplexHashes(places(1 << self._bits, *shape), quarter_turns(*shape))
-
-    def _sketch(self, params: ComplexHashes, X: Array) -> Array:
-        size, kept = 1 << self._bits, (self.n_components_ + 1) // 2
-        product: Pair | None = None
-        for buckets, turns in zip(params.buckets, params.turns, strict=True):
-            # A complex sign is a real sign and a choice of part: one real count sketch holds both parts side by side.
-            xp = namespace(buckets)
-            part = xp.astype(turns % 2, buckets.dtype)
-            both = count_sketch(X, buckets + size * part, 1 - 2 * (turns // 2), 2 * size)
-            both = hadamard(both.reshape(-1, 2, size))
-            product = multiply(product, (both[:, 0, :kept], both[:, 1, :kept]))
-        assert product is not None
-        return to_real(product, self.n_components_)
-
-    def _native(self, params: ComplexHashes, dtype: Any) -> Native:
-        form, size = self._form, 1 << self._bits
-        places = params.buckets + np.int32(size) * (params.turns % 2)
-        signs = (1 - 2 * (params.turns // 2)).astype(dtype)
-        signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
-        if form.constant == 0.0:  # an entry that is 0 may go anywhere
-            places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
-        scale = math.sqrt(2.0 * form.weight / self.n_components_)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
-
-        return write
-
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        return independent_variance(moments, degree, self.n_components_)
-
-    def _scratch(self, n_features: int) -> int:
-        return n_features + (8 << self._bits)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True

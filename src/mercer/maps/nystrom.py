@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
-from ._base import FeatureMap, Native
-from ._blackbox import Pairwise, Precomputed, as_objects, is_matrix
-from ._default_kernels import GAUSSIAN
-from ._landmarks import (
+from ..kernels.defaults import GAUSSIAN
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap
+from .landmarks import (
     Candidates,
     as_landmarks,
     given_numbers,
@@ -34,8 +37,9 @@ from ._landmarks import (
     leverage,
     name_rows,
 )
-from ._nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
-from ._whitening import check_symmetric
+from .nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
+from .value_kernels import Pairwise, Precomputed, as_objects, is_matrix
+from .whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
@@ -51,11 +55,218 @@ class ResidualTrace(NamedTuple):
     rows: int
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NystromConstruction(Construction):
+    """Landmarks chosen among the rows, and the inverse root of their kernel matrix.
+
+    ``n_landmarks`` is learned from rows. ``measure`` returns the residual trace of a kernel that is a function, which
+    is measured only when somebody asks for it; None where it is known or cannot be known.
+    """
+
+    rank: int | None
+    landmarks: Any
+    tol: float
+    max_rows: int
+    n_landmarks: int = 0
+    measure: Callable[[], NDArray[np.float64]] | None = None
+
+    evaluates_kernel = True
+    bias = "its landmarks are chosen from the rows"
+    learned: ClassVar[dict[str, tuple[str, Any]]] = {
+        "n_components_": ("n_components", int),
+        "_n_landmarks": ("n_landmarks", int),
+    }
+    largest_tile = 128  # that many kernel values stay in cache until they are multiplied
+
+    @property
+    def draws_from_rows(self) -> bool:
+        return True
+
+    def _by(self, *rules: str) -> bool:
+        return isinstance(self.landmarks, str) and self.landmarks in rules
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, Precomputed)
+
+    @property
+    def _is_function(self) -> bool:
+        return isinstance(self.kernel, Pairwise)
+
+    def adapted(self, rows: Rows) -> Self:
+        if self._is_precomputed and rows.n_rows != rows.n_features:
+            shape = (rows.n_rows, rows.n_features)
+            raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
+        if self._by("kmeans") and (self._is_precomputed or rows.dtype == object):
+            what = "a precomputed kernel" if self._is_precomputed else "objects"
+            raise ValueError(f"landmarks='kmeans' needs rows of numbers, found {what}")
+        if isinstance(self.landmarks, str):
+            asked, count = self.n_components, min(self.n_components, rows.n_rows)
+        else:
+            asked = count = self._given(rows)[0].shape[0]
+        if self.rank is not None and self.rank > asked:
+            raise ValueError(f"rank must be at most the number of landmarks, {asked}, found {self.rank}")
+        if self._by("kmeans", "leverage", "rpcholesky") and self.max_rows < count:
+            raise ValueError(f"max_rows must be at least the number of landmarks, {count}, found {self.max_rows}")
+        most = count if self.rank is None else int(self.rank)
+        return replace(self, n_landmarks=count, n_components=min(count, most))
+
+    @property
+    def _most(self) -> int:
+        """The most eigenpairs to keep."""
+        return self.n_landmarks if self.rank is None else int(self.rank)
+
+    def _given(self, rows: Rows) -> tuple[Any, Any]:
+        """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
+        landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
+        if rows.dtype == object:
+            if not name_rows(landmarks, rows):
+                return as_objects(landmarks, "landmarks"), none
+        elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
+            raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
+        elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
+            if self._is_precomputed:
+                raise ValueError("landmarks of a precomputed kernel must be row numbers, found a matrix")
+            landmarks = given_rows(landmarks, rows.n_features)
+            self.kernel.check_rows(landmarks)
+            return landmarks, none
+        chosen = given_numbers(landmarks, rows.n_rows)
+        return as_landmarks(self.kernel, rows, chosen), chosen
+
+    # -- parameters ----------------------------------------------------------------------------------------------------
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        candidates = Candidates(self.kernel, rows, int(self.max_rows))
+        landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
+        count = landmarks.shape[0]
+        check_memory((count, count), 8, "the kernel matrix of the landmarks")
+        gram = self._gram(landmarks, rows)
+        root = candidates.whitening(gram, self._most)
+        # A wrapper counts on the width that was settled; `fit` drops these columns again.
+        root = pad(root, min(self.n_landmarks, self._most))
+        params, probes = NystromParameters(stored(landmarks), chosen, root, np.zeros(3)), rng.child("probes")
+        if self._is_function and not self._by("leverage", "rpcholesky"):
+            # Every value is a call of the function: a few rows are looked at, and all of them when somebody asks.
+            self._judge(probes, None, params, gram, candidates)
+            later = None
+            if candidates.negative == 0.0:
+                later = partial(self._residual, probes, params, gram, candidates)
+            return self.fitted(params._replace(residual=np.array([math.nan, 0.0, len(candidates)])), measure=later)
+        return self.fitted(params._replace(residual=self._residual(probes, params, gram, candidates)))
+
+    def _landmarks(self, rng: Stream, rows: Rows, candidates: Candidates) -> tuple[Any, Any]:
+        """Landmarks and their row numbers."""
+        if not isinstance(self.landmarks, str):
+            return self._given(rows)
+        count = self.n_landmarks
+        if self._by("uniform") or (count == rows.n_rows and self.tol == 0.0):
+            chosen = rows.choose(count)
+        elif self._by("leverage"):
+            chosen = candidates.numbers[leverage(rng, candidates, count)]
+        elif self._by("rpcholesky"):
+            chosen = candidates.numbers[candidates.pivots(rng, count, float(self.tol)).pivots]
+        else:
+            return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
+        if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
+            chosen = rows.choose(1)
+        # Centres are no rows, also where there are so few rows that each is one.
+        return as_landmarks(self.kernel, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
+
+    def _gram(self, landmarks: Any, rows: Rows) -> NDArray[np.float64]:
+        """The kernel matrix of the landmarks."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel(landmarks)
+        left = rows.take(landmarks) if self._is_precomputed else landmarks
+        name = "the kernel matrix" if self._is_precomputed else "the kernel"
+        return check_symmetric(kernel_block(self.kernel, left, landmarks), kernel_epsilon(self.kernel, rows), name)
+
+    def _residual(
+        self, rng: Stream, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates
+    ) -> NDArray[np.float64]:
+        """The residual trace, the trace and the number of rows; NaN and a warning where the kernel is none."""
+        residual = candidates.diagonal.copy()
+        for tile in tiles(len(candidates), tile_rows(self.scratch)):
+            residual[tile] -= squares(self.apply(params, double(candidates.sample(tile))))
+        self._judge(rng, residual, params, gram, candidates)
+        # Beyond rounding a negative residual is an error too: of a nearly singular matrix of landmarks.
+        trace = float(candidates.unexplained(np.abs(residual)).sum()) if candidates.negative == 0.0 else math.nan
+        return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
+
+    def _judge(
+        self,
+        rng: Stream,
+        residual: NDArray[np.float64] | None,
+        params: NystromParameters,
+        gram: NDArray[np.float64],
+        candidates: Candidates,
+    ) -> None:
+        """Warn where what the features lack of the kernel is not positive semi-definite on a few candidates."""
+        places = candidates.probes(rng, residual, params.indices)
+        if candidates.negative == 0.0 and len(places):
+            X, inner = double(candidates.sample(places)), candidates.block(places)
+            cross = kernel_block(self.kernel, X, restored(params.landmarks, X.shape[-1]))
+            Z = cross @ params.whitening
+            candidates.judge(inner - Z @ Z.T, gram, cross, inner)
+        if candidates.negative < 0.0:
+            diagonal = np.diag(gram) if residual is None else candidates.diagonal
+            warnings.warn(
+                f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
+                f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; what is "
+                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def apply(self, params: NystromParameters, X: Array) -> Array:
+        values = kernel_block(self.kernel, to_numpy(X), restored(params.landmarks, X.shape[-1]))
+        features = send(values, X, cast=False) @ params.whitening
+        return features if X.dtype == object else namespace(X).astype(features, X.dtype)
+
+    def native(self, params: NystromParameters, dtype: DTypeLike) -> Native | None:
+        if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
+            return None
+        values = self.kernel.single_core_gram_against(params.landmarks)
+        whitening = _core.panels(params.whitening, np.float64)
+
+        def features(X: Array, out: NDArray[Any]) -> int | None:
+            wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
+            with np.errstate(over="ignore", invalid="ignore"):
+                at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
+                row = _core.product(at_landmarks, whitening, wide)
+                if wide is out:
+                    return row
+                out[...] = wide
+            return first_overflow(out)
+
+        return features
+
+    def trimmed(self, params: NystromParameters) -> FittedMap:
+        """The map without the columns of zeros at the end."""
+        root = params.whitening
+        kept = max(1, int(np.count_nonzero(root.any(axis=0))))
+        return self.fitted(params._replace(whitening=np.ascontiguousarray(root[:, :kept])), n_components=kept)
+
+    def linear(self, params: NystromParameters, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
+        """Kernel values are multiplied once, and by few columns."""
+        narrow = params._replace(whitening=np.ascontiguousarray(params.whitening @ coef.T))
+        return self.fitted(narrow, n_components=len(coef)), None
+
+    @property
+    def scratch(self) -> int:
+        return 3 * self.n_features + 6 * self.n_landmarks + 2 * self.n_components
+
+    def layout(self) -> NystromParameters:
+        return nystrom_layout(self._is_precomputed, self.n_components, self.n_features)
+
+    def check_parameters(self, params: NystromParameters) -> None:
+        check_parameters(params, self.kernel, self.n_features)
+
+
 class Nystrom(FeatureMap):
     r"""Features that are exact at landmarks, for any kernel and any objects.
 
     The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
-    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value a row; for narrow bandwidths in
+    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value per row; for narrow bandwidths in
     high dimension random features of the same width come close and need no data.
 
     With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
@@ -76,31 +287,42 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed"
-        A function takes two objects, or two float64 rows of a matrix, and returns a number; it is called in turn for
-        every row and landmark, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square
-        kernel matrix and ``transform`` the values of new rows against those of the fit.
-    n_components : the number of landmarks to choose
-        With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
-    rank : the most eigenpairs to keep, None for as many as landmarks
-    landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
-        Among objects that are whole numbers themselves, row numbers are a NumPy array of integers, and landmarks one of
-        dtype object.
-    tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
-    max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel, str or callable, default=Gaussian("scale")
+        A kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed". A function takes two
+        objects, or two float64 rows of a matrix, and returns a number; it is called for one row and one landmark at a
+        time, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square kernel matrix and
+        ``transform`` the values of new rows against those of the fit.
+    n_components : int, default=256
+        The number of landmarks to choose. If there are fewer rows, all of them are landmarks and the map is exact on
+        them. Not used if landmarks are given.
+    rank : int or None, default=None
+        The most eigenpairs to keep; None means as many as landmarks.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"}, or row numbers or landmarks, default="uniform"
+        A rule, the numbers of rows, or a matrix or sequence of landmarks. Among objects that are integers themselves,
+        row numbers are a NumPy array of integers, and landmarks one of dtype object.
+    tol : float, default=0.0
+        Stop "rpcholesky" when the residual trace is at most this fraction of the trace.
+    max_rows : int, default=10_000
+        The most rows from which landmarks (other than uniform ones) are chosen and the residual trace is measured.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    n_components_ : the width of the output: the number of eigenpairs kept
-        At most that of landmarks, fewer for duplicates and for kernels of low rank. Inside another map those
-        left out are columns of zeros, because its width is fixed before landmarks are known.
-    component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
-    residual_trace_ : trace, relative trace and number of rows
-        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``. NaN
-        where the kernel is not positive semi-definite. Where the kernel is a function, and landmarks are not chosen by
-        its values at all rows ("leverage", "rpcholesky"), it is measured when first asked for: ``fit`` calls the
-        function for landmarks and 16 other rows alone, and keeps the rows. In copies and pickles it is then NaN.
+    n_components_ : int
+        The width of the output: the number of eigenpairs kept. It is at most the number of landmarks, and smaller for
+        duplicates and for kernels of low rank. Inside another map, columns of zeros stand for those left out, because
+        the width is fixed before landmarks are known.
+    component_indices_ : array of int or None
+        The row numbers of the landmarks, None for "kmeans" and for given landmarks.
+    residual_trace_ : ResidualTrace
+        The trace, the relative trace and the number of rows: all rows if there are at most ``max_rows`` of them, else
+        ``data.as_rows(X, seed_).choose(max_rows)``. NaN if the kernel is not positive semi-definite. If the kernel is a
+        function, and landmarks are not chosen by its values at all rows ("leverage", "rpcholesky"), it is measured when
+        first asked for: ``fit`` calls the function only for landmarks and 16 other rows, and keeps the rows. In copies
+        and pickles it is then NaN.
 
     References
     ----------
@@ -126,10 +348,8 @@ class Nystrom(FeatureMap):
     array([[3., 0.]])
     """
 
-    _bias = "its landmarks are chosen from the rows"
-    _draws_from_rows = True
-    _learned: ClassVar[dict[str, Any]] = {"n_components_": int, "_n_landmarks": int}
-    _largest_tile = 128  # that many kernel values stay in cache until they are multiplied
+    has_landmarks = True
+    construction = NystromConstruction
 
     def __init__(
         self,
@@ -140,7 +360,7 @@ class Nystrom(FeatureMap):
         landmarks: Any = "uniform",
         tol: float = 0.0,
         max_rows: int = 10_000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -149,10 +369,8 @@ class Nystrom(FeatureMap):
         self.tol = tol
         self.max_rows = max_rows
 
-    # -- arguments -----------------------------------------------------------------------------------------------------
-
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_whole("max_rows", self.max_rows)
         if self.rank is not None:
             check_whole("rank", self.rank, alternatives=" or None")
@@ -164,229 +382,75 @@ class Nystrom(FeatureMap):
             if isinstance(self.landmarks, Sequence) and not self.landmarks:
                 raise ValueError("landmarks must name at least one row, found none")
         check_fraction("tol", self.tol)
-        if self.tol > 0.0 and not self._by("rpcholesky"):
+        if self.tol > 0.0 and not (isinstance(self.landmarks, str) and self.landmarks == "rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")
 
-    def _by(self, *rules: str) -> bool:
-        return isinstance(self.landmarks, str) and self.landmarks in rules
-
     @property
-    def _is_precomputed(self) -> bool:
+    def is_precomputed(self) -> bool:
+        """Whether rows are those of a kernel matrix."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
     def _is_function(self) -> bool:
         return callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
 
-    def _resolved_kernel(self, rows: Any) -> Any:
-        if self._is_precomputed:
+    def resolved_kernel(self, rows: Rows) -> Any:
+        if self.is_precomputed:
             return Precomputed()
         if self._is_function:
             return Pairwise(self.kernel)
-        return super()._resolved_kernel(rows)
+        return super().resolved_kernel(rows)
 
-    def _specify(self, rows: Any) -> None:
-        super()._specify(rows)
-        if self._is_precomputed and rows.n_rows != rows.n_features:
-            shape = (rows.n_rows, rows.n_features)
-            raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
-        if self._by("kmeans") and (self._is_precomputed or rows.dtype == object):
-            what = "a precomputed kernel" if self._is_precomputed else "objects"
-            raise ValueError(f"landmarks='kmeans' needs rows of numbers, found {what}")
-        if isinstance(self.landmarks, str):
-            asked, self._n_landmarks = self.n_components_, min(self.n_components_, rows.n_rows)
-        else:
-            asked = self._n_landmarks = self._given(rows)[0].shape[0]
-        if self.rank is not None and self.rank > asked:
-            raise ValueError(f"rank must be at most the number of landmarks, {asked}, found {self.rank}")
-        if self._by("kmeans", "leverage", "rpcholesky") and self.max_rows < self._n_landmarks:
-            raise ValueError(
-                f"max_rows must be at least the number of landmarks, {self._n_landmarks}, found {self.max_rows}"
-            )
-        self.n_components_ = min(self._n_landmarks, self._most)
-
-    @property
-    def _most(self) -> int:
-        """The most eigenpairs to keep."""
-        return self._n_landmarks if self.rank is None else int(self.rank)
-
-    def _given(self, rows: Any) -> tuple[Any, Any]:
-        """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
-        landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
-        if rows.dtype == object:
-            if not name_rows(landmarks, rows):
-                return as_objects(landmarks, "landmarks"), none
-        elif not sp.issparse(landmarks) and np.ndim(landmarks) == 0:
-            raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {landmarks!r}")
-        elif sp.issparse(landmarks) or np.ndim(landmarks) == 2:
-            if self._is_precomputed:
-                raise ValueError("landmarks of a precomputed kernel must be row numbers, found a matrix")
-            landmarks = given_rows(landmarks, rows.n_features)
-            self.kernel_.check_rows(landmarks)
-            return landmarks, none
-        chosen = given_numbers(landmarks, rows.n_rows)
-        return as_landmarks(self.kernel_, rows, chosen), chosen
-
-    # -- parameters ----------------------------------------------------------------------------------------------------
-
-    def _draw(self, rng: Stream, rows: Any) -> NystromParameters:
-        candidates = Candidates(self.kernel_, rows, int(self.max_rows))
-        landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
-        count = landmarks.shape[0]
-        check_memory((count, count), 8, "the kernel matrix of the landmarks")
-        gram = self._gram(landmarks, rows)
-        root = candidates.whitening(gram, self._most)
-        # A wrapper counts on the width that was specified; `fit` drops these columns again.
-        root = pad(root, min(self._n_landmarks, self._most))
-        params, probes = NystromParameters(stored(landmarks), chosen, root, np.zeros(3)), rng.child("probes")
-        self.__dict__.pop("_measure", None)  # that of another fit
-        if self._is_function and not self._by("leverage", "rpcholesky"):
-            # Every value is a call of the function: a few rows are looked at, and all of them when somebody asks.
-            self._judge(probes, None, params, gram, candidates)
-            if candidates.negative == 0.0:
-                self._measure = lambda: self._residual(probes, params, gram, candidates)
-            return params._replace(residual=np.array([math.nan, 0.0, len(candidates)]))
-        return params._replace(residual=self._residual(probes, params, gram, candidates))
-
-    def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
-        """Landmarks and their row numbers."""
-        if not isinstance(self.landmarks, str):
-            return self._given(rows)
-        count = self._n_landmarks
-        if self._by("uniform") or (count == rows.n_rows and self.tol == 0.0):
-            chosen = rows.choose(count)
-        elif self._by("leverage"):
-            chosen = candidates.numbers[leverage(rng, candidates, count)]
-        elif self._by("rpcholesky"):
-            chosen = candidates.numbers[candidates.pivots(rng, count, float(self.tol)).pivots]
-        else:
-            return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
-        if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
-            chosen = rows.choose(1)
-        # Centres are no rows, also where there are so few rows that each is one.
-        return as_landmarks(self.kernel_, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
-
-    def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
-        """The kernel matrix of the landmarks."""
-        if isinstance(self.kernel_, Kernel):
-            return self.kernel_(landmarks)
-        left = rows.take(landmarks) if self._is_precomputed else landmarks
-        name = "the kernel matrix" if self._is_precomputed else "the kernel"
-        return check_symmetric(kernel_block(self.kernel_, left, landmarks), kernel_epsilon(self.kernel_, rows), name)
-
-    def _residual(
-        self, rng: Stream, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates
-    ) -> NDArray[np.float64]:
-        """The residual trace, the trace and the number of rows; NaN and a warning where the kernel is none."""
-        residual = candidates.diagonal.copy()
-        for tile in tiles(len(candidates), tile_rows(self._scratch(candidates.rows.n_features))):
-            residual[tile] -= squares(self._apply(params, double(candidates.sample(tile))))
-        self._judge(rng, residual, params, gram, candidates)
-        # Beyond rounding a negative residual is an error too: of a nearly singular matrix of landmarks.
-        trace = float(candidates.unexplained(np.abs(residual)).sum()) if candidates.negative == 0.0 else math.nan
-        return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
-
-    def _judge(
-        self,
-        rng: Stream,
-        residual: NDArray[np.float64] | None,
-        params: NystromParameters,
-        gram: NDArray[np.float64],
-        candidates: Candidates,
-    ) -> None:
-        """Warn where what the features lack of the kernel is not positive semi-definite on a few candidates."""
-        places = candidates.probes(rng, residual, params.indices)
-        if candidates.negative == 0.0 and len(places):
-            X, inner = double(candidates.sample(places)), candidates.block(places)
-            cross = kernel_block(self.kernel_, X, restored(params.landmarks, X.shape[-1]))
-            Z = cross @ params.whitening
-            candidates.judge(inner - Z @ Z.T, gram, cross, inner)
-        if candidates.negative < 0.0:
-            diagonal = np.diag(gram) if residual is None else candidates.diagonal
-            warnings.warn(
-                f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
-                f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; what is "
-                "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
-                UserWarning,
-                stacklevel=2,
-            )
-
-    def _apply(self, params: NystromParameters, X: Array) -> Array:
-        values = kernel_block(self.kernel_, to_numpy(X), restored(params.landmarks, X.shape[-1]))
-        features = send(values, X, cast=False) @ params.whitening
-        return features if X.dtype == object else namespace(X).astype(features, X.dtype)
-
-    def _native(self, params: NystromParameters, dtype: Any) -> Native | None:
-        if not isinstance(self.kernel_, Kernel) or isinstance(params.landmarks, SparseRows):
-            return None
-        values = self.kernel_._against_alone(params.landmarks)
-        whitening = _core.kept_panels(params.whitening, np.float64)
-
-        def features(X: Any, out: NDArray[Any]) -> int | None:
-            wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
-            with np.errstate(over="ignore", invalid="ignore"):
-                at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
-                row = _core.product(at_landmarks, whitening, wide)
-                if wide is out:
-                    return row
-                out[...] = wide
-            return first_overflow(out)
-
-        return features
-
-    def _onto(self, params: NystromParameters, coef: NDArray[Any]) -> tuple[Nystrom, NystromParameters]:
-        """A map whose features are <coef, z>: kernel values are multiplied once, and by few columns."""
-        narrowed = copy.copy(self)
-        narrowed.n_components_ = len(coef)
-        return narrowed, params._replace(whitening=np.ascontiguousarray(params.whitening @ coef.T))
-
-    def _scratch(self, n_features: int) -> int:
-        return 3 * n_features + 6 * self._n_landmarks + 2 * self.n_components_
-
-    # -- scikit-learn --------------------------------------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Array, y: Any = None) -> Self:
         """Choose landmarks among the rows of X and decompose their kernel matrix.
 
         Parameters
         ----------
-        X : dense or CSR matrix of shape (n_rows, n_features); any sequence of objects where the kernel is a function
-            (numbers as a list or an array of dtype object); the square kernel matrix where it is "precomputed"
+        X : matrix or sequence
+            A dense or CSR matrix of shape (n_rows, n_features). Where the kernel is a function, any sequence of objects
+            (numbers as a list or an array of dtype object); where it is "precomputed", the square kernel matrix.
         y : ignored
+
+        Returns
+        -------
+        self : Nystrom
+            The fitted map.
         """
         return super().fit(X, y)
 
-    def _fit_rows(self, rows: Any, seed: int) -> None:
-        super()._fit_rows(rows, seed)
-        root = self.parameters_.whitening
-        self.n_components_ = self._n_features_out = max(1, int(np.count_nonzero(root.any(axis=0))))
-        self.parameters_ = self.parameters_._replace(whitening=np.ascontiguousarray(root[:, : self.n_components_]))
+    def _drawn(self, rows: Rows, seed: int) -> FittedMap:
+        fitted = super()._drawn(rows, seed)
+        assert isinstance(fitted.construction, NystromConstruction)
+        return fitted.construction.trimmed(fitted.parameters)
 
-    def _adopt(self, params: NystromParameters, n_features: int) -> None:
-        super()._adopt(params, n_features)
-        self.component_indices_ = params.indices if len(params.indices) else None
+    def adopt(self, fitted: FittedMap) -> None:
+        construction = fitted.construction
+        assert isinstance(construction, NystromConstruction)
+        # A copy has landmarks, and not the rows behind them: what is not measured by then never will be.
+        self._measure = construction.measure
+        super().adopt(replace(construction, measure=None).fitted(fitted.parameters))
+
+    @property
+    def component_indices_(self) -> NDArray[np.int64] | None:
+        """The row numbers of the landmarks, None for "kmeans" and for given landmarks."""
+        indices = self.parameters_.indices
+        return indices if len(indices) else None
 
     @property
     def residual_trace_(self) -> ResidualTrace:
         """Of a function it is measured when it is asked for: one call for every row, and one for every landmark."""
         check_is_fitted(self)
-        if measure := self.__dict__.pop("_measure", None):
+        if self._measure is not None:
             with single_threaded_blas():
-                self.parameters_ = self.parameters_._replace(residual=measure())
+                residual, self._measure = self._measure(), None
+            self.fitted_ = self.construction_.fitted(self.parameters_._replace(residual=residual))
         trace, total, rows = self.parameters_.residual.tolist()
         return ResidualTrace(trace, trace / (total or 1.0), int(rows))
 
     def __getstate__(self) -> Any:
-        # A copy has landmarks, and not the rows behind them: what was not measured by then is not.
-        return {name: value for name, value in super().__getstate__().items() if name != "_measure"}
+        return {**super().__getstate__(), "_measure": None} if hasattr(self, "_measure") else super().__getstate__()
 
-    def _layout(self, n_features: int) -> NystromParameters:
-        return nystrom_layout(self._is_precomputed, self.n_components_, n_features)
-
-    def _check_parameters(self, params: NystromParameters, n_features: int) -> None:
-        check_parameters(params, self.kernel_, n_features)
-
-    def _takes_objects(self, X: Any, reset: bool) -> bool:
+    def takes_objects(self, X: Array, reset: bool) -> bool:
         return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
     def _fitted_on_rows(self) -> bool:
@@ -395,5 +459,5 @@ class Nystrom(FeatureMap):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.pairwise = self.is_precomputed
         return tags

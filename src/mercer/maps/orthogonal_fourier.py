@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
-from ._fourier import Frequencies, RotationInvariantMap, draw_offsets, draw_radii, frequency_table
+from ..kernels.defaults import GAUSSIAN
+from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
+from .fitted_map import FittedMap
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """Unit vectors, one a row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    """Unit vectors, one per row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
     check_memory((count, dimension), 8, "the frequencies of a map")
     blocks = []
     for start in range(0, count, dimension):
@@ -26,7 +29,20 @@ def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np
     return np.concatenate(blocks)
 
 
-class OrthogonalFourier(RotationInvariantMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OrthogonalFourierConstruction(RotationInvariantConstruction):
+    """Random orthogonal directions with independent or coupled lengths."""
+
+    coupled: bool
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        count, dimension = self.n_frequencies, rows.n_features
+        radii = draw_radii(self.kernel, rng, count, dimension, self.coupled)
+        directions = orthogonal_directions(rng.child("directions"), count, dimension)
+        return self.fitted(frequency_table(radii[:, None] * directions, draw_offsets(rng, 1)))
+
+
+class OrthogonalFourier(FourierMap):
     r"""Random Fourier features whose frequencies are orthogonal within blocks.
 
     The map to begin with for Gaussian and Matern kernels on dense rows of up to a few thousand columns: unbiased, and
@@ -40,12 +56,17 @@ class OrthogonalFourier(RotationInvariantMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    coupled : bool
-        Couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may be higher
-        for far ones where there are only two or three columns.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    coupled : bool, default=False
+        Whether to couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may
+        be higher for far ones if there are only two or three columns.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -66,6 +87,7 @@ class OrthogonalFourier(RotationInvariantMap):
     True
     """
 
+    construction = OrthogonalFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"coupled": (True, False)}
 
     def __init__(
@@ -74,14 +96,8 @@ class OrthogonalFourier(RotationInvariantMap):
         *,
         n_components: int = 256,
         coupled: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.coupled = coupled
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        count, dimension = self._n_frequencies, rows.n_features
-        radii = draw_radii(self.kernel_, rng, count, dimension, self.coupled)
-        directions = orthogonal_directions(rng.child("directions"), count, dimension)
-        return frequency_table(radii[:, None] * directions, draw_offsets(rng, 1))

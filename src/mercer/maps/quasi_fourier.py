@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
-from . import _sequences
-from ._default_kernels import GAUSSIAN
-from ._fourier import FourierMap, Frequencies, draw_offsets, frequency_table
+from ..kernels.defaults import GAUSSIAN
+from . import _low_discrepancy
+from ._fourier import FourierConstruction, FourierMap, draw_offsets, frequency_table
+from .fitted_map import FittedMap
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuasiFourierConstruction(FourierConstruction):
+    """Frequencies from a scrambled sequence of low discrepancy."""
+
+    sequence: str
+
+    def check_kernel(self) -> None:
+        super().check_kernel()
+        self.kernel.spectral_dimension(1)  # a composition refuses here, with the reason
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        points_of = _low_discrepancy.sobol if self.sequence == "sobol" else _low_discrepancy.halton
+        points = points_of(rng.child("points"), self.n_frequencies, self.kernel.spectral_dimension(rows.n_features))
+        return self.fitted(frequency_table(self.kernel.quantiles(points, rows.n_features), draw_offsets(rng, 1)))
 
 
 class QuasiFourier(FourierMap):
@@ -22,10 +41,16 @@ class QuasiFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a kernel with a spectral law, sums, products and multiples of such; not a composition
-    n_components : the width of the output; powers of two suit Sobol points best
-    sequence : "sobol" or "halton"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel with a spectral law, or a sum, product or multiple of such kernels; not a composition.
+    n_components : int, default=256
+        The width of the output; powers of two suit Sobol points best.
+    sequence : {"sobol", "halton"}, default="sobol"
+        The sequence of points.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -45,6 +70,7 @@ class QuasiFourier(FourierMap):
     True
     """
 
+    construction = QuasiFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"sequence": ("sobol", "halton")}
 
     def __init__(
@@ -53,18 +79,8 @@ class QuasiFourier(FourierMap):
         *,
         n_components: int = 256,
         sequence: Literal["sobol", "halton"] = "sobol",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.sequence = sequence
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        super()._check_kernel(kernel)
-        kernel.spectral_dimension(1)  # a composition refuses here, with the reason
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        kernel, n_features = self.kernel_, rows.n_features
-        draw = _sequences.sobol if self.sequence == "sobol" else _sequences.halton
-        points = draw(rng.child("points"), self._n_frequencies, kernel.spectral_dimension(n_features))
-        return frequency_table(kernel.quantiles(points, n_features), draw_offsets(rng, 1))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._random import Stream
+from .._array import Array
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
-from ._default_kernels import GAUSSIAN
+from ..kernels.defaults import GAUSSIAN
 from ._fourier import (
+    FourierConstruction,
     FourierMap,
     Frequencies,
     draw_frequencies,
@@ -19,6 +23,33 @@ from ._fourier import (
     frequency_layout,
     frequency_table,
 )
+from .fitted_map import FittedMap
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RandomFourierConstruction(FourierConstruction):
+    """Independent frequencies, in pairs of features or with an offset each."""
+
+    form: str
+
+    @property
+    def paired(self) -> bool:
+        return self.form == "paired"
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        width, n_features = self.n_components, rows.n_features
+        if self.paired:
+            return self.fitted(draw_frequencies(self.kernel, rng, width, n_features))
+        frequencies = self.kernel.frequencies(rng.child("frequencies"), width, n_features)
+        return self.fitted(frequency_table(frequencies, draw_offsets(rng, width)))
+
+    def layout(self) -> Frequencies:
+        if self.paired:
+            return super().layout()
+        return frequency_layout(self.n_components, self.n_features, self.n_components)
+
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        return fourier_variance(self.kernel, X, Y, self.n_components, self.form)
 
 
 class RandomFourier(FourierMap):
@@ -39,10 +70,16 @@ class RandomFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a kernel with a spectral law
-    n_components : the width of the output; an odd one ends in a single feature with an offset
-    form : "paired" or "offset"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel with a spectral law.
+    n_components : int, default=256
+        The width of the output; an odd one ends in a single feature with an offset.
+    form : {"paired", "offset"}, default="paired"
+        A cosine and a sine for each frequency, or one cosine with a random offset.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -59,6 +96,7 @@ class RandomFourier(FourierMap):
     True
     """
 
+    construction = RandomFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"form": ("paired", "offset")}
 
     def __init__(
@@ -67,26 +105,8 @@ class RandomFourier(FourierMap):
         *,
         n_components: int = 256,
         form: Literal["paired", "offset"] = "paired",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.form = form
-
-    @property
-    def _paired(self) -> bool:
-        return self.form == "paired"
-
-    def _draw(self, rng: Stream, rows: Any) -> Frequencies:
-        if self._paired:
-            return draw_frequencies(self.kernel_, rng, self.n_components_, rows.n_features)
-        frequencies = self.kernel_.frequencies(rng.child("frequencies"), self.n_components_, rows.n_features)
-        return frequency_table(frequencies, draw_offsets(rng, self.n_components_))
-
-    def _layout(self, n_features: int) -> Frequencies:
-        if self._paired:
-            return super()._layout(n_features)
-        return frequency_layout(self.n_components_, n_features, self.n_components_)
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        return fourier_variance(self.kernel_, X, Y, self.n_components_, self.form)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Composition, Kernel, Maclaurin
-from ._base import FeatureMap, Native, other_maps
-from ._default_kernels import QUADRATIC
+from ..kernels.defaults import QUADRATIC
 from ._fourier import (
     Frequencies,
     draw_frequencies,
@@ -25,8 +26,12 @@ from ._fourier import (
     matrix_waves,
     native_waves,
 )
-from ._moments import pair_moments
-from ._products import (
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import exactly, floats
+from .pair_moments import pair_moments
+from .random_products import (
     NativePart,
     RandomProducts,
     argument,
@@ -40,7 +45,7 @@ from ._products import (
     random_products,
     second_moment,
 )
-from ._stored import exactly, floats
+from .refusals import unserved
 
 
 class MaclaurinParameters(NamedTuple):
@@ -50,6 +55,185 @@ class MaclaurinParameters(NamedTuple):
     exact_scales: NDArray[np.float64]
     random: RandomProducts | Frequencies
     random_scale: NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MaclaurinConstruction(Construction):
+    """Random products of random degrees, beside degrees that are kept exactly."""
+
+    base: float
+    exact_terms: bool
+    max_degree: int | None
+
+    def check_kernel(self) -> None:
+        kernel = self.kernel
+        inner = composed = canonical(kernel)
+        while isinstance(inner, Composition) and not inner.has_spectrum:
+            inner = inner.inner
+        if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
+            needed = "a dot-product kernel, or one composed over a shift-invariant or a dot-product kernel"
+            raise unserved(self.name, needed, kernel)
+        if not self._series().any():
+            raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
+
+    @property
+    def paired(self) -> bool:
+        return self._fourier_kernel() is not None and not self.exact_degrees
+
+    # -- what is kept exactly, and what is drawn -----------------------------------------------------------------------
+
+    def _series(self) -> NDArray[np.float64]:
+        """a_n, cut at ``max_degree``, without the degrees so rare that they cannot be drawn."""
+        kernel, base = canonical(self.kernel), float(self.base)
+        series = kernel_series(kernel, base)
+        series = series if self.max_degree is None else series[: self.max_degree + 1]
+        return series if kernel.has_spectrum else np.where(degree_law(series, base) > 0, series, 0.0)
+
+    @cached_property
+    def exact_degrees(self) -> tuple[int, ...]:
+        """The degrees that are kept exactly."""
+        series, left = self._series(), self.n_components
+        kept: list[int] = []
+        # The row itself can only be a feature where the series is one of <x, y>.
+        costs = {1: self.n_features, 0: 1} if self.kernel.is_dot_product else {0: 1}
+        for degree, cost in costs.items() if self.exact_terms else ():
+            others = np.delete(series, [degree, *kept]).any() if degree < len(series) else True
+            if degree < len(series) and series[degree] > 0 and left - cost >= int(others):
+                kept.append(degree)
+                left -= cost
+        return tuple(sorted(kept))
+
+    def _random_series(self) -> NDArray[np.float64]:
+        """a_n of the degrees that are drawn at random."""
+        series = self._series().copy()
+        series[list(self.exact_degrees)] = 0.0
+        return series
+
+    @property
+    def random_width(self) -> int:
+        """How many features are random."""
+        return self.n_components - sum(self.n_features if degree else 1 for degree in self.exact_degrees)
+
+    def _fourier_kernel(self) -> Composition | None:
+        """The random part where it is shift-invariant and frequencies add up."""
+        kernel, series = canonical(self.kernel), self._random_series()
+        if not isinstance(kernel, Composition) or not kernel.has_spectrum or not series.any():
+            return None
+        return Maclaurin(tuple(series.tolist())).of(kernel.inner)
+
+    # -- the map -------------------------------------------------------------------------------------------------------
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        series, fourier = self._random_series(), self._fourier_kernel()
+        width = self.random_width
+        random: RandomProducts | Frequencies
+        if fourier is not None:
+            random, scale = draw_frequencies(fourier, rng, width, rows.n_features), math.sqrt(fourier.amplitude)
+        else:
+            inner, fixed = argument(canonical(self.kernel)), self.max_degree is not None
+            random = draw_products(rng, series, inner, float(self.base), width, rows.n_features, fixed)
+            scale = 1.0 if fixed else 1.0 / math.sqrt(max(width, 1))
+        exact = np.array(self.exact_degrees, dtype=np.int64)
+        return self.fitted(MaclaurinParameters(exact, np.sqrt(self._series()[exact]), random, np.array([scale])))
+
+    def layout(self) -> MaclaurinParameters:
+        width = self.random_width
+        random: RandomProducts | Frequencies = product_layout(canonical(self.kernel), width, self.n_features)
+        if self._fourier_kernel() is not None:
+            random = frequency_layout((width + 1) // 2, self.n_features, 1)
+        scales = floats(len(self.exact_degrees), least=0.0)
+        return MaclaurinParameters(exactly(self.exact_degrees), scales, random, floats(1, least=0.0))
+
+    def check_parameters(self, params: MaclaurinParameters) -> None:
+        if isinstance(params.random, RandomProducts):
+            check_products(params.random)
+
+    def apply(self, params: MaclaurinParameters, X: Array) -> Array:
+        features = [
+            (ones(X, 1) if degree == 0 else dense(X)) * params.exact_scales[place]
+            for place, degree in enumerate(params.exact.tolist())
+        ]
+        return namespace(X).concat([*features, self._random_features(params, X)], axis=1)
+
+    def _random_features(self, params: MaclaurinParameters, X: Array) -> Array:
+        if isinstance(params.random, RandomProducts):
+            return random_products(params.random, X) * params.random_scale
+        width = self.random_width
+        random = fourier_features(params.random, self.kernel.coordinates(double(X)), width)
+        return namespace(X).astype(random, X.dtype) * params.random_scale
+
+    def native(self, params: MaclaurinParameters, dtype: DTypeLike) -> Native | None:
+        exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
+        write = self._native_random(params, dtype)
+        if write is None:
+            return None
+
+        def mapped(X: Array, out: NDArray[Any]) -> int | None:
+            first = 0
+            with np.errstate(over="ignore"):
+                for degree, scale in exact:
+                    width = X.shape[1] if degree else 1
+                    out[:, first : first + width] = dense(X) * scale if degree else scale
+                    first += width
+            found = first_overflow(out[:, :first]) if exact else None, write(X, out, first)
+            return earliest(*found)
+
+        return mapped
+
+    def _native_random(self, params: MaclaurinParameters, dtype: DTypeLike) -> NativePart | None:
+        scale = float(params.random_scale[0])
+        if isinstance(params.random, RandomProducts):
+            return native_random_products(params.random, scale, dtype)
+        frequencies, width = params.random, self.random_width
+        scale *= math.sqrt(2.0 / width)
+        native = native_waves(
+            self.kernel,
+            lambda precision: matrix_waves(frequencies, scale, precision),
+            lambda X: self._random_features(params, X),
+            dtype,
+        )
+
+        def write(X: Array, out: NDArray[Any], first: int) -> int | None:
+            features = out if first == 0 else np.empty((len(out), width), dtype=dtype)
+            native(X, features)
+            out[:, first:] = features
+            return None
+
+        return write
+
+    def _counts(self, random: RandomProducts) -> dict[int, int]:
+        """The degrees that have features, with their number."""
+        degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
+        return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
+
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        series, inner = self._series().copy(), argument(canonical(self.kernel))
+        if self.max_degree is not None and isinstance(params.random, RandomProducts):
+            kept = [*self.exact_degrees, *self._counts(params.random)]
+            series[np.setdiff1d(np.arange(len(series)), kept)] = 0.0
+        drawn = Maclaurin(tuple(series.tolist()))
+        return (drawn if inner is None else drawn.of(inner))(X, Y)
+
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        width, fourier = self.random_width, self._fourier_kernel()
+        if fourier is not None:
+            return fourier_variance(fourier, X, Y, width)
+        kernel, series, base = canonical(self.kernel), self._random_series(), float(self.base)
+        inner = argument(kernel)
+        t = pair_moments(X, Y).t if inner is None else inner(X, Y)
+        if self.max_degree is None:
+            moment = second_moment(kernel, base, X, Y, series)
+            return np.maximum(moment - np.polynomial.polynomial.polyval(t, series) ** 2, 0.0) / max(width, 1)
+        factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
+        variance = np.zeros_like(t)
+        for n, count in self._counts(params.random).items():
+            variance += series[n] ** 2 * np.maximum(factor**n - t ** (2 * n), 0.0) / count
+        return variance
+
+    @property
+    def scratch(self) -> int:
+        scalar_features = 8 if isinstance(canonical(self.kernel), Composition) else 0
+        return self.n_features + (4 + scalar_features) * self.n_components
 
 
 class RandomMaclaurin(FeatureMap):
@@ -67,16 +251,27 @@ class RandomMaclaurin(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or ``f.of(k)``
-    n_components : the width of the output
-    base : how fast the probability of a degree falls; above 1
-    exact_terms : bool
-        The paper's H0/1: degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only while a
-        random feature remains; ``exact_degrees_`` tells which.
-    max_degree : int or None
-        Cut the series there and give every kept degree a fixed number of features (frequencies of a composition are
-        drawn all the same); ``mean`` gives what is left of the kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        A dot-product kernel, or a sum, product or multiple of such kernels, or ``f.of(k)``.
+    n_components : int, default=256
+        The width of the output.
+    base : float, default=2.0
+        How fast the probability of a degree falls; above 1.
+    exact_terms : bool, default=False
+        Whether to keep degree 1 (the row itself) and then degree 0 (a constant) exactly, each only while a random
+        feature remains: the paper's H0/1. ``exact_degrees_`` tells which degrees are exact.
+    max_degree : int or None, default=None
+        Where to cut the series. Every kept degree then has a fixed number of features (frequencies of a composition are
+        still drawn), and ``mean`` gives what is left of the kernel.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    Attributes
+    ----------
+    exact_degrees_ : tuple of int
+        The degrees that are kept exactly.
 
     References
     ----------
@@ -93,6 +288,7 @@ class RandomMaclaurin(FeatureMap):
     (0, 1)
     """
 
+    construction = MaclaurinConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"exact_terms": (True, False)}
 
     def __init__(
@@ -103,7 +299,7 @@ class RandomMaclaurin(FeatureMap):
         base: float = 2.0,
         exact_terms: bool = False,
         max_degree: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -111,181 +307,14 @@ class RandomMaclaurin(FeatureMap):
         self.exact_terms = exact_terms
         self.max_degree = max_degree
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         if not isinstance(self.base, numbers.Real) or not 1.0 < float(self.base) < math.inf:
             raise ValueError(f"base must be a finite number above 1, found {self.base!r}")
         if self.max_degree is not None:
             check_whole("max_degree", self.max_degree, 0, " or None")
-        super()._check_arguments()
-
-    def _settle(self, n_features: int) -> None:
-        self.exact_degrees_: tuple[int, ...] = self._exact_degrees(n_features)
-
-    def _check_kernel(self, kernel: Kernel) -> None:
-        inner = composed = canonical(kernel)
-        while isinstance(inner, Composition) and not inner.has_spectrum:
-            inner = inner.inner
-        if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
-            raise ValueError(
-                "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}{other_maps(kernel)}"
-            )
-        if not self._series().any():
-            raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
+        super().check_arguments()
 
     @property
-    def _paired(self) -> bool:
-        return self._fourier_kernel() is not None and not self.exact_degrees_
-
-    # -- what is kept exactly, and what is drawn -----------------------------------------------------------------------
-
-    def _series(self) -> NDArray[np.float64]:
-        """a_n, cut at ``max_degree``, without the degrees so rare that they cannot be drawn."""
-        kernel, base = canonical(self.kernel_), float(self.base)
-        series = kernel_series(kernel, base)
-        series = series if self.max_degree is None else series[: self.max_degree + 1]
-        return series if kernel.has_spectrum else np.where(degree_law(series, base) > 0, series, 0.0)
-
-    def _exact_degrees(self, n_features: int) -> tuple[int, ...]:
-        series, left = self._series(), self.n_components_
-        kept: list[int] = []
-        # The row itself can only be a feature where the series is one of <x, y>.
-        costs = {1: n_features, 0: 1} if self.kernel_.is_dot_product else {0: 1}
-        for degree, cost in costs.items() if self.exact_terms else ():
-            others = np.delete(series, [degree, *kept]).any() if degree < len(series) else True
-            if degree < len(series) and series[degree] > 0 and left - cost >= int(others):
-                kept.append(degree)
-                left -= cost
-        return tuple(sorted(kept))
-
-    def _random_series(self) -> NDArray[np.float64]:
-        """a_n of the degrees that are drawn at random."""
-        series = self._series().copy()
-        series[list(self.exact_degrees_)] = 0.0
-        return series
-
-    def _random_width(self, exact: Iterable[int], n_features: int) -> int:
-        return self.n_components_ - sum(n_features if degree else 1 for degree in exact)
-
-    def _fourier_kernel(self) -> Composition | None:
-        """The random part where it is shift-invariant and frequencies add up."""
-        kernel, series = canonical(self.kernel_), self._random_series()
-        if not isinstance(kernel, Composition) or not kernel.has_spectrum or not series.any():
-            return None
-        return Maclaurin(tuple(series.tolist())).of(kernel.inner)
-
-    # -- the map -------------------------------------------------------------------------------------------------------
-
-    def _draw(self, rng: Stream, rows: Any) -> MaclaurinParameters:
-        series, fourier = self._random_series(), self._fourier_kernel()
-        width = self._random_width(self.exact_degrees_, rows.n_features)
-        random: RandomProducts | Frequencies
-        if fourier is not None:
-            random, scale = draw_frequencies(fourier, rng, width, rows.n_features), math.sqrt(fourier.amplitude)
-        else:
-            inner, fixed = argument(canonical(self.kernel_)), self.max_degree is not None
-            random = draw_products(rng, series, inner, float(self.base), width, rows.n_features, fixed)
-            scale = 1.0 if fixed else 1.0 / math.sqrt(max(width, 1))
-        exact = np.array(self.exact_degrees_, dtype=np.int64)
-        return MaclaurinParameters(exact, np.sqrt(self._series()[exact]), random, np.array([scale]))
-
-    def _layout(self, n_features: int) -> MaclaurinParameters:
-        width = self._random_width(self.exact_degrees_, n_features)
-        random: RandomProducts | Frequencies = product_layout(canonical(self.kernel_), width, n_features)
-        if self._fourier_kernel() is not None:
-            random = frequency_layout((width + 1) // 2, n_features, 1)
-        scales = floats(len(self.exact_degrees_), least=0.0)
-        return MaclaurinParameters(exactly(self.exact_degrees_), scales, random, floats(1, least=0.0))
-
-    def _check_parameters(self, params: MaclaurinParameters, n_features: int) -> None:
-        if isinstance(params.random, RandomProducts):
-            check_products(params.random)
-
-    def _apply(self, params: MaclaurinParameters, X: Array) -> Array:
-        features = [
-            (ones(X, 1) if degree == 0 else dense(X)) * params.exact_scales[place]
-            for place, degree in enumerate(params.exact.tolist())
-        ]
-        return namespace(X).concat([*features, self._random_features(params, X)], axis=1)
-
-    def _random_features(self, params: MaclaurinParameters, X: Array) -> Array:
-        if isinstance(params.random, RandomProducts):
-            return random_products(params.random, X) * params.random_scale
-        width = self._random_width(params.exact.tolist(), X.shape[1])
-        random = fourier_features(params.random, self.kernel_.coordinates(double(X)), width)
-        return namespace(X).astype(random, X.dtype) * params.random_scale
-
-    def _native(self, params: MaclaurinParameters, dtype: Any) -> Native | None:
-        exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
-        write = self._native_random(params, dtype)
-        if write is None:
-            return None
-
-        def mapped(X: Any, out: NDArray[Any]) -> int | None:
-            first = 0
-            with np.errstate(over="ignore"):
-                for degree, scale in exact:
-                    width = X.shape[1] if degree else 1
-                    out[:, first : first + width] = dense(X) * scale if degree else scale
-                    first += width
-            found = first_overflow(out[:, :first]) if exact else None, write(X, out, first)
-            return min((row for row in found if row is not None), default=None)
-
-        return mapped
-
-    def _native_random(self, params: MaclaurinParameters, dtype: Any) -> NativePart | None:
-        scale = float(params.random_scale[0])
-        if isinstance(params.random, RandomProducts):
-            return native_random_products(params.random, scale, dtype)
-        frequencies, width = (
-            params.random,
-            self._random_width(params.exact.tolist(), params.random.frequencies.shape[1]),
-        )
-        scale *= math.sqrt(2.0 / width)
-        native = native_waves(
-            self.kernel_,
-            lambda precision: matrix_waves(frequencies, scale, precision),
-            lambda X: self._random_features(params, X),
-            dtype,
-        )
-
-        def write(X: Any, out: NDArray[Any], first: int) -> int | None:
-            features = out if first == 0 else np.empty((len(out), width), dtype=dtype)
-            native(X, features)
-            out[:, first:] = features
-            return None
-
-        return write
-
-    def _counts(self, random: RandomProducts) -> dict[int, int]:
-        """The degrees that have features, with their number."""
-        degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
-        return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
-
-    def _mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        series, inner = self._series().copy(), argument(canonical(self.kernel_))
-        if self.max_degree is not None and isinstance(params.random, RandomProducts):
-            kept = [*self.exact_degrees_, *self._counts(params.random)]
-            series[np.setdiff1d(np.arange(len(series)), kept)] = 0.0
-        drawn = Maclaurin(tuple(series.tolist()))
-        return (drawn if inner is None else drawn.of(inner))(X, Y)
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
-        width, fourier = self._random_width(self.exact_degrees_, X.shape[1]), self._fourier_kernel()
-        if fourier is not None:
-            return fourier_variance(fourier, X, Y, width)
-        kernel, series, base = canonical(self.kernel_), self._random_series(), float(self.base)
-        inner = argument(kernel)
-        t = pair_moments(X, Y).t if inner is None else inner(X, Y)
-        if self.max_degree is None:
-            moment = second_moment(kernel, base, X, Y, series)
-            return np.maximum(moment - np.polynomial.polynomial.polyval(t, series) ** 2, 0.0) / max(width, 1)
-        factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
-        variance = np.zeros_like(t)
-        for n, count in self._counts(params.random).items():
-            variance += series[n] ** 2 * np.maximum(factor**n - t ** (2 * n), 0.0) / count
-        return variance
-
-    def _scratch(self, n_features: int) -> int:
-        scalar_features = 8 if isinstance(canonical(self.kernel_), Composition) else 0
-        return n_features + (4 + scalar_features) * self.n_components_
+    def exact_degrees_(self) -> tuple[int, ...]:
+        """The degrees that are kept exactly."""
+        return self.construction_.exact_degrees

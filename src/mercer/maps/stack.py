@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, beside
-from .._random import Stream
-from ._base import FeatureMap, Native
-from ._two_maps import TwoMaps
-from ._writers import earliest, writer
+from .._random import RandomState, Stream
+from .._rows import Rows
+from ._wrappers import MapPair, PairConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
 
 
 class StackParameters(NamedTuple):
@@ -21,7 +24,66 @@ class StackParameters(NamedTuple):
     right: Any
 
 
-class Stack(TwoMaps):
+class StackConstruction(PairConstruction):
+    """The features of two maps side by side."""
+
+    deterministic = True
+
+    def settled(self) -> Self:
+        width = self.left.n_components + self.right.n_components
+        return replace(self, kernel=self.left.kernel + self.right.kernel, n_components=width)
+
+    def layout(self) -> StackParameters:
+        return StackParameters(self.left.layout(), self.right.layout())
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        left, right = self.draw_both(rng, rows)
+        parameters = StackParameters(left.parameters, right.parameters)
+        return self.fitted(parameters, left=left.construction, right=right.construction)
+
+    def apply(self, params: StackParameters, X: Array) -> Array:
+        return beside(self.part("left", params).mapped(X), self.part("right", params).mapped(X))
+
+    def native(self, params: StackParameters, dtype: DTypeLike) -> Native:
+        left, right = (self.part(name, params).writer(dtype) for name in self.parts)
+        width = self.left.n_components
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            overflow = None
+            for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
+                features = np.empty(columns.shape, dtype=dtype)
+                overflow = earliest(overflow, write_side(X, features))
+                columns[...] = features
+            return overflow
+
+        return write
+
+    @property
+    def keeps_sparse(self) -> bool:
+        return self.left.keeps_sparse and self.right.keeps_sparse
+
+    def apply_sparse(self, params: StackParameters, X: Array) -> Any:
+        return beside(self.part("left", params).apply_as_is(X), self.part("right", params).apply_as_is(X))
+
+    def sparse_frame(self, X: Array) -> Any:
+        return beside(self.left.sparse_frame(X), self.right.sparse_frame(X))
+
+    def mean(self, params: StackParameters, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.part("left", params).mean(X, Y) + self.part("right", params).mean(X, Y)
+
+    def variance(self, params: StackParameters, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.part("left", params).variance(X, Y) + self.part("right", params).variance(X, Y)
+
+    @property
+    def paired(self) -> bool:
+        return self.left.paired and self.right.paired and self.left.n_components % 2 == 0
+
+    @property
+    def scratch(self) -> int:
+        return self.left.scratch + self.right.scratch + self.n_components
+
+
+class Stack(MapPair):
     r"""The sum of two kernels: the features of two maps side by side.
 
     For sums of kernels that no one map serves, such as a Gaussian and a polynomial; longer sums are stacks of stacks.
@@ -36,15 +98,21 @@ class Stack(TwoMaps):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : int or None
-        None: both maps keep their own widths. An int is shared in proportion to those, with one feature each at least.
-    random_state, n_jobs : see :class:`FeatureMap`
+        The two maps. Their seeds come from this map.
+    n_components : int or None, default=None
+        None lets both maps keep their own widths. An int is shared in proportion to those, with at least one feature
+        each.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
-    n_components_ : the sum of their widths, whatever they have rounded theirs to
+    left_, right_ : FeatureMap
+        The two maps, fitted.
+    n_components_ : int
+        The sum of their widths, as they have rounded them.
 
     Examples
     --------
@@ -59,13 +127,15 @@ class Stack(TwoMaps):
     0.3 * Gaussian(gamma=0.1) + Polynomial(degree=2, gamma=1.0, coef0=0.0)
     """
 
+    construction = StackConstruction
+
     def __init__(
         self,
         left: FeatureMap,
         right: FeatureMap,
         *,
         n_components: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.left = left
@@ -74,67 +144,11 @@ class Stack(TwoMaps):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _width(self) -> Any:
-        return self.left._width() + self.right._width() if self.n_components is None else self.n_components
+    def width(self) -> Any:
+        return self.left.width() + self.right.width() if self.n_components is None else self.n_components
 
-    def _specify(self, rows: Any) -> None:
-        self._check_arguments()
-        own = int(self.left._width()), int(self.right._width())
-        asked = max(2, int(self._width()))
+    def _inner_widths(self) -> tuple[int, int]:
+        own = int(self.left.width()), int(self.right.width())
+        asked = max(2, int(self.width()))
         left = min(max(1, round(asked * own[0] / sum(own))), asked - 1)
-        self._specify_both(rows, left, asked - left)
-        self._settle(rows.n_features)
-
-    def _settle(self, n_features: int) -> None:
-        self.n_components_ = self.left_.n_components_ + self.right_.n_components_
-        self.kernel_ = self.left_.kernel_ + self.right_.kernel_
-
-    def _layout(self, n_features: int) -> StackParameters:
-        return StackParameters(self.left_._layout(n_features), self.right_._layout(n_features))
-
-    def _draw(self, rng: Stream, rows: Any) -> StackParameters:
-        return StackParameters(*self._draw_both(rng, rows))
-
-    def _apply(self, params: StackParameters, X: Array) -> Array:
-        return beside(self.left_._mapped(params.left, X), self.right_._mapped(params.right, X))
-
-    def _native(self, params: StackParameters, dtype: Any) -> Native:
-        left, right = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
-        width = self.left_.n_components_
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            overflow = None
-            for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
-                features = np.empty(columns.shape, dtype=dtype)
-                overflow = earliest(overflow, write_side(X, features))
-                columns[...] = features
-            return overflow
-
-        return write
-
-    @property
-    def _keeps_sparse(self) -> bool:
-        return self.left_._keeps_sparse and self.right_._keeps_sparse
-
-    def _apply_sparse(self, params: StackParameters, X: Any) -> Any:
-        return beside(self.left_._apply_as_is(params.left, X), self.right_._apply_as_is(params.right, X))
-
-    def _sparse_frame(self, X: Any) -> Any:
-        return beside(self.left_._sparse_frame(X), self.right_._sparse_frame(X))
-
-    def _mean(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left_._mean(params.left, X, Y) + self.right_._mean(params.right, X, Y)
-
-    def _variance(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left_._variance(params.left, X, Y) + self.right_._variance(params.right, X, Y)
-
-    @property
-    def is_deterministic(self) -> bool:
-        return self.left.is_deterministic and self.right.is_deterministic
-
-    @property
-    def _paired(self) -> bool:
-        return self.left_._paired and self.right_._paired and self.left_.n_components_ % 2 == 0
-
-    def _scratch(self, n_features: int) -> int:
-        return self.left_._scratch(n_features) + self.right_._scratch(n_features) + self.n_components_
+        return left, asked - left

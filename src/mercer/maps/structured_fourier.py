@@ -6,14 +6,16 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
-from ._fourier import RotationInvariantMap, Waves, draw_offsets, draw_radii
-from ._stored import floats, signs
+from .._rows import Rows
+from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
+from .fitted_map import FittedMap
+from .layouts import floats, signs
 
 SMALLEST_BLOCK = 64
 """Below this width three sign flips do not make a direction that looks random, and the estimate is biased."""
@@ -21,7 +23,7 @@ SMALLEST_BLOCK = 64
 
 @in_double
 class SignRotations(NamedTuple):
-    """Three sign vectors a block, the lengths of the frequencies, and the offset of the last feature."""
+    """Three sign vectors per block, the lengths of the frequencies, and the offset of the last feature."""
 
     signs: NDArray[np.int8]
     radii: NDArray[np.float64]
@@ -29,14 +31,59 @@ class SignRotations(NamedTuple):
 
 
 def block_width(n_features: int) -> int:
-    """Frequencies a block: the padded width of a row."""
+    """Frequencies per block: the padded width of a row."""
     return max(SMALLEST_BLOCK, padded_width(n_features))
 
 
-class StructuredFourier(RotationInvariantMap):
+class StructuredFourierConstruction(RotationInvariantConstruction):
+    """Blocks of frequencies from three sign flips and three transforms."""
+
+    bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        count, width = self.n_frequencies, block_width(rows.n_features)
+        flips = rng.child("signs").signs((-(-count // width), 3, width))
+        return self.fitted(SignRotations(flips, draw_radii(self.kernel, rng, count, width), draw_offsets(rng, 1)))
+
+    def layout(self) -> Any:
+        count, width = self.n_frequencies, block_width(self.n_features)
+        return SignRotations(signs(-(-count // width), 3, width), floats(count), floats(1))
+
+    def phases(self, params: SignRotations, X: Array) -> Array:
+        xp = namespace(X)
+        width, count = params.signs.shape[2], params.radii.shape[0]
+        padded = pad(dense(X), width)
+        blocks = []
+        for block in range(params.signs.shape[0]):
+            turned = padded
+            for place in range(3):
+                turned = hadamard(turned * xp.astype(params.signs[block, place], turned.dtype))
+            blocks.append(turned[:, : count - block * width])
+        return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
+
+    def waves(self, params: SignRotations, dtype: DTypeLike) -> Waves:
+        width = params.signs.shape[2]
+        signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
+        radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
+
+        def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
+            return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self.scale, out)
+
+        return write
+
+    @property
+    def scratch(self) -> int:
+        return super().scratch + 3 * block_width(self.n_features)
+
+    @property
+    def rows_alone(self) -> bool:
+        return True
+
+
+class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
 
-    The choice for wide rows: O(D log d) a row in place of O(D d), and a few signs a column to store. The accuracy is
+    The choice for wide rows: O(D log d) per row instead of O(D d), and a few signs per column to store. The accuracy is
     that of :class:`OrthogonalFourier`, but for a bias below 0.001, from padding every row to at least 64 columns.
 
     In place of a random orthogonal matrix each block of d' frequencies has :math:`H D_1 H D_2 H D_3 / d'^{3/2}` on the
@@ -44,9 +91,14 @@ class StructuredFourier(RotationInvariantMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -64,42 +116,4 @@ class StructuredFourier(RotationInvariantMap):
     ((10, 2048), 3072)
     """
 
-    _bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
-
-    def _draw(self, rng: Stream, rows: Any) -> SignRotations:
-        count, width = self._n_frequencies, block_width(rows.n_features)
-        flips = rng.child("signs").signs((-(-count // width), 3, width))
-        return SignRotations(flips, draw_radii(self.kernel_, rng, count, width), draw_offsets(rng, 1))
-
-    def _layout(self, n_features: int) -> Any:
-        count, width = self._n_frequencies, block_width(n_features)
-        return SignRotations(signs(-(-count // width), 3, width), floats(count), floats(1))
-
-    def _phases(self, params: SignRotations, X: Array) -> Array:
-        xp = namespace(X)
-        width, count = params.signs.shape[2], params.radii.shape[0]
-        padded = pad(dense(X), width)
-        blocks = []
-        for block in range(params.signs.shape[0]):
-            turned = padded
-            for place in range(3):
-                turned = hadamard(turned * xp.astype(params.signs[block, place], turned.dtype))
-            blocks.append(turned[:, : count - block * width])
-        return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
-
-    def _waves(self, params: SignRotations, dtype: Any) -> Waves:
-        width = params.signs.shape[2]
-        signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
-        radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
-
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
-            return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self._scale, out)
-
-        return write
-
-    def _scratch(self, n_features: int) -> int:
-        return super()._scratch(n_features) + 3 * block_width(n_features)
-
-    @property
-    def _rows_alone(self) -> bool:
-        return True
+    construction = StructuredFourierConstruction

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, first_overflow, namespace, ones
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
-from ._base import FeatureMap, Native, other_maps
 from ._complex import independent_variance
-from ._default_kernels import GAUSSIAN
-from ._moments import PairMoments, pair_moments, power
-from ._splits import Split, split_of
-from ._stored import exactly, floats
-from ._writers import earliest
+from ._series_splits import Split, split_of
 from .complex_sketch import (
     Srht,
     apply_srht,
@@ -33,6 +31,12 @@ from .complex_sketch import (
     srht_tables,
     srht_variance,
 )
+from .construction import Construction, Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import exactly, floats
+from .pair_moments import PairMoments, pair_moments, power
+from .refusals import unserved
 
 Matrix = NDArray[np.float64]
 
@@ -54,6 +58,171 @@ class TaylorParameters(NamedTuple):
     degrees: NDArray[np.int64]
     widths: NDArray[np.int64]
     sketches: tuple[Srht, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaylorConstruction(Construction):
+    """A series about a point or along a direction, whose degrees are exact or sketched.
+
+    ``chosen_split``, ``vector``, ``degrees``, ``exact_degrees`` and ``expected_error`` are learned from rows.
+    """
+
+    split: str | None
+    chosen_split: str | None = None
+    vector: Matrix = field(default_factory=lambda: np.zeros(0))
+    degrees: dict[int, int] = field(default_factory=dict)
+    exact_degrees: tuple[int, ...] = ()
+    expected_error: float = math.nan
+
+    learned: ClassVar[dict[str, tuple[str, Any]]] = {
+        "split_": ("chosen_split", str | None),
+        "degrees_": ("degrees", dict[int, int]),
+        "exact_degrees_": ("exact_degrees", tuple[int, ...]),
+        "expected_error_": ("expected_error", float),
+    }
+
+    def check_kernel(self) -> None:
+        kernel, split = self.kernel, split_of(self.kernel)
+        if split is None:
+            raise unserved(self.name, "a dot-product kernel or a Gaussian", kernel)
+        if self.split in ("mean", "centre") and split.learns != self.split:
+            serves = "polynomial kernels" if self.split == "mean" else "the Gaussian and the exponential kernel"
+            raise ValueError(f"split={self.split!r} is for {serves}, found {kernel!r}")
+
+    @property
+    def _split(self) -> Split:
+        split = split_of(self.kernel)
+        assert split is not None
+        return split
+
+    def adapted(self, rows: Rows) -> Self:
+        split = self._split
+        sample = rows.sample(max(32, min(SAMPLE_ROWS, SAMPLE_ELEMENTS // rows.n_features))).astype(np.float64)
+        self.kernel.check_rows(sample)
+        neutral = split.neutral(rows.n_features)
+        vectors: dict[str | None, Matrix] = {None: neutral}
+        if self.split is not None and split.learns is not None:
+            learned = split.learn(rows)
+            if not np.array_equal(learned, neutral):
+                vectors = {split.learns: learned, **(vectors if self.split == "auto" else {})}
+        plans = {name: _plan(split, self.kernel, vector, sample, self.n_components) for name, vector in vectors.items()}
+        chosen = min(plans, key=lambda name: plans[name].error)
+        plan = plans[chosen]
+        if plan.error > HOPELESS:
+            warnings.warn(
+                f"TaylorSketch expects a relative error of {plan.error:.2g}: {self.n_components} features "
+                f"cannot follow {self.kernel!r} on these rows; widen the kernel, take more features or another map",
+                stacklevel=5,
+            )
+        return replace(
+            self,
+            chosen_split=chosen,
+            vector=vectors[chosen],
+            degrees=dict(sorted(plan.widths.items())),
+            exact_degrees=plan.exact,
+            expected_error=plan.error,
+        )
+
+    @property
+    def _sketched(self) -> dict[int, int]:
+        return {n: count for n, count in self.degrees.items() if n not in self.exact_degrees}
+
+    def check_learned(self) -> None:
+        width, last = self._split.width(self.n_features), self._split.max_degree
+        sizes = {n: {0: 1, 1: width}.get(n) for n in self.exact_degrees}
+        highest = max(self.degrees, default=-1)
+        if (
+            self.chosen_split not in (None, self._split.learns)
+            or any(self.degrees.get(n) != size for n, size in sizes.items())
+            or list(self.degrees) != sorted(self.degrees)
+            or not 0 <= highest <= (LAST_DEGREE if last is None else last)
+            or self.exact_degrees != tuple(sorted({*self.exact_degrees}))
+            or min([1, *self._sketched, *self.degrees.values()]) < 1
+            or sum(self.degrees.values()) > self.n_components
+        ):
+            raise ValueError(
+                f"the degrees {self.degrees}, of which {self.exact_degrees} are exact, with split "
+                f"{self.chosen_split!r} are no allotment of {self.n_components} features"
+            )
+
+    def layout(self) -> TaylorParameters:
+        split, sketched = self._split, self._sketched
+        width = split.width(self.n_features)
+        return TaylorParameters(
+            floats(len(split.neutral(self.n_features)), attribute="vector"),
+            exactly(self.exact_degrees),
+            exactly(sketched),
+            exactly(sketched.values()),
+            tuple(srht_layout(n, width, count) for n, count in sketched.items()),
+        )
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        width, sketched = self._split.width(rows.n_features), self._sketched
+        parameters = TaylorParameters(
+            self.vector,
+            np.array(self.exact_degrees, dtype=np.int64),
+            np.array([*sketched], dtype=np.int64),
+            np.array([*sketched.values()], dtype=np.int64),
+            tuple(draw_srht(rng.child("degree", n), n, width, count) for n, count in sketched.items()),
+        )
+        return self.fitted(parameters)
+
+    def apply(self, params: TaylorParameters, X: Array) -> Array:
+        split, exact = self._split, params.exact.tolist()
+        residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+        features = [ones(X, 1) if n == 0 else dense(residual) for n in exact]
+        for sketch, width in zip(params.sketches, params.widths.tolist(), strict=True):
+            features.append(apply_srht(sketch, residual, width))
+        degrees = [*exact, *params.degrees.tolist()]
+        series = split.series(max(degrees) + 1)
+        scaled = []
+        for n, feature in zip(degrees, features, strict=True):
+            scale = split.scale(scalar, n)
+            feature = feature * math.sqrt(series[n])
+            scaled.append(feature if scale is None else feature * scale[:, None])
+        used = sum(feature.shape[1] for feature in scaled)
+        return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components - used)], axis=1)
+
+    def native(self, params: TaylorParameters, dtype: DTypeLike) -> Native:
+        split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
+        roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
+        tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
+                rows, start = np.ascontiguousarray(dense(residual)), 0
+                for n in exact:
+                    block = out[:, start : start + (1 if n == 0 else rows.shape[1])]
+                    np.multiply(1.0 if n == 0 else rows, roots[n], out=block)
+                    scale = split.scale(scalar, n)
+                    if scale is not None:
+                        block *= scale[:, None]
+                    start += block.shape[1]
+                overflow = first_overflow(out[:, :start])
+                for n, table, width in zip(degrees, tables, params.widths.tolist(), strict=True):
+                    block, root = out[:, start : start + width], roots[n] * math.sqrt(2.0 / width)
+                    overflow = earliest(overflow, _core.srht(rows, table, root, block, scales=split.scale(scalar, n)))
+                    start += width
+            out[:, start:] = 0.0
+            return overflow
+
+        return write
+
+    def mean(self, params: Any, X: Array, Y: Array) -> Matrix:
+        terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
+        return sum((terms.value(n) for n in self.degrees), np.zeros(terms.moments.t.shape))
+
+    def variance(self, params: Any, X: Array, Y: Array) -> Matrix:
+        terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
+        variance = np.zeros(terms.moments.t.shape)
+        for n, width in zip(params.degrees.tolist(), params.widths.tolist(), strict=True):
+            variance += terms.weight(n) ** 2 * srht_variance(terms.moments, n, terms.width, width)
+        return variance
+
+    @property
+    def scratch(self) -> int:
+        return 6 * padded_width(self._split.width(self.n_features)) + 5 * self.n_components
 
 
 class TaylorSketch(FeatureMap):
@@ -78,18 +247,30 @@ class TaylorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or a Gaussian or a multiple of one
-    n_components : the width of the output
-    split : "auto", "mean", "centre" or None
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A dot-product kernel, or a sum, product or multiple of such kernels, or a Gaussian or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    split : {"auto", "mean", "centre"} or None, default="auto"
+        How the kernel is written as a series.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    degrees_ : dict of the kept degrees and their widths
-    exact_degrees_ : those of them that are not sketched
-    split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
-    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel's, each
-        pair divided by k(x, x) k(y, y)
+    degrees_ : dict of int
+        The kept degrees and their widths.
+    exact_degrees_ : tuple of int
+        The degrees that are not sketched.
+    split_ : {"mean", "centre"} or None
+        The split that was chosen.
+    vector_ : array
+        The direction or the centre of the split.
+    expected_error_ : float
+        The root of the expected squared error on pairs of sample rows, each divided by k(x, x) k(y, y), relative to the
+        kernel's.
 
     Examples
     --------
@@ -101,13 +282,8 @@ class TaylorSketch(FeatureMap):
     True
     """
 
+    construction = TaylorConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"split": ("auto", "mean", "centre", None)}
-    _learned: ClassVar[dict[str, Any]] = {
-        "split_": str | None,
-        "degrees_": dict[int, int],
-        "exact_degrees_": tuple[int, ...],
-        "expected_error_": float,
-    }
 
     def __init__(
         self,
@@ -115,157 +291,42 @@ class TaylorSketch(FeatureMap):
         *,
         n_components: int = 256,
         split: Literal["auto", "mean", "centre"] | None = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.split = split
 
-    def _check_kernel(self, kernel: Kernel) -> None:
-        split = split_of(kernel)
-        if split is None:
-            hint = other_maps(kernel)
-            raise ValueError(f"TaylorSketch needs a dot-product kernel or a Gaussian, found {kernel!r}{hint}")
-        if self.split in ("mean", "centre") and split.learns != self.split:
-            serves = "polynomial kernels" if self.split == "mean" else "the Gaussian and the exponential kernel"
-            raise ValueError(f"split={self.split!r} is for {serves}, found {kernel!r}")
+    @property
+    def split_(self) -> str | None:
+        """What was done: "mean", "centre" or None."""
+        return self.construction_.chosen_split
 
     @property
-    def _split(self) -> Split:
-        split = split_of(self.kernel_)
-        assert split is not None
-        return split
-
-    def _specify(self, rows: Any) -> None:
-        super()._specify(rows)
-        split = self._split
-        sample = rows.sample(max(32, min(SAMPLE_ROWS, SAMPLE_ELEMENTS // rows.n_features))).astype(np.float64)
-        self.kernel_.check_rows(sample)
-        neutral = split.neutral(rows.n_features)
-        vectors: dict[str | None, Matrix] = {None: neutral}
-        if self.split is not None and split.learns is not None:
-            learned = split.learn(rows)
-            if not np.array_equal(learned, neutral):
-                vectors = {split.learns: learned, **(vectors if self.split == "auto" else {})}
-        plans = {
-            name: _plan(split, self.kernel_, vector, sample, self.n_components_) for name, vector in vectors.items()
-        }
-        self.split_ = min(plans, key=lambda name: plans[name].error)
-        self.vector_ = vectors[self.split_]
-        self.degrees_ = dict(sorted(plans[self.split_].widths.items()))
-        self.exact_degrees_ = plans[self.split_].exact
-        self.expected_error_ = plans[self.split_].error
-        if self.expected_error_ > HOPELESS:
-            warnings.warn(
-                f"TaylorSketch expects a relative error of {self.expected_error_:.2g}: {self.n_components_} features "
-                f"cannot follow {self.kernel_!r} on these rows; widen the kernel, take more features or another map",
-                stacklevel=3,
-            )
+    def vector_(self) -> Matrix:
+        """The direction or the centre of the split."""
+        return self.parameters_.vector
 
     @property
-    def _sketched(self) -> dict[int, int]:
-        return {n: count for n, count in self.degrees_.items() if n not in self.exact_degrees_}
+    def degrees_(self) -> dict[int, int]:
+        """The kept degrees and their widths."""
+        return self.construction_.degrees
 
-    def _check_learned(self, n_features: int) -> None:
-        width, last = self._split.width(n_features), self._split.max_degree
-        sizes = {n: {0: 1, 1: width}.get(n) for n in self.exact_degrees_}
-        highest = max(self.degrees_, default=-1)
-        if (
-            self.split_ not in (None, self._split.learns)
-            or any(self.degrees_.get(n) != size for n, size in sizes.items())
-            or list(self.degrees_) != sorted(self.degrees_)
-            or not 0 <= highest <= (LAST_DEGREE if last is None else last)
-            or self.exact_degrees_ != tuple(sorted({*self.exact_degrees_}))
-            or min([1, *self._sketched, *self.degrees_.values()]) < 1
-            or sum(self.degrees_.values()) > self.n_components_
-        ):
-            raise ValueError(
-                f"the degrees {self.degrees_}, of which {self.exact_degrees_} are exact, with split {self.split_!r} "
-                f"are no allotment of {self.n_components_} features"
-            )
+    @property
+    def exact_degrees_(self) -> tuple[int, ...]:
+        """The degrees that are not sketched."""
+        return self.construction_.exact_degrees
 
-    def _layout(self, n_features: int) -> TaylorParameters:
-        split, sketched = self._split, self._sketched
-        width = split.width(n_features)
-        return TaylorParameters(
-            floats(len(split.neutral(n_features)), attribute="vector_"),
-            exactly(self.exact_degrees_),
-            exactly(sketched),
-            exactly(sketched.values()),
-            tuple(srht_layout(n, width, count) for n, count in sketched.items()),
-        )
-
-    def _draw(self, rng: Stream, rows: Any) -> TaylorParameters:
-        width, sketched = self._split.width(rows.n_features), self._sketched
-        return TaylorParameters(
-            self.vector_,
-            np.array(self.exact_degrees_, dtype=np.int64),
-            np.array([*sketched], dtype=np.int64),
-            np.array([*sketched.values()], dtype=np.int64),
-            tuple(draw_srht(rng.child("degree", n), n, width, count) for n, count in sketched.items()),
-        )
-
-    def _apply(self, params: TaylorParameters, X: Array) -> Array:
-        split, exact = self._split, params.exact.tolist()
-        residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
-        features = [ones(X, 1) if n == 0 else dense(residual) for n in exact]
-        for sketch, width in zip(params.sketches, params.widths.tolist(), strict=True):
-            features.append(apply_srht(sketch, residual, width))
-        degrees = [*exact, *params.degrees.tolist()]
-        series = split.series(max(degrees) + 1)
-        scaled = []
-        for n, feature in zip(degrees, features, strict=True):
-            scale = split.scale(scalar, n)
-            feature = feature * math.sqrt(series[n])
-            scaled.append(feature if scale is None else feature * scale[:, None])
-        used = sum(feature.shape[1] for feature in scaled)
-        return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components_ - used)], axis=1)
-
-    def _native(self, params: TaylorParameters, dtype: Any) -> Native:
-        split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
-        roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
-        tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
-                rows, start = np.ascontiguousarray(dense(residual)), 0
-                for n in exact:
-                    block = out[:, start : start + (1 if n == 0 else rows.shape[1])]
-                    np.multiply(1.0 if n == 0 else rows, roots[n], out=block)
-                    scale = split.scale(scalar, n)
-                    if scale is not None:
-                        block *= scale[:, None]
-                    start += block.shape[1]
-                overflow = first_overflow(out[:, :start])
-                for n, table, width in zip(degrees, tables, params.widths.tolist(), strict=True):
-                    block, root = out[:, start : start + width], roots[n] * math.sqrt(2.0 / width)
-                    overflow = earliest(overflow, _core.srht(rows, table, root, block, scales=split.scale(scalar, n)))
-                    start += width
-            out[:, start:] = 0.0
-            return overflow
-
-        return write
-
-    def _mean(self, params: Any, X: Any, Y: Any) -> Matrix:
-        terms = _Terms(self._split, params.vector, X, Y, max(self.degrees_) + 1)
-        return sum((terms.value(n) for n in self.degrees_), np.zeros(terms.moments.t.shape))
-
-    def _variance(self, params: Any, X: Any, Y: Any) -> Matrix:
-        terms = _Terms(self._split, params.vector, X, Y, max(self.degrees_) + 1)
-        variance = np.zeros(terms.moments.t.shape)
-        for n, width in zip(params.degrees.tolist(), params.widths.tolist(), strict=True):
-            variance += terms.weight(n) ** 2 * srht_variance(terms.moments, n, terms.width, width)
-        return variance
-
-    def _scratch(self, n_features: int) -> int:
-        return 6 * padded_width(self._split.width(n_features)) + 5 * self.n_components_
+    @property
+    def expected_error_(self) -> float:
+        """The root of the expected squared error on pairs of sample rows, relative to the kernel's."""
+        return self.construction_.expected_error
 
 
 class _Terms:
     """The terms of a split series for pairs of rows: all of them, or each pair of rows of X ``once``."""
 
-    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, once: bool = False):
+    def __init__(self, split: Split, vector: Matrix, X: Array, Y: Array, count: int, once: bool = False):
         self.split = split
         self.scalars = [split.scalar(M, vector) for M in (X, Y)]
         self.series = split.series(count)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
-from .._random import Stream
-from ._base import FeatureMap, Native
-from ._stored import places, signs
-from ._two_maps import TwoMaps
-from ._writers import earliest, writer
+from .._random import RandomState, Stream
+from .._rows import Rows
+from ._wrappers import MapPair, PairConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
 
 
@@ -28,7 +31,73 @@ class TensorParameters(NamedTuple):
     right_hashes: Hashes
 
 
-class TensorProduct(TwoMaps):
+class TensorProductConstruction(PairConstruction):
+    """The tensor product of two maps' features, sketched."""
+
+    def settled(self) -> Self:
+        return replace(self, kernel=self.left.kernel * self.right.kernel)
+
+    def layout(self) -> TensorParameters:
+        sides = self.left, self.right
+        hashes = [Hashes(places(self.n_components, side.n_components), signs(side.n_components)) for side in sides]
+        return TensorParameters(*(side.layout() for side in sides), *hashes)
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        left, right = self.draw_both(rng, rows)
+        parameters = TensorParameters(
+            left.parameters,
+            right.parameters,
+            self._draw_hashes(rng.child("hashes", "left"), left.n_components),
+            self._draw_hashes(rng.child("hashes", "right"), right.n_components),
+        )
+        return self.fitted(parameters, left=left.construction, right=right.construction)
+
+    def _draw_hashes(self, rng: Stream, width: int) -> Hashes:
+        return Hashes(rng.child("buckets").buckets(self.n_components, (width,)), rng.child("signs").signs((width,)))
+
+    def apply(self, params: TensorParameters, X: Array) -> Array:
+        width = self.n_components
+        features = (self.part(name, params).apply_as_is(X) for name in self.parts)
+        hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
+        spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
+        return half_spectrum(spectrum, width)
+
+    def native(self, params: TensorParameters, dtype: DTypeLike) -> Native | None:
+        tables = _core.spectrum(self.n_components, np.dtype(dtype))
+        if tables is None:
+            return None
+        sides = [self.part(name, params) for name in self.parts]
+        writers = [side.writer(dtype) for side in sides]
+        shape = (2, 1 + max(side.n_components for side in sides))
+        places, signs = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=dtype)
+        for side, hashes in enumerate((params.left_hashes, params.right_hashes)):
+            places[side, : len(hashes.buckets)], signs[side, : len(hashes.signs)] = hashes
+        scale = math.sqrt(2.0 / self.n_components)
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            factors, overflow = [], None
+            for side, write_side in zip(sides, writers, strict=True):
+                if is_sparse(X) and side.keeps_sparse:
+                    features = side.apply_as_is(X)
+                else:
+                    features = np.empty((X.shape[0], side.n_components), dtype=dtype)
+                    overflow = earliest(overflow, write_side(X, features))
+                factors.append(row_parts(features))
+            found = _core.tensor_sketch(factors, places, signs, (0.0, 0.0), tables, False, scale, out)
+            return earliest(overflow, found)
+
+        return write
+
+    def mean(self, params: TensorParameters, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.part("left", params).mean(X, Y) * self.part("right", params).mean(X, Y)
+
+    @property
+    def scratch(self) -> int:
+        inner = self.left.scratch + self.right.scratch
+        return inner + self.left.n_components + self.right.n_components + 5 * self.n_components
+
+
+class TensorProduct(MapPair):
     r"""The product of two kernels: the tensor product of two maps' features, sketched.
 
     For products of kernels that no one map serves, such as a Gaussian times a polynomial. Where one map serves the
@@ -36,8 +105,8 @@ class TensorProduct(TwoMaps):
 
     With :math:`u = Z_1(x)` and :math:`v = Z_2(x)` of two independent maps, :math:`\langle u \otimes v, u' \otimes
     v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both feature rows are
-    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) a row beyond the two
-    maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
+    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) per row besides the
+    two maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
 
     .. math:: D^2 \mathrm{Var} = (D - e)(A_u A_v + B_u B_v) + e R_u R_v - (2D - e) t_u^2 t_v^2
 
@@ -48,15 +117,20 @@ class TensorProduct(TwoMaps):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : the width of the output
-    factor : int or None
+        The two maps. Their seeds come from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=2
         The width of both maps over that of the output; None lets them keep their own widths.
-    random_state, n_jobs : see :class:`FeatureMap`
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
+    left_, right_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------
@@ -75,6 +149,8 @@ class TensorProduct(TwoMaps):
     Gaussian(gamma=0.1) * Polynomial(degree=2, gamma=1.0, coef0=0.0)
     """
 
+    construction = TensorProductConstruction
+
     def __init__(
         self,
         left: FeatureMap,
@@ -82,7 +158,7 @@ class TensorProduct(TwoMaps):
         *,
         n_components: int = 256,
         factor: int | None = 2,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.left = left
@@ -92,76 +168,13 @@ class TensorProduct(TwoMaps):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         if self.factor is not None:
             check_whole("factor", self.factor, alternatives=" or None")
-        super()._check_arguments()
+        super().check_arguments()
 
-    def _specify(self, rows: Any) -> None:
-        self._check_arguments()
-        self.n_components_ = int(self.n_components)
+    def _inner_widths(self) -> tuple[int, int]:
         if self.factor is None:
-            self._specify_both(rows, int(self.left._width()), int(self.right._width()))
-        else:
-            width = int(self.factor) * self.n_components_
-            self._specify_both(rows, width, width)
-        self._settle(rows.n_features)
-
-    def _settle(self, n_features: int) -> None:
-        self.kernel_ = self.left_.kernel_ * self.right_.kernel_
-
-    def _layout(self, n_features: int) -> TensorParameters:
-        sides = self.left_, self.right_
-        hashes = [Hashes(places(self.n_components_, side.n_components_), signs(side.n_components_)) for side in sides]
-        return TensorParameters(*(side._layout(n_features) for side in sides), *hashes)
-
-    def _draw(self, rng: Stream, rows: Any) -> TensorParameters:
-        left, right = self._draw_both(rng, rows)
-        return TensorParameters(
-            left,
-            right,
-            self._draw_hashes(rng.child("hashes", "left"), self.left_.n_components_),
-            self._draw_hashes(rng.child("hashes", "right"), self.right_.n_components_),
-        )
-
-    def _draw_hashes(self, rng: Stream, width: int) -> Hashes:
-        return Hashes(rng.child("buckets").buckets(self.n_components_, (width,)), rng.child("signs").signs((width,)))
-
-    def _apply(self, params: TensorParameters, X: Array) -> Array:
-        width = self.n_components_
-        features = self.left_._apply_as_is(params.left, X), self.right_._apply_as_is(params.right, X)
-        hashed = zip(features, (params.left_hashes, params.right_hashes), strict=True)
-        spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
-        return half_spectrum(spectrum, width)
-
-    def _native(self, params: TensorParameters, dtype: Any) -> Native | None:
-        tables, sides = _core.spectrum(self.n_components_, dtype), (self.left_, self.right_)
-        if tables is None:
-            return None
-        writers = writer(self.left_, params.left, dtype), writer(self.right_, params.right, dtype)
-        shape = (2, 1 + max(side.n_components_ for side in sides))
-        places, signs = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=dtype)
-        for side, hashes in enumerate((params.left_hashes, params.right_hashes)):
-            places[side, : len(hashes.buckets)], signs[side, : len(hashes.signs)] = hashes
-        scale = math.sqrt(2.0 / self.n_components_)
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            factors, overflow = [], None
-            for side, write_side, own in zip(sides, writers, (params.left, params.right), strict=True):
-                if is_sparse(X) and side._keeps_sparse:
-                    features = side._apply_as_is(own, X)
-                else:
-                    features = np.empty((X.shape[0], side.n_components_), dtype=dtype)
-                    overflow = earliest(overflow, write_side(X, features))
-                factors.append(row_parts(features))
-            found = _core.tensor_sketch(factors, places, signs, (0.0, 0.0), tables, False, scale, out)
-            return earliest(overflow, found)
-
-        return write
-
-    def _mean(self, params: TensorParameters, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left_._mean(params.left, X, Y) * self.right_._mean(params.right, X, Y)
-
-    def _scratch(self, n_features: int) -> int:
-        inner = self.left_._scratch(n_features) + self.right_._scratch(n_features)
-        return inner + self.left_.n_components_ + self.right_.n_components_ + 5 * self.n_components_
+            return int(self.left.width()), int(self.right.width())
+        width = int(self.factor) * int(self.n_components)
+        return width, width

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._base import Native
-from ._default_kernels import QUADRATIC
-from ._moments import PairMoments, power
-from ._polynomial import HomogeneousForm, PolynomialMap
-from ._stored import places, signs
+from ..kernels.defaults import QUADRATIC
+from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .layouts import places, signs
+from .pair_moments import PairMoments, power
 
 
 class Hashes(NamedTuple):
-    """One count sketch a row."""
+    """One count sketch per row."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
@@ -47,7 +49,7 @@ def product_spectrum(sketches: Iterable[Array]) -> Array:
     return spectrum
 
 
-def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: DTypeLike) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Buckets and signs, as numbers, of the entries of rows and of one constant more."""
     places, signs = params.buckets, params.signs.astype(dtype)
     signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
@@ -56,7 +58,52 @@ def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[N
     return np.ascontiguousarray(places), signs
 
 
-class TensorSketch(PolynomialMap):
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TensorSketchConstruction(PolynomialConstruction):
+    """Products of the spectra of count sketches."""
+
+    output: str
+
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Hashes:
+        shape = (degree, n_features)
+        return Hashes(rng.child("buckets").buckets(self.n_components, shape), rng.child("signs").signs(shape))
+
+    def layout(self) -> Hashes:
+        shape = self.form.degree, self.form.width(self.n_features)
+        return Hashes(places(self.n_components, *shape), signs(*shape))
+
+    def sketch(self, params: Hashes, X: Array) -> Array:
+        width = self.n_components
+        hashes = zip(params.buckets, params.signs, strict=True)
+        spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
+        return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
+
+    def native(self, params: Hashes, dtype: DTypeLike) -> Native | None:
+        form, tables = self.form, _core.spectrum(self.n_components, np.dtype(dtype))
+        if tables is None:
+            return None
+        places, signs = hashed_entries(params, form, dtype)
+        in_time = self.output == "time"
+        scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components))
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
+            return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
+
+        return write
+
+    def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
+        D, p = self.n_components, degree
+        e = 2 if D % 2 == 0 else 1
+        A, B, R, t2p = (power(part, p) for part in (moments.A, moments.B, moments.R, moments.t**2))
+        return ((D - e) * (A + B) + e * R - (2 * D - e) * t2p) / D**2
+
+    @property
+    def scratch(self) -> int:
+        return self.n_features + 5 * self.n_components
+
+
+class TensorSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Fourier transforms of count sketches.
 
     The classic for polynomial kernels of degree 2 and 3; sparse rows cost O(degree (nnz + D log D)). At equal width
@@ -75,10 +122,16 @@ class TensorSketch(PolynomialMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output, even or odd
-    output : "spectrum" or "time"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output, even or odd.
+    output : {"spectrum", "time"}, default="spectrum"
+        Whether to leave out the inverse transform, or to do it as the paper does.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------
@@ -94,6 +147,7 @@ class TensorSketch(PolynomialMap):
     (100, 64)
     """
 
+    construction = TensorSketchConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"output": ("spectrum", "time")}
 
     def __init__(
@@ -102,45 +156,8 @@ class TensorSketch(PolynomialMap):
         *,
         n_components: int = 256,
         output: Literal["spectrum", "time"] = "spectrum",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
         self.output = output
-
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Hashes:
-        shape = (degree, n_features)
-        return Hashes(rng.child("buckets").buckets(self.n_components_, shape), rng.child("signs").signs(shape))
-
-    def _layout(self, n_features: int) -> Hashes:
-        shape = self._form.degree, self._form.width(n_features)
-        return Hashes(places(self.n_components_, *shape), signs(*shape))
-
-    def _sketch(self, params: Hashes, X: Array) -> Array:
-        width = self.n_components_
-        hashes = zip(params.buckets, params.signs, strict=True)
-        spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
-        return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
-
-    def _native(self, params: Hashes, dtype: Any) -> Native | None:
-        form, tables = self._form, _core.spectrum(self.n_components_, dtype)
-        if tables is None:
-            return None
-        places, signs = hashed_entries(params, form, dtype)
-        in_time = self.output == "time"
-        scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components_))
-
-        def write(X: Any, out: NDArray[Any]) -> int | None:
-            factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
-            return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
-
-        return write
-
-    def _sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        D, p = self.n_components_, degree
-        e = 2 if D % 2 == 0 else 1
-        A, B, R, t2p = (power(part, p) for part in (moments.A, moments.B, moments.R, moments.t**2))
-        return ((D - e) * (A + B) + e * R - (2 * D - e) * t2p) / D**2
-
-    def _scratch(self, n_features: int) -> int:
-        return n_features + 5 * self.n_components_

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
-from ._base import Native
-from ._default_kernels import QUARTIC
-from ._polynomial import HomogeneousForm, PolynomialMap
-from ._stored import places, signs
+from ..kernels.defaults import QUARTIC
+from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .construction import Native
+from .estimator import FeatureMap
+from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
 
@@ -48,66 +50,25 @@ def padded_entries(sides: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> Iterat
         yield np.concatenate([np.pad(row, ((0, 0), (0, width - row.shape[1]))) for row in rows])
 
 
-class TreeSketch(PolynomialMap):
-    r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TreeSketchConstruction(PolynomialConstruction):
+    """Sketches of degree 2, joined pairwise in a tree."""
 
-    The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4 the
-    tree is no better than :class:`ComplexSketch`. On rows with a mean, :class:`TaylorSketch` may beat both.
+    factor: int
+    largest_tile: ClassVar[int] = 64  # the sketches of all nodes are alive at once, and stay in cache
 
-    The p copies of a row are combined in pairs by degree-2 :class:`TensorSketch` nodes with fresh buckets and signs,
-    their results in pairs again, and an odd one moves up; inner nodes are ``factor`` times as wide as the output. Every
-    node is an unbiased sketch of the product of its children, hence so is the root.
-
-    Parameters
-    ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    factor : the width of inner nodes over that of the output; a larger one costs time and lowers the error
-    random_state, n_jobs : see :class:`FeatureMap`
-
-    References
-    ----------
-    Ahle, Kapralov, Knudsen, Pagh, Velingker, Woodruff and Zandieh, Oblivious sketching of high-degree polynomial
-    kernels, SODA 2020.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer import TreeSketch
-    >>> from mercer.kernels import Polynomial
-    >>> X = np.eye(3)
-    >>> TreeSketch(Polynomial(7), n_components=32, random_state=0).fit_transform(X).shape
-    (3, 32)
-    """
-
-    _largest_tile = 64  # the sketches of all nodes are alive at once, and stay in cache
-
-    def __init__(
-        self,
-        kernel: Kernel | str = QUARTIC,
-        *,
-        n_components: int = 256,
-        factor: int = 4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
-        self.factor = factor
-
-    def _check_arguments(self) -> None:
-        check_whole("factor", self.factor)
-        super()._check_arguments()
-
-    def _settle(self, n_features: int) -> None:
-        self._leaf_width = self._form.width(n_features)
+    @property
+    def leaf_width(self) -> int:
+        """The width of the rows at the leaves."""
+        return self.form.width(self.n_features)
 
     def _node_width(self, node: int, degree: int) -> int:
         """The root, the last of the degree - 1 nodes, is as wide as the output."""
-        return self.n_components_ * (1 if node == degree - 2 else int(self.factor))
+        return self.n_components * (1 if node == degree - 2 else int(self.factor))
 
-    def _draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
+    def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
         if degree == 1:
-            return Tree((self._hashes(rng.child("leaf"), n_features, n_features, self.n_components_),))
+            return Tree((self._hashes(rng.child("leaf"), n_features, n_features, self.n_components),))
         nodes: list[Hashes] = []
 
         def join(left: int, right: int) -> int:
@@ -118,11 +79,11 @@ class TreeSketch(PolynomialMap):
         _climb([n_features] * degree, join)
         return Tree(tuple(nodes))
 
-    def _layout(self, n_features: int) -> Tree:
-        degree, leaf, nodes = self._form.degree, self._leaf_width, list[Any]()
+    def layout(self) -> Tree:
+        degree, leaf, nodes = self.form.degree, self.leaf_width, list[Any]()
 
         def join(left: int, right: int) -> int:
-            width = self.n_components_ if degree == 1 else self._node_width(len(nodes), degree)
+            width = self.n_components if degree == 1 else self._node_width(len(nodes), degree)
             shape = (2, max(left, right))
             nodes.append(Hashes(places(width, *shape), signs(*shape)))
             return width
@@ -136,11 +97,11 @@ class TreeSketch(PolynomialMap):
         shape = (2, max(left, right))
         return Hashes(rng.child("buckets").buckets(width, shape), rng.child("signs").signs(shape))
 
-    def _sketch(self, params: Tree, X: Array) -> Array:
-        degree = self._form.degree
+    def sketch(self, params: Tree, X: Array) -> Array:
+        degree = self.form.degree
         if degree == 1:
             (leaf,) = params.nodes
-            return count_sketch(X, leaf.buckets[0], leaf.signs[0], self.n_components_)
+            return count_sketch(X, leaf.buckets[0], leaf.signs[0], self.n_components)
         pending = iter(enumerate(params.nodes))
 
         def join(left: Array, right: Array) -> Array:
@@ -156,9 +117,9 @@ class TreeSketch(PolynomialMap):
 
         return _climb([X] * degree, join)
 
-    def _nodes(self, params: Tree, dtype: Any) -> list[Node] | None:
+    def _nodes(self, params: Tree, dtype: DTypeLike) -> list[Node] | None:
         """The nodes as the compiled core takes them, None where it has no transform of their widths."""
-        form, nodes = self._form, iter(enumerate(params.nodes))
+        form, nodes = self.form, iter(enumerate(params.nodes))
         prepared: list[Node] = []
 
         def join(left: int | None, right: int | None) -> int | None:
@@ -168,21 +129,21 @@ class TreeSketch(PolynomialMap):
             sides = zip(self._sides(hashes, left, right), forms, strict=True)
             places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
             width, is_root = self._node_width(node, form.degree), node == form.degree - 2
-            tables = _core.spectrum(width, dtype)
+            tables = _core.spectrum(width, np.dtype(dtype))
             prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
             return width
 
         _climb([None] * form.degree, join)
         return None if any(node.tables is None for node in prepared) else prepared
 
-    def _native(self, params: Tree, dtype: Any) -> Native | None:
-        degree = self._form.degree
+    def native(self, params: Tree, dtype: DTypeLike) -> Native | None:
+        degree = self.form.degree
         prepared = self._nodes(params, dtype) if degree > 1 else None
         if prepared is None:
             return None
-        root_scale = math.sqrt(2.0 * self._form.weight / self.n_components_)
+        root_scale = math.sqrt(2.0 * self.form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             nodes, overflow = iter(prepared), None
 
             def join(left: Any, right: Any) -> Any:
@@ -201,13 +162,71 @@ class TreeSketch(PolynomialMap):
         """The hashes of either child, as many as it has columns."""
         return [
             Hashes(hashes.buckets[side : side + 1, :width], hashes.signs[side : side + 1, :width])
-            for side, width in enumerate(child or self._leaf_width for child in (left, right))
+            for side, width in enumerate(child or self.leaf_width for child in (left, right))
         ]
 
-    def _scratch(self, n_features: int) -> int:
+    @property
+    def scratch(self) -> int:
         # Half of the leaves' parents are alive at once, at most.
-        alive = 4 + max(self._form.degree // 2, 1)
-        return n_features + alive * int(self.factor) * self.n_components_
+        alive = 4 + max(self.form.degree // 2, 1)
+        return self.n_features + alive * int(self.factor) * self.n_components
+
+
+class TreeSketch(FeatureMap):
+    r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.
+
+    The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4 the
+    tree is no better than :class:`ComplexSketch`. On rows with a mean, :class:`TaylorSketch` may beat both.
+
+    The p copies of a row are combined in pairs by degree-2 :class:`TensorSketch` nodes with fresh buckets and signs,
+    their results in pairs again, and an odd one moves up; inner nodes are ``factor`` times as wide as the output. Every
+    node is an unbiased sketch of the product of its children, hence so is the root.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default=Polynomial(4, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    factor : int, default=4
+        The width of inner nodes over that of the output; a larger one costs time and lowers the error.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    References
+    ----------
+    Ahle, Kapralov, Knudsen, Pagh, Velingker, Woodruff and Zandieh, Oblivious sketching of high-degree polynomial
+    kernels, SODA 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import TreeSketch
+    >>> from mercer.kernels import Polynomial
+    >>> X = np.eye(3)
+    >>> TreeSketch(Polynomial(7), n_components=32, random_state=0).fit_transform(X).shape
+    (3, 32)
+    """
+
+    construction = TreeSketchConstruction
+
+    def __init__(
+        self,
+        kernel: Kernel | str = QUARTIC,
+        *,
+        n_components: int = 256,
+        factor: int = 4,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
+        self.factor = factor
+
+    def check_arguments(self) -> None:
+        check_whole("factor", self.factor)
+        super().check_arguments()
 
 
 def _climb(level: list[Any], join: Any) -> Any:

@@ -1,12 +1,12 @@
 """Model files: one flat safetensors file for every map and learner, without code in it. And runs that survive."""
 
-from .atomic import atomic_write
+from .._atomic import atomic_write
 from .checkpoints import CheckpointError
-from .files import describe, load, save
+from .json_values import NotStoredError
 from .locks import OutputInUseError
+from .model_files import describe, load, save
 from .runs import train
 from .validation import ModelFileError
-from .values import NotStoredError
 
 __all__ = [
     "CheckpointError",

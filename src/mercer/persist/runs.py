@@ -18,23 +18,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._atomic import is_stream
 from .._checks import is_number
 from .._figures import size
 from .._memory import as_bytes
 from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
-from ..learn._bar import Bar, fit_line
-from ..learn._keeping import Keeper
-from ..learn._progress import Progress
+from ..learn.checkpoint_state import Keeper
+from ..learn.context import FitContext
+from ..learn.progress import Progress
+from ..learn.progress_bar import Bar, fit_line
 from ..maps import FeatureMap
-from .atomic import is_stream
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
-from .files import save, versions
+from .json_values import ArgumentWriter, plain_kernel
+from .learner_records import check_machine
 from .locks import check_lock, locked
-from .machines import check_machine
+from .model_files import save, versions
 from .safetensors import array_bytes
-from .values import ArgumentWriter, plain_kernel
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOCKS = ("the lock of the output", "the lock of the checkpoint")
@@ -132,10 +133,10 @@ def train(
             _clear(path)
         most = None if memory is None else as_bytes(memory)
         run = Run(store, identity(learner, most), float(every), store.read() if resume else None)
-        run.progress = bar if progress == "bar" else progress
-        run.memory = most
+        told = bar if progress == "bar" else progress
+        context = FitContext(progress=told, checkpoint=run, memory=most)
         with run.listening(), bar, run.telling():
-            _fit(learner, run, X, y, sample_weight)
+            learner.fit_table(learner.table_to_fit(X, y, sample_weight), context)
             save(learner, target)
             store.remove()
         if bar.last is not None:
@@ -196,14 +197,6 @@ def _is_half_written(path: Path) -> bool:
     with open(path, "rb") as file:
         first = file.read(8 + len(BEGINNING))[8:]
     return status.st_size == 0 or first == BEGINNING
-
-
-def _fit(learner: Any, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
-    learner._keeper = run
-    try:
-        learner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-    finally:
-        del learner._keeper
 
 
 # -- a run -------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..maps._stored import Leaf
+from ..maps.layouts import Leaf
 
 MAX_DEPTH = 64
 BRACKETS = re.compile(r"[\[\]{}]")

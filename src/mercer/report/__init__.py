@@ -15,19 +15,19 @@ from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
 from .comparison_page import comparison_figure, comparison_page
-from .contents import Column, Contents, contents
+from .concerns import Concern, concerns, expected_error
+from .data_summary import RowSummary, summary
 from .evaluation import check_scorable, evaluate, features, predictions
-from .expectations import Concern, concerns, expected_error
 from .imbalance import Imbalance, imbalance
+from .model_contents import Column, Contents, contents
+from .model_report import Report, write
 from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
+from .search_section import trials_section
 from .studies import Study, study
-from .summaries import RowSummary, summary
-from .training import Origin, Usage, training_page
-from .trials import trials_section
+from .training_page import Origin, Usage, training_page
 from .unknown_levels import UnknownLevels, unknown_levels
-from .writing import Report, write
 
 __all__ = [
     "Assessment",

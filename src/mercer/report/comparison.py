@@ -12,16 +12,18 @@ import numpy as np
 from sklearn.base import clone
 
 from .._checks import check_whole
+from .._defaults import COMPARED_WIDTHS
 from .._error import kernel_error
 from .._random import Stream
 from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
-from ..data.tables import Block, joined, part_of, rows_of
-from ..kernels import Gaussian, parse
-from ..learn._preparation import Preparation
+from ..data.block import Block, concatenated, part_of, rows_of
+from ..kernels import parse
+from ..kernels.defaults import GAUSSIAN
+from ..learn.prepare.preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
-from .unknown_levels import UnknownLevels, unknown_in
+from .unknown_levels import UnknownCounter, UnknownLevels
 
 EXACT = "exact kernel"
 ERROR_ROWS = 1000
@@ -65,7 +67,7 @@ def compare(
     *,
     kernel: Any = None,
     maps: Sequence[str] | None = None,
-    features: Sequence[int] = (256, 1024, 4096),
+    features: Sequence[int] = COMPARED_WIDTHS,
     rows: int = 5000,
     test_rows: int = 1000,
     exact_rows: int = 2000,
@@ -82,7 +84,7 @@ def compare(
     ----------
     table : SourceTable with a target
     task : "classification" or "regression"
-    kernel : a kernel, text that describes one, or None for ``Gaussian("median")``
+    kernel : a kernel, text that describes one, or None for ``Gaussian("scale")``, that of learners
     maps : names of maps, or None for all that serve the kernel
     features : the widths to try
     rows, test_rows, exact_rows : about how many rows are drawn to learn from, and held out; at most for the exact one
@@ -103,7 +105,7 @@ def compare(
     for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
         check_whole(name, count)
     options = {**options, "unknown": "ignore"}  # these models are for nothing but their scores
-    kernel = Gaussian("median") if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
+    kernel = GAUSSIAN if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
     chosen = [one for width in features for one in chosen_maps(kernel, maps, int(width), random_state)]
     train, test = drawn(table, rows, test_rows, random_state)
     few = rows_of(train, some(train.X.shape[0], exact_rows, random_state))
@@ -127,7 +129,9 @@ def strange_levels(train: Block, test: Block) -> UnknownLevels:
     with warnings.catch_warnings():  # what is to be said of columns was said by the machines
         warnings.simplefilter("ignore", UserWarning)
         prepared.learn_columns([train.X])
-    return unknown_in(prepared, [test.X])
+    counter = UnknownCounter(prepared)
+    counter.update(test.X)
+    return counter.found
 
 
 def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:
@@ -148,7 +152,7 @@ def drawn(table: SourceTable, rows: int, test_rows: int, seed: int) -> tuple[Blo
     parts = [list(part.blocks()) for part in table.split(test=test_rows / (rows + test_rows), seed=seed + 1)]
     if not all(parts):
         raise ValueError(f"{table.n_rows} rows are too few to learn from some and hold others out")
-    return joined(parts[0]), joined(parts[1])
+    return concatenated(parts[0]), concatenated(parts[1])
 
 
 def some(n_rows: int, most: int, seed: int) -> Any:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from .._error import KernelError, kernel_error
 from ..choose import MAPS
 from ..data import ArrayTable, SourceTable
-from ..data.tables import Block, joined, part_of
+from ..data.block import Block, concatenated, part_of
 from ..kernels import Kernel
 from ..learn import KernelClassifier
 from ..maps import FeatureMap
@@ -112,7 +112,7 @@ def some(table: SourceTable, most: int, seed: int) -> Block:
     """About so many rows, in memory; all where there are less than twice as many."""
     if table.n_rows > 2 * most:
         table = table.split(test=most / table.n_rows, seed=seed)[1]
-    return joined(list(table.blocks()))
+    return concatenated(list(table.blocks()))
 
 
 def as_wide(model: Any, width: int) -> Any:

@@ -1,0 +1,311 @@
+"""The search for a kernel, its bandwidth and the regularisation of a table, and for the model that has them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .._checks import check_choice, check_positive, check_whole
+from .._defaults import WIDEST_SEARCHED
+from .._random import as_seed
+from ..data import Table
+from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
+from .growth import Growth, Loss
+from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
+from .learners import TASKS, check_class_weight, learner_for
+from .samples import sample_of
+from .time_budget import Clock
+
+ROUNDS = 4
+APART, MOST_APART = 0.2, 20_000
+"""The share of the rows, and how many at most, on which classifiers are compared."""
+STEP, MOST_TRIED = 4.0, 5
+"""What is between two values of C, and how many are tried at most."""
+BENT = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 8.0}
+"""How many times as large C is for losses that are bent less."""
+COMPARED = (6000, 1024)
+"""Rows and features with which losses are compared, at most."""
+DECIDED = 0.7
+"""The share of the time after which no other C is tried."""
+
+
+class Tuned(NamedTuple):
+    """What a search has found.
+
+    Attributes
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted to all rows.
+    trials : list of Trial
+        What was tried, in order.
+    fits : list of Trial
+        The fits of the model, each with more features than the one before, or with another kernel or loss.
+    notes : list of str
+        What was left out for lack of time, in words.
+    """
+
+    model: Any
+    trials: list[Trial]
+    fits: list[Trial]
+    notes: list[str]
+
+    def in_order(self) -> list[Trial]:
+        """Trials by round, the best first, then the losses that were compared, and then the fits."""
+
+        def place(one: Trial) -> tuple[float, bool, float]:
+            return (math.inf if one.round is None else one.round, math.isnan(one.score), -one.score)
+
+        return sorted(self.trials, key=place) + self.fits
+
+
+class Search(Growth):
+    """Finds a kernel, its bandwidth and the regularisation by successive halving, and fits the model that has them.
+
+    Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
+    features, and so on; the best of a round is joined by its neighbours. A trial is one ridge regression, of
+    classes as 1 and -1 too: its eigendecomposition gives the leave-one-out predictions of 25 alphas at once, and so
+    both the regularisation and the score (R2, or the accuracy of classes) without another fit. For a loss other than
+    "squared" the best kernel is then tried with several values of C on rows that were kept apart. The model is fitted
+    to all rows, with twice the features as long as there is time; where a wider map starts with the features of the
+    narrower one, as Fourier maps do, its fit starts with the coefficients of the narrower one's.
+
+    Equal arguments and an equal seed make the same choice, unless time cuts the search short.
+
+    Parameters
+    ----------
+    table : Table with a target
+    task : "classification" or "regression"
+    kernels : kernels or texts that describe them, or None
+        A bandwidth that is "median" or "scale" is searched, from an eighth of that length to eight times; numbers stay
+        as they are. None is Gaussian, Laplacian, Matern and polynomial kernels.
+    map : "auto" or the name of a map
+    scale : "auto", "standard", "unit", "minmax" or None
+        "auto" tries "standard" and "minmax", and takes None for kernels that take no negative values.
+    loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
+        "auto" grows with "squared", which leaves time for about twice the features, and ends with "squared_hinge" where
+        that did better on the rows apart and there is time for it.
+    class_weight : of a classifier, None or "balanced"
+        With "balanced" trials are scored, and the model is fitted, with as much weight on each class.
+    features : the width of the last map, at most
+    rounds : how many rounds there are, at most
+    seconds : how long all of it may take, or None
+        A round that would leave no time for the widest model is left out where it would not end in half the time, and
+        made up for where there is time in the end; the last map is as wide as time allows. How long a fit takes is
+        forecast before it begins.
+    ending : function, or None
+        Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
+        caller does with such a model.
+    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    progress : function that is called with a line about each round and each fit, or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> table = mercer.data.open(X, target=np.abs(X).sum(axis=1))
+    >>> search = mercer.choose.Search(table, "regression", kernels=["gaussian('median')"], rounds=2, features=64)
+    >>> [(one.rows, one.features, one.candidates) for one in search.plan()]
+    [(300, 64, 14)]
+    >>> found = search.run()
+    >>> len(found.trials), found.model.n_components
+    (14, 64)
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        task: str,
+        *,
+        kernels: Sequence[Any] | None = None,
+        map: Any = "auto",
+        scale: str | None = "auto",
+        loss: str = "auto",
+        class_weight: Any = None,
+        features: int = WIDEST_SEARCHED,
+        rounds: int = ROUNDS,
+        seconds: float | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        dates: str = "number",
+        memory: Any = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: Callable[[str], None] | None = None,
+        ending: Callable[[Trial], float] | None = None,
+    ):
+        check_choice("task", task, TASKS[1:])
+        if not isinstance(map, str):
+            raise TypeError(f"map must be 'auto' or the name of a map, whose kernel is searched, found {map!r}")
+        check_choice("loss", loss, ("auto", *BENT))
+        check_whole("features", features)
+        check_whole("rounds", rounds)
+        if seconds is not None:
+            check_positive("seconds", seconds)
+        self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
+        check_choice("class_weight", class_weight, ("balanced", None))
+        check_class_weight(task, class_weight)
+        self.class_weight = class_weight
+        self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
+        self.missing = missing
+        self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
+        self.ending = ending or (lambda fit: 0.0)
+        self.foreseen: float | None = None
+        """When it will end, where no time is given: known after the first round."""
+        clock = Clock(None if seconds is None else float(seconds))
+        self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
+
+    # -- what is to be done --------------------------------------------------------------------------------------------
+
+    @property
+    def apart(self) -> int:
+        """Rows of the sample that are kept apart, to compare classifiers on."""
+        needed = self.task == "classification" and self.loss != "squared"
+        return min(MOST_APART, int(APART * self.table.n_rows)) if needed else 0
+
+    @property
+    def scales(self) -> list[str | None]:
+        """Every scale that some kernel asks for, once."""
+        return list(dict.fromkeys(scale for kernel in self.kernels for scale in scales_of(kernel, self.scale)))
+
+    def plan(self, n_rows: int | None = None) -> list[Round]:
+        """The rounds, if there is time for all of them; ``n_rows`` is how many rows they have at most."""
+        n_rows = self.table.n_rows - self.apart if n_rows is None else n_rows
+        pairs = [(kernel, scale) for kernel in self.kernels for scale in scales_of(kernel, self.scale)]
+        count = sum(len(grid(Family(kernel, scale, np.eye(2), 0))) for kernel, scale in pairs)
+        return rounds_of(n_rows, count, self.features, self.rounds)
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Rows to search on; the last of them are those apart."""
+        wanted = FIRST_ROWS * MORE_ROWS ** (self.rounds - 1) + self.apart
+        balanced = self.class_weight == "balanced"
+        given = self.table, wanted, self.task, self.scales, self.setting.seed, self.memory
+        return sample_of(*given, balanced=balanced, **self.preparing)
+
+    def candidates(self) -> list[Candidate]:
+        """The kernels of the first round."""
+        some, seed = {scale: some_rows(X, self.setting.seed) for scale, X in self.sample.X.items()}, self.setting.seed
+        return [
+            candidate
+            for kernel in self.kernels
+            for scale in scales_of(kernel, self.scale)
+            for candidate in grid(Family(kernel, scale, some[scale], seed))
+        ]
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Tuned:
+        """Search, and fit the model to all rows."""
+        rounds = self.plan(max(1, self.sample.n_rows - self.apart))
+        halving = Halving(self.candidates(), rounds, self.sample, self.setting)
+        halving.step()
+        while not halving.is_over and self._has_time_for(halving):
+            halving.step()
+        if not halving.ranked:
+            self._refuse()
+        best, trial = halving.ranked[0]
+        growing, last, more = self._decided(best, trial) if self.apart else (self._least(trial), None, [])
+        model, fits, notes = self._grown(best, trial, growing)
+        while not halving.is_over and self._allows(halving.expected + fits[-1].seconds):  # time was left over
+            halving.step(until=1.0 - fits[-1].seconds / (self.setting.clock.seconds or math.inf))
+            other, tried = halving.ranked[0]
+            if other.name != best.name:
+                ratio = trial.regularisation / tried.regularisation
+                growing = growing._replace(C=growing.C * ratio)
+                last = None if last is None else last._replace(C=last.C * ratio)
+                best, trial = other, tried
+                model, fits = self._renewed(best, growing, model, fits)
+        if last is not None:
+            model, fits, notes = self._ended(best, last, model, fits, notes)
+        return Tuned(model, halving.trials + more, fits, [*halving.left_out(), *notes])
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def _has_time_for(self, halving: Halving) -> bool:
+        """Whether the next round ends in half the time, or leaves enough for the widest model."""
+        if not halving.ranked:
+            return True
+        trial, clock = halving.ranked[0][1], self.setting.clock
+        fits = [self._fit_alike(trial, self.features)]
+        while fits[-1].features > 2 * trial.features:
+            fits.append(self._fit_alike(trial, fits[-1].features // 2))
+        model = sum(fit.seconds for fit in fits) + self.ending(fits[0])
+        self.foreseen = clock.spent + halving.expected + model
+        return clock.allows(halving.expected, SEARCHED) or clock.allows(halving.expected + model)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will still take, as far as that is known."""
+        clock = self.setting.clock
+        end = self.foreseen if clock.seconds is None else clock.seconds
+        return None if end is None else max(end - clock.spent, 0.0)
+
+    def _refuse(self) -> NoReturn:
+        """Raise what a learner says of the rows, with their numbers, where no kernel could be tried."""
+        kernel = self.kernels[0]
+        learner_for(
+            self.task, kernel=kernel, n_components=1, scale=scales_of(kernel, self.scale)[0], **self.preparing
+        ).fit(self.table)
+        raise ValueError(f"no kernel could be tried on these rows, {kernel!r} not either")
+
+    def _least(self, trial: Trial) -> Loss:
+        """Least squares as strong as in a trial."""
+        return Loss("squared", 0.5 / trial.regularisation)
+
+    def _decided(self, best: Candidate, trial: Trial) -> tuple[Loss, Loss | None, list[Trial]]:
+        """The loss that the model grows with, another that it ends with or None, and what was tried on rows apart."""
+        least = self._least(trial)
+        rows, features = (min(pair) for pair in zip(COMPARED, (trial.rows, trial.features), strict=True))
+        trial = trial._replace(rows=rows, features=features)
+        name = "squared_hinge" if self.loss == "auto" else self.loss
+        first = Loss(name, least.C * BENT[name])
+        if not self.setting.clock.allows(trial.seconds, DECIDED):
+            return (first, None, []) if self.loss != "auto" else (least, None, [])
+        chosen, tried = self._climbed(best, trial, first)
+        if self.loss != "auto":
+            return chosen, None, tried
+        plain = self._compared(best, trial, least)
+        better = max(one.score for one in tried) > plain.score
+        return least, chosen if better else None, [plain, *tried]
+
+    def _climbed(self, best: Candidate, trial: Trial, middle: Loss) -> tuple[Loss, list[Trial]]:
+        """The C that does best on the rows apart, in steps of four as long as they help."""
+        tried = [self._compared(best, trial, middle)]
+        for step in (STEP, 1.0 / STEP):
+            better, ahead = tried[0], middle.C * step
+            while len(tried) < MOST_TRIED and self.setting.clock.allows(tried[-1].seconds, DECIDED):
+                tried.append(self._compared(best, trial, middle._replace(C=ahead)))
+                if tried[-1].score <= better.score:
+                    break
+                better, ahead = tried[-1], ahead * step
+            if better is not tried[0]:
+                return middle._replace(C=better.regularisation), tried
+        return middle, tried
+
+    def _compared(self, best: Candidate, trial: Trial, loss: Loss) -> Trial:
+        """A classifier on the rows of a trial, scored on the rows apart."""
+        sample, clock = self.sample, self.setting.clock
+        X, codes = sample.X[best.family.scale], labels_of(sample.Y)
+        rows, apart = (
+            (X[part], codes[part], None if sample.weight is None else sample.weight[part])
+            for part in (slice(trial.rows), slice(sample.n_rows - self.apart, None))
+        )
+        self.setting.told(f"{loss.name}, C = {loss.C:.4g}: {trial.rows:,} rows, {trial.features:,} features")
+        began, learner = clock.spent, self._learner(best, trial.features, scale=None, loss=loss.name, C=loss.C)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = learner.fit(*rows).score(*apart)
+        measure = "accuracy" if self.class_weight is None else "balanced accuracy"  # by the weights of the sample
+        found = {"loss": loss.name, "regularisation": loss.C, "measure": measure, "score": score}
+        return trial._replace(round=None, seconds=clock.spent - began, **found)
+
+
+def labels_of(Y: Any) -> Any:
+    """The numbers of the classes, from 1 and -1."""
+    return (Y[:, 0] > 0.0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)

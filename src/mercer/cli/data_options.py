@@ -1,0 +1,221 @@
+"""DATA on the command line: its options, and the table that it becomes."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .._formats import FORMATS, format_of
+
+STANDARD_INPUT = "-"
+READING = ("format", "delimiter", "encoding", "drop")
+"""What of ``reading_options`` :func:`table_of` takes as it is."""
+
+
+def data_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Files, folders, patterns, or - for the standard input."""
+    return click.argument("data", nargs=-1, required=True, metavar="DATA...")(function)
+
+
+def exclude_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Columns that are no features."""
+    return click.option(
+        "--exclude", multiple=True, callback=all_between_commas, metavar="COLUMN",
+        help="A column that is no feature, such as an id; several between commas, or by giving it several times.",
+    )(function)  # fmt: skip
+
+
+def class_weight_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What classes count."""
+    return click.option(
+        "--class-weight", type=click.Choice(["balanced"]),
+        help="Of a classifier; balanced: rare classes count as much as frequent ones; all rows alike if not given.",
+    )(function)  # fmt: skip
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which columns are learned from, and which is to be predicted."""
+    return _with(
+        function,
+        click.option("--target", help="The column to predict: its name, or its number where columns have none."),
+        click.option("--weight", help="A column with what each row counts."),
+        click.option(
+            "--columns", callback=between_commas, help="The features, between commas; all other columns if not given."
+        ),
+        exclude_option,
+        click.option(
+            "--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True,
+            help="auto: text, truth values and whole numbers of at most 20 different values are classes.",
+        ),
+        click.option(
+            "--holdout", type=click.FloatRange(0, 1, max_open=True), default=0.2, show_default=True,
+            help="The share of rows that are kept apart and scored; 0 for none.",
+        ),
+        gap_options,
+        click.option(
+            "--unknown", type=click.Choice(["error", "ignore"]), default="error", show_default=True,
+            help="Levels that come up in predictions only.",
+        ),
+    )  # fmt: skip
+
+
+def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What becomes of gaps and dates."""
+    return _with(
+        function,
+        click.option(
+            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True,
+            help="Gaps: an error, or filled with the mean of their column.",
+        ),
+        click.option(
+            "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
+            help="Dates as days since 1970-01-01; parts adds year, month, day, weekday and hour.",
+        ),
+    )  # fmt: skip
+
+
+def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """How DATA is read."""
+    return _with(
+        function,
+        click.option(
+            "--format", type=click.Choice(list(FORMATS)), help="Format of DATA; by the ends of names if not given."
+        ),
+        click.option("--delimiter", help="What stands between the fields of CSV; by its first lines if not given."),
+        click.option("--encoding", help="Of CSV, such as latin-1; UTF-8 if not given."),
+        click.option("--drop", is_flag=True, help="Leave out rows with gaps or infinities."),
+        click.option("--memory", help="Memory for rows and features, such as 2GB; a quarter of the machine's else."),
+    )
+
+
+def _with(function: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with options, in their order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@contextmanager
+def table_of(data: tuple[str, ...], memory: str | None = None, format: str | None = None, **options: Any) -> Iterator:
+    """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
+    from .._memory import as_bytes
+
+    # Rows take a quarter of it, those that are held out another, and features the rest.
+    options["memory"] = max(1, as_bytes(memory) // 4)
+    if STANDARD_INPUT not in data:
+        table = opened(data[0] if len(data) == 1 else list(data), format, **options)
+        yield table
+        note_dropped(table)
+        return
+    if len(data) > 1:
+        raise click.UsageError("the standard input (-) cannot be read beside files")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "standard-input")
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        table = opened(path, format or "csv", **options)
+        yield table
+        note_dropped(table)
+
+
+def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
+    """The table of files; for a model with the columns that it has learned from, whatever others there are."""
+    from .. import data as rows
+    from ..maps.table_rows import matched_columns
+
+    names = getattr(model, "feature_names_in_", None)
+    found = format_found(source, format)
+    if names is None or (found is not None and not FORMATS[found].has_names):
+        table = rows.open(source, format=format, **options)
+        return table if model is None or table.names is not None else matched_columns(model, table)
+    table = rows.open(source, format=format, columns=list(names), **options)
+    known = (*keep, *(getattr(model, f"{role}_name_", None) for role in ("target", "weight")))
+    table.ignore([name for name in table.others if name not in known])
+    return table
+
+
+def format_found(source: Any, format: str | None) -> str | None:
+    """The format of files: that which is asked for, or that of the first."""
+    from ..data.open import paths_of
+
+    first = source[0] if isinstance(source, list | tuple) else source
+    return format or format_of(paths_of(Path(first), None)[0])
+
+
+def note_dropped(table: Any) -> None:
+    """Say how many rows were left out for a gap or an infinity, and how many were kept."""
+    if table.dropped:
+        kept = f"{table.read - table.dropped:,} are kept"
+        warnings.warn(
+            f"{table.dropped:,} of {table.read:,} rows have gaps or infinities and are left out; {kept}", stacklevel=2
+        )
+
+
+def note_unknown(strange: Any) -> None:
+    """Say how many rows have levels that were not learned, if some have."""
+    if strange is not None and strange.rows:
+        warnings.warn(strange.sentence, stacklevel=2)
+
+
+def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
+    """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
+    found = format or (None if STANDARD_INPUT in data else format_found(data, None))
+    return found is not None and FORMATS[found].has_labels
+
+
+def check_target(table: Any, target: str | None) -> None:
+    """Raise where rows have no target; LIBSVM files bring theirs."""
+    if target is None and next(table.targets()).y is None:
+        names = "" if table.names is None else f"; the columns are {', '.join(map(repr, table.names[:20]))}"
+        raise click.UsageError(f"name the column to predict with --target{names}")
+
+
+def between_commas(ctx: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    """Names between commas as a list."""
+    return None if text is None else [name.strip() for name in str(text).split(",") if name.strip()]
+
+
+def all_between_commas(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of an option that may be given several times, each with names between commas."""
+    return tuple(dict.fromkeys(name for text in texts for name in between_commas(ctx, option, text) or ()))
+
+
+class KernelType(click.ParamType):
+    """A kernel as :func:`mercer.kernels.parse` reads it."""
+
+    name = "kernel"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..kernels.parse import KernelSyntaxError, parse
+
+        try:
+            return parse(value) if isinstance(value, str) else value
+        except KernelSyntaxError as error:
+            self.fail(str(error), param, ctx)
+
+
+class MapType(click.ParamType):
+    """ "auto" or the name of a map that needs no other."""
+
+    name = "map"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..choose import MAPS
+
+        known = {note.name.lower(): note.name for note in MAPS if not note.over}
+        key = str(value).replace("_", "").replace("-", "").lower()
+        if key == "auto":
+            return "auto"
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            self.fail(f"no map {value!r}; " + (f"did you mean {known[near[0]]!r}?" if near else "see 'mercer maps'"))
+        return known[key]

@@ -1,0 +1,455 @@
+"""One table of any number of files or objects: what no format has to know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._checks import check_probability
+from .._random import as_seed
+from .block import BLOCK_ROWS, Block, recut, rows_of
+from .columns import Columns, Roles
+from .fingerprints import digest, hashed
+from .frames import columns, is_missing
+from .row_faults import bytes_of, first_fault, negative_weight, sound_rows
+from .shuffling import old_number, shuffled
+from .sources import FileSource, Source, SourceError
+from .split import Group, Share
+from .table import Table
+
+SURVEYED = 1 << 16
+"""Rows whose lots are drawn at once."""
+
+
+class Start(NamedTuple):
+    """Where a block begins: the number of a source, and of a row in it."""
+
+    source: int
+    row: int
+
+
+class Piece(NamedTuple):
+    """Rows that are kept of a batch, with their numbers in their source."""
+
+    source: int
+    rows: NDArray[np.int64]
+    block: Block
+
+
+class Given(NamedTuple):
+    """Targets and weights that are not in the files, for all rows in order."""
+
+    y: Any = None
+    weight: Any = None
+
+
+@dataclass
+class Dropped:
+    """How many rows of files are left out for a gap or an infinity in some columns; None before they were counted."""
+
+    rows: int | None = None
+
+
+class SourceTable(Table):
+    """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
+
+    Attributes
+    ----------
+    names : the names of the features, None where they have none
+    n_rows : how many rows there are
+    notes : what was ignored, in words
+    dropped : how many rows of the files are left out for a gap or an infinity
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        given: Given,
+        drop: bool = False,
+        memory: int = 0,
+        notes: tuple[str, ...] = (),
+        named: Roles | None = None,
+    ):
+        self._columns, self._given, self._drop, self._memory = columns, given, drop, memory
+        self._named = named or Roles()
+        self._first_rows = np.cumsum([0, *(source.n_rows for source in self._sources)], dtype=np.int64)
+        self._group: Group | None = None
+        self._shares: tuple[Share, ...] = ()
+        self._order: int | None = None
+        self.notes = notes
+        self._dropped = Dropped()
+        self._forget()
+        for name, part in (("target", given.y), ("weight", given.weight)):
+            if part is not None and len(part) != self._first_rows[-1]:
+                raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
+
+    def _forget(self) -> None:
+        """Know nothing of passes."""
+        self._starts = [Start(0, 0)]
+        self._n_rows: int | None = None
+        self._kept: list[Block] | None = None
+        self._head: Block | None = None
+
+    def _with(self, columns: Columns, given: Given | None = None) -> Self:
+        """The same rows in another columns."""
+        other = copy(self)
+        other._columns, other._given = columns, self._given if given is None else given
+        if columns.looked_at != self._columns.looked_at:  # else what one table has counted holds for the other
+            other._dropped = Dropped()
+        other._forget()
+        return other
+
+    @property
+    def dropped(self) -> int:
+        """How many rows of the files are left out for a gap or an infinity in the columns of this table.
+
+        The parts of a split have the number of the whole. It takes a pass where none has come to its end before.
+        """
+        if not self._drop:
+            return 0
+        if self._dropped.rows is None:
+            self._n_rows = sum(len(piece.rows) for piece in self._pieces(0))
+        assert self._dropped.rows is not None
+        return self._dropped.rows
+
+    @property
+    def read(self) -> int:
+        """How many rows there are in the files or objects, those that are left out included."""
+        return int(self._first_rows[-1])
+
+    @property
+    def _sources(self) -> list[Source]:
+        return self._columns.sources
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the rows are read from."""
+        return tuple(source.path for source in self._sources if isinstance(source, FileSource))
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        return self._columns.names
+
+    @property
+    def target_name(self) -> str | int | tuple[str, ...] | None:
+        """The column of the targets: its name, or its number where columns have none; names of several."""
+        return self._name_of("target")
+
+    @property
+    def weight_name(self) -> str | int | None:
+        """The column of the weights, as that of the targets."""
+        return self._name_of("weight")
+
+    def _name_of(self, role: str) -> Any:
+        """The column that has a role; the name of an array that is beside the rows in their file."""
+        column = getattr(self._columns.roles, role)
+        return getattr(self._named, role) if column is None else column
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return self._columns.width
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The features that are text or truth values."""
+        return self._columns.levels
+
+    @property
+    def times(self) -> dict[str, str]:
+        """The features that are dates or durations: "date" or "duration" for each name."""
+        return self._columns.times
+
+    def is_missing(self, name: str) -> bool:
+        """Whether a feature may be anything, as the first block has no entry of it."""
+        return is_missing(columns(self.framed().head().X)[name])
+
+    @property
+    def _by_number(self) -> bool:
+        """Whether the numbers of rows alone tell which are in the table, and so their number without a pass."""
+        weighted = self._columns.roles.weight is not None or self._given.weight is not None
+        return not (self._drop or weighted or self._group)
+
+    @property
+    def _all_kept(self) -> bool:
+        return self._by_number and not self._shares
+
+    @property
+    def n_rows(self) -> int:
+        if self._all_kept:
+            return int(self._first_rows[-1])
+        if self._n_rows is None:
+            self._n_rows = self._survey() if self._by_number else self._count_rows()
+        return self._n_rows
+
+    def _count_rows(self) -> int:
+        """How many rows are in the table, by a pass over no more columns than decide that."""
+        deciding = self
+        if not self._drop and self.names is not None:
+            deciding = self._with(self._columns.only((), self._columns.roles._replace(target=None)))
+        count = sum(len(piece.rows) for piece in deciding._pieces(0))
+        self._starts = deciding._starts
+        return count
+
+    def _survey(self) -> int:
+        """How many rows are in the table by their numbers; where its blocks begin is noted on the way."""
+        count = 0
+        for source, first in enumerate(self._first_rows[:-1].tolist()):
+            n_rows = int(self._first_rows[source + 1]) - first
+            for row in range(0, n_rows, SURVEYED):
+                rows = row + np.flatnonzero(self._shared(first + row, min(SURVEYED, n_rows - row)))
+                self._note_starts(source, rows, count)
+                count += len(rows)
+        return count
+
+    def _shared(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Which of these rows, by their numbers among all, fall to this table."""
+        mask = np.ones(count, dtype=bool)
+        for share in self._shares:
+            mask &= share.mask(first, count)
+        return mask
+
+    def fingerprint(self) -> str:
+        """A text that depends on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
+        parts = [source.fingerprint() for source in self._sources]
+        chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
+        return digest(*parts, *chosen, *map(hashed, self._given))
+
+    def head(self) -> Block:
+        for source in self._sources:
+            source.check()
+        if self._head is None:
+            self._head = super().head()
+        return self._head
+
+    def where(self, row: int) -> str | None:
+        if self._order is not None:
+            return self._in_order().where(old_number(row, self.n_rows, self._order))
+        number, rest = divmod(row, BLOCK_ROWS)
+        for piece in self._pieces(number):
+            if rest < len(piece.rows):
+                source = self._sources[piece.source]
+                return f"{source.place(int(piece.rows[rest]))} of {source.name}"
+            rest -= len(piece.rows)
+        return None
+
+    # -- other tables of the same files --------------------------------------------------------------------------------
+
+    def matched(self, names: Sequence[str] | None, width: int, apart: Sequence[Any] = ()) -> Self:
+        """The table with the columns of these names in this order, as a model asks for them; others are ignored.
+
+        Of those ``apart``, which the model knows as its target and weight, without a word.
+        """
+        if self.names is None or names is None:
+            columns = self._columns if self.width == width else self._columns.without(apart, width)
+            if columns is None:
+                raise SourceError(f"{self._sources[0].name} has {self.width} features, but {width} are expected")
+            return self if columns is self._columns else self._with(columns)
+        if tuple(names) == self.names:
+            return self
+        self.ignore([name for name in self.names if name not in (*names, *apart)])
+        return self._with(self._columns.only(names, self._columns.roles))
+
+    def framed(self) -> Self:
+        """The table with frames as blocks, where columns have names, also where all of them are numbers."""
+        return self._with(self._columns.framed())
+
+    def ignore(self, names: Sequence[str]) -> None:
+        """Note, with a warning, that a model does without these columns."""
+        if names:
+            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, names))}")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the files that are not asked for: neither features nor targets nor weights."""
+        return self._columns.others
+
+    def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
+        """Two tables: rows to learn from, and rows that are held out.
+
+        Parameters
+        ----------
+        test : number between 0 and 1, or with ``column`` a value or several
+            The share of rows that are held out, about, or what they have in the column.
+        seed : int
+            Draws the lot of every row, which depends on nothing but its number.
+        column : name or number of a column, or None
+            It is no feature of either table.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import mercer
+        >>> table = mercer.data.open(np.arange(20.0).reshape(10, 2), target=1)
+        >>> train, test = table.split(test=0.3, seed=0)
+        >>> train.n_rows + test.n_rows
+        10
+        """
+        if column is None:
+            check_probability("test", test)
+            share = Share(float(test), as_seed(seed), len(self._shares), held_out=False)
+            parts = self._with(self._columns), self._with(self._columns)
+            for part, held_out in zip(parts, (False, True), strict=True):
+                part._shares = (*self._shares, share._replace(held_out=held_out))
+            return parts
+        if self._group is not None:
+            raise ValueError(f"the table was split by column {self._columns.roles.group!r} already")
+        values = tuple(test) if isinstance(test, list | tuple | set | np.ndarray) else (test,)
+        columns = self._columns.apart(column)
+        parts = self._with(columns), self._with(columns)
+        for part, held_out in zip(parts, (False, True), strict=True):
+            part._group = Group(values, held_out)
+        return parts
+
+    def shuffled(self, seed: int = 0) -> Self:
+        """The table in an order that a seed draws, the same in every pass.
+
+        Blocks come in any order, and rows are mixed among 16 of them, which are held at a time. Cheap where a pass may
+        begin anywhere: for Parquet, Arrow, LIBSVM and NumPy's files and for what is in memory, not for CSV.
+
+        Parameters
+        ----------
+        seed : int
+        """
+        other = self._with(self._columns)
+        other._order = as_seed(seed)
+        return other
+
+    def _in_order(self) -> Self:
+        """The table before it was shuffled."""
+        other = self._with(self._columns)
+        other._order = None
+        return other
+
+    def features(self) -> Self:
+        """The table without targets and weights: rows of weight 0 count too, and no more is read than features.
+
+        Where rows are dropped it is the table itself, so that these are the same.
+        """
+        if self._drop or (self._all_kept and self._kept is not None):
+            return self
+        return self._with(self._columns.only(None, Roles(group=self._columns.roles.group)), Given())
+
+    def targets(self) -> Iterator[Block]:
+        if self._drop or self._kept is not None or self.names is None:
+            return self.blocks()
+        alone = self._with(self._columns.only((), self._columns.roles))
+        alone._memory = 0
+        return alone.blocks()
+
+    def _note(self, note: str) -> None:
+        self.notes = (*self.notes, note)
+        warnings.warn(note, UserWarning, stacklevel=5)
+
+    # -- passes --------------------------------------------------------------------------------------------------------
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        for source in self._sources:
+            source.check()
+        if self._kept is not None:
+            yield from self._kept[start:]
+            return
+        held: list[Block] | None = [] if start == 0 and self._memory else None
+        size = 0
+        for block in self._read(start):
+            if held is not None:
+                held.append(block)
+                size += bytes_of(block)
+                held = held if size <= self._memory else None
+            yield block
+        self._kept = held
+
+    def _read(self, start: int) -> Iterator[Block]:
+        if self._order is not None:
+            return islice(recut(shuffled(self._in_order(), self._order)), start, None)
+        return recut(piece.block for piece in self._pieces(start))
+
+    def _pieces(self, start: int) -> Iterator[Piece]:
+        """Rows that are kept, from the beginning of block number ``start`` on."""
+        begin, skipped = self._start_of(start)
+        for piece in self._pieces_from(begin, start - skipped // BLOCK_ROWS):
+            fewer = min(skipped, len(piece.rows))
+            skipped -= fewer
+            if fewer:
+                rest = slice(fewer, None)
+                piece = Piece(piece.source, piece.rows[rest], rows_of(piece.block, rest))
+            if len(piece.rows):
+                yield piece
+
+    def _start_of(self, number: int) -> tuple[Start, int]:
+        """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
+        if not self._all_kept:
+            if self._by_number and number >= len(self._starts):
+                self._survey()
+            known = min(number, len(self._starts) - 1)
+            return self._starts[known], (number - known) * BLOCK_ROWS
+        row = number * BLOCK_ROWS
+        source = int(np.searchsorted(self._first_rows, row, side="right")) - 1
+        return Start(source, row - int(self._first_rows[source])), 0
+
+    def _pieces_from(self, begin: Start, number: int) -> Iterator[Piece]:
+        """Rows that are kept from where block ``number`` begins; where the next ones begin is noted on the way."""
+        count, dropped = number * BLOCK_ROWS, 0
+        for source in range(begin.source, len(self._sources)):
+            row = begin.row if source == begin.source else 0
+            for batch in self._sources[source].batches(row, self._columns.needed):
+                block = self._block(batch, source, row)
+                rows = np.arange(row, row + block.X.shape[0])
+                row += len(rows)
+                fine = self._fine(block, source, row - len(rows))
+                dropped += 0 if fine is None else int(np.count_nonzero(~fine))
+                kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
+                if kept is not None:
+                    rows, block = rows[kept], rows_of(block, kept)
+                    block = block if fine is None else block._replace(y=self._columns.without_gaps(block.y))
+                    self._note_starts(source, rows, count)
+                count += len(rows)
+                yield Piece(source, rows, block)
+        if number == 0:
+            self._dropped.rows, self._n_rows = dropped, count
+
+    def _note_starts(self, source: int, rows: NDArray[np.int64], count: int) -> None:
+        for place in range(-count % BLOCK_ROWS, len(rows), BLOCK_ROWS):
+            if (count + place) // BLOCK_ROWS == len(self._starts):
+                self._starts.append(Start(source, int(rows[place])))
+
+    def _block(self, batch: Any, source: int, row: int) -> Block:
+        """A batch as it was read, with what was given beside the files."""
+        block = self._columns.block(batch)
+        first = int(self._first_rows[source]) + row
+        y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
+        return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
+
+    def _fine(self, block: Block, source: int, row: int) -> NDArray[np.bool_] | None:
+        """Which rows have neither gaps nor infinities, where others are to be left out; else they are errors."""
+        fine = sound_rows(block) if self._drop else None
+        fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
+        if fault is not None:
+            found = self._sources[source]
+            raise SourceError(f"{found.name}, {found.place(row + fault.row)}: {fault.what}")
+        return fine
+
+    def _counted(
+        self, batch: Any, block: Block, fine: NDArray[np.bool_] | None, first: int
+    ) -> NDArray[np.bool_] | None:
+        """Which rows, from number ``first`` on, are in the table; None where that is known of all without a look."""
+        if self._all_kept:
+            return None
+        kept = self._shared(first, block.X.shape[0])
+        if fine is not None:
+            kept &= fine
+        if block.weight is not None:
+            kept &= block.weight != 0.0
+        if self._group is not None:
+            kept &= self._group.mask(self._columns.groups(batch))
+        return kept

@@ -1,0 +1,48 @@
+"""Columns as they are stored, for whoever carries them along: an id is no feature, but predictions need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import missing
+from .file_table import SourceTable
+from .frames import arrow_columns
+from .sources import SourceError
+
+
+def as_written(table: SourceTable, names: Sequence[str]) -> Iterator[Any]:
+    """The columns of these names, features or not, as they are stored: Arrow tables of the rows of all blocks.
+
+    Text, whole numbers and dates stay what they are; fields of CSV are text.
+    """
+    for source in table._sources:
+        if not isinstance(source.schema, dict):
+            raise SourceError(f"the columns of {source.name} have no names, found {', '.join(map(repr, names))}")
+        for name in names:
+            if name not in source.schema:
+                raise missing(source, name)
+    if table._order is not None:
+        raise ValueError("the columns of a table that is shuffled cannot be had as they are stored")
+    return _parts(table, tuple(names))
+
+
+def _parts(table: SourceTable, names: tuple[str, ...]) -> Iterator[Any]:
+    kept: dict[int, list[NDArray[np.int64]]] = {}
+    if not table._all_kept:
+        for piece in table._pieces(0):
+            kept.setdefault(piece.source, []).append(piece.rows)
+    for number, source in enumerate(table._sources):
+        rows = None if table._all_kept else np.concatenate(kept.get(number, [np.zeros(0, dtype=np.int64)]))
+        first = 0
+        for batch in source.as_written(names):
+            last = first + batch.shape[0]
+            part = arrow_columns(batch, names)
+            if rows is not None:
+                here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+                part = part.take(here - first)
+            first = last
+            yield part

@@ -1,0 +1,113 @@
+"""Bandwidths learned from rows: ``"scale"`` and ``"median"``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._checks import check_positive
+from .._rows import Rows
+from .base import Kernel
+from .families import manhattan_distances, squared_distances
+
+RULES = ("scale", "median")
+MEDIAN_ROWS = 1000
+
+
+def check_bandwidth(name: str, value: Any) -> None:
+    """A bandwidth is a positive number or the name of a rule."""
+    if isinstance(value, str) and value in RULES:
+        return
+    check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}")
+
+
+class LearnedBandwidth(Kernel):
+    """A kernel with one field, ``gamma`` unless it says otherwise, that ``fit`` may learn from the rows."""
+
+    _bandwidth = "gamma"
+
+    def __post_init__(self) -> None:
+        check_bandwidth(self._bandwidth, getattr(self, self._bandwidth))
+
+    def _learns(self) -> str | None:
+        return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
+
+    @property
+    def rows_sampled(self) -> int:
+        return MEDIAN_ROWS if getattr(self, self._bandwidth) == "median" else 0
+
+    def _with_learned_bandwidth(self, rows: Rows) -> Self:
+        if self._learns() is None:
+            return self
+        rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median
+        return self.replace(**{self._bandwidth: rule(rows)})
+
+    def _scale(self, rows: Rows) -> float:
+        return 1.0 / total_variance(rows)
+
+    @abstractmethod
+    def _median(self, rows: Rows) -> float:
+        """The value of ``"median"``."""
+
+
+def total_variance(rows: Rows) -> float:
+    """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
+    count, mean, deviation = 0.0, 0.0, 0.0
+    for block, weight in rows.weighted_blocks():
+        weight = np.ones(block.shape[0]) if weight is None else weight
+        size = float(weight.sum()) * block.shape[1]
+        block = block.astype(np.float64)
+        here = _weighted_sum(block, weight) / size
+        # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between blocks.
+        deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
+        mean += (here - mean) * size / (count + size)
+        count += size
+    variance = deviation / count
+    if not variance > 1e-28 * mean**2:
+        alone = ", found n_samples=1" if rows.n_rows == 1 else ", found n_features=1" if rows.n_features == 1 else ""
+        raise ValueError(
+            f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
+        )
+    return rows.n_features * variance
+
+
+def _weighted_sum(block: Any, weight: Any) -> float:
+    """The weighted sum of all entries, added pairwise: equal ones then have a mean that is theirs to the last digit."""
+    if sp.issparse(block):
+        return float((block.data * np.repeat(weight, np.diff(block.indptr))).sum())
+    return float((block * weight[:, None]).sum())
+
+
+def _squared_deviation(block: Any, weight: Any, mean: float) -> float:
+    """The weighted sum of (entry - mean)^2 over all entries."""
+    if not sp.issparse(block):
+        return float((weight @ (block - mean) ** 2).sum())
+    block.sum_duplicates()
+    stored = np.diff(block.indptr)
+    of_stored = float(np.repeat(weight, stored) @ (block.data - mean) ** 2)
+    return of_stored + float(weight @ (block.shape[1] - stored)) * mean**2
+
+
+def _median(distances: Callable[[Any, Any], Any], rows: Rows) -> float:
+    sample = rows.sample(MEDIAN_ROWS).astype(np.float64)
+    matrix = distances(sample, sample)
+    pairs = matrix[np.triu_indices_from(matrix, k=1)]
+    positive = pairs[pairs > 0]
+    if positive.size == 0:
+        raise ValueError("'median' needs rows that differ: all sampled rows are (nearly) equal; give a number instead")
+    median = float(np.median(pairs))
+    return median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
+
+
+def median_squared_distance(rows: Rows) -> float:
+    """The median squared Euclidean distance between seeded sample rows."""
+    return _median(squared_distances, rows)
+
+
+def median_manhattan_distance(rows: Rows) -> float:
+    """The median 1-norm distance between seeded sample rows."""
+    return _median(manhattan_distances, rows)

@@ -1,0 +1,344 @@
+"""The families that have feature maps of their own: dot-product, shift-invariant and rotation-invariant kernels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
+
+from .. import _core
+from .._array import Array, canonical_csr, dense, squares
+from .._random import Stream
+from .._tiles import TILE, tiles
+from .base import BLOCK_ELEMENTS, Kernel, row_values
+
+CACHED_ELEMENTS = 1 << 15
+"""Pairs of entries that are looked at together, few enough to stay in cache."""
+CANCELLED = 1e-6
+"""Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
+
+
+def inner_products(X: Array, Y: Array) -> NDArray[np.float64]:
+    """The matrix of inner products, dense."""
+    values = X @ Y.T
+    return values.toarray() if sp.issparse(values) else values
+
+
+FAR = 1e303
+"""Squares, and sums over columns, of this size are still far enough from the largest number to be added up."""
+
+
+def refuse_far_rows(kernel: Kernel, X: Array, size: Callable[[Any], NDArray[np.float64]], what: str) -> None:
+    """Raise where distances would overflow; for kernels so wide that they are not 0 at any distance that does not."""
+    sizes = row_values(size, X)
+    far = ~(sizes <= FAR / 4.0)
+    if far.any():
+        row = int(np.argmax(far))
+        raise ValueError(
+            f"{kernel!r} is for rows of a {what} up to {FAR / 4.0:g}, beyond which distances overflow float64; "
+            f"row {row} has {sizes[row]:g}: scale the rows down"
+        )
+
+
+class DotProduct(Kernel):
+    """k(x, y) = f(<x, y>) with f(t) = sum a_n t^n, a_n >= 0."""
+
+    is_dot_product = True
+
+    @abstractmethod
+    def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """f(t)."""
+
+    def _overwritten(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
+        return self.value(t)
+
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self._overwritten(inner_products(X, Y))
+
+    def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
+        if not _core.AVAILABLE or sp.issparse(Y):
+            return self.gram_against(Y)
+        products = packed_products(Y)
+
+        def block(X: Array) -> NDArray[np.float64]:
+            return self.gram(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
+
+        return block
+
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return self.value(squares(X))
+
+    @property
+    def takes_every_row(self) -> bool:
+        return not np.isfinite(self.radius)
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
+            # In float64: at the edge of the domain float32 would let through what the kernel then diverges on.
+            self.check_arguments(row_values(squares, X), "squared norm")
+
+
+class ShiftInvariant(Kernel):
+    """k(x, y) = g(x - y) with g(0) = 1: the characteristic function of its spectral law."""
+
+    is_shift_invariant = True
+
+    @property
+    def amplitude(self) -> float:
+        return 1.0
+
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return np.ones(X.shape[0])
+
+    def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
+        self.check_resolved()
+        return self.quantiles(rng.uniforms((count, self.spectral_dimension(n_features))), n_features)
+
+    def spectral_dimension(self, n_features: int) -> int:
+        return n_features
+
+
+class Radial(ShiftInvariant):
+    """k(x, y) = g(||x - y||^2) with g(0) = 1, in every dimension: a mixture of Gaussians (Schoenberg)."""
+
+    is_rotation_invariant = True
+
+    @abstractmethod
+    def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """g."""
+
+    @property
+    def takes_every_row(self) -> bool:
+        with np.errstate(over="ignore"):
+            return not self.radial(np.array([FAR]))[0] > 0.0  # a distance that overflows gives the 0 that it should
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
+            refuse_far_rows(self, X, squares, "squared norm")
+
+    @property
+    def _shape(self) -> tuple[str, float] | None:
+        """What the compiled core knows g by, and its scale; None where it knows distances alone."""
+        return None
+
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
+
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
+        return self._of(Distances(Y))
+
+    def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
+        return self._of(Distances(Y, packed=True))
+
+    def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
+        shape = self._shape
+
+        def block(X: Array) -> NDArray[np.float64]:
+            if shape is not None and distances.are_compiled(X):
+                return distances(X, *shape)
+            return self.radial(distances(X))
+
+        return block
+
+
+def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
+    """sum_j term(x_j, y_j), where a term with a 0 is 0, column by column: n x m x d would not fit."""
+    total = np.zeros((X.shape[0], Y.shape[0]))
+    X, Y = _by_column(X), _by_column(Y)
+    for column in np.intersect1d(_occupied(X), _occupied(Y), assume_unique=True).tolist():
+        (rows, x), (others, y) = _entries(X, column), _entries(Y, column)
+        full = len(rows) == total.shape[0] and len(others) == total.shape[1]
+        step = max(1, CACHED_ELEMENTS // max(1, len(y)))
+        for start in range(0, len(x), step):
+            part = slice(start, start + step)
+            total[part if full else np.ix_(rows[part], others)] += term(x[part, None], y)
+    return total
+
+
+Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]
+
+
+def by_columns(
+    term: str, Y: Array, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
+) -> Callable[[Any], NDArray[np.float64] | None]:
+    """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
+
+    ``planes`` makes what the term looks at of rows, which for those of Y is done once.
+    """
+    others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
+
+    def values(X: Array) -> NDArray[np.float64] | None:
+        if others is None or sp.issparse(X):
+            return None
+        return _core.pairs(term, tuple(map(np.ascontiguousarray, planes(X))), others, scale)
+
+    return values
+
+
+def column_product(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
+    """prod_j factor(x_j - y_j) for an even factor with factor(0) = 1, column by column."""
+    if sp.issparse(X) or sp.issparse(Y):
+        return np.exp(_column_logarithms(factor, sp.csr_array(X), sp.csr_array(Y)))
+    product = np.ones((X.shape[0], Y.shape[0]))
+    for x, y in zip(X.T, Y.T, strict=True):
+        product *= factor(x[:, None] - y[None, :])
+    return product
+
+
+def _column_logarithms(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
+    """sum_j log factor(x_j - y_j) of CSR rows, by the entries that they store."""
+
+    def alone(M: Any) -> NDArray[np.float64]:
+        M = canonical_csr(M)
+        logarithms = sp.csr_array((np.log(factor(M.data)), M.indices, M.indptr), shape=M.shape)
+        return np.asarray(logarithms.sum(axis=1)).ravel()
+
+    def together(x: Any, y: Any) -> Any:
+        return np.log(factor(x - y)) - np.log(factor(x)) - np.log(factor(y))
+
+    apart = alone(X)[:, None] + alone(Y)[None, :]
+    total = apart + column_sum(together, X, Y)
+    for i, j in _near_pairs(total, apart, X, Y):
+        total[i, j] = alone(X[i] - Y[j])
+    return total
+
+
+def _by_column(X: Array) -> Any:
+    """The matrix in a form whose columns are at hand, without stored zeros."""
+    if not sp.issparse(X):
+        return X
+    X = canonical_csr(X).tocsc()
+    X.eliminate_zeros()
+    return X
+
+
+def _occupied(X: Array) -> NDArray[np.int64]:
+    """The columns that are not 0."""
+    return np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=0))
+
+
+def _entries(X: Array, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The rows at which a column is not 0, and its values there."""
+    if sp.issparse(X):
+        part = slice(X.indptr[column], X.indptr[column + 1])
+        return X.indices[part], X.data[part]
+    rows = np.flatnonzero(X[:, column])
+    return rows, X[rows, column]
+
+
+def squared_distances(X: Array, Y: Array) -> NDArray[np.float64]:
+    """Squared Euclidean distances, dense; never negative, exactly 0 between equal rows."""
+    left, right = X, Y
+    if not sp.issparse(X) and not sp.issparse(Y):
+        # Distances do not change under a shift; with this one, few pairs of rows far from the origin remain for below.
+        origin = Y.mean(axis=0)
+        left, right = X - origin, Y - origin
+    norms = squares(left)[:, None] + squares(right)[None, :]
+    distances = norms - 2 * inner_products(left, right)
+    for i, j in _near_pairs(distances, norms, X, Y):
+        distances[i, j] = _pair_distances(X[i], Y[j])
+    return distances
+
+
+class Distances:
+    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once.
+
+    Where Y is packed, the distances of a row are the same whatever rows stand beside it.
+    """
+
+    def __init__(self, Y: Array, packed: bool = False):
+        self._others = Y
+        self._dense = _core.AVAILABLE and not sp.issparse(Y)
+        if self._dense:
+            self._others = np.ascontiguousarray(Y)
+            self._origin = Y.mean(axis=0)
+            self._products = (packed_products if packed else plain_products)(self._others, self._origin)
+            parts = (self._others[tile] - self._origin for tile in tiles(self._others.shape[0], TILE))
+            self._norms = np.concatenate([row_squares(part) for part in parts])
+
+    def are_compiled(self, X: Array) -> bool:
+        """Whether the compiled core makes them, and functions of them."""
+        return self._dense and not sp.issparse(X)
+
+    def __call__(self, X: Array, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
+        """The distances of the rows of X, dense; another shape only where they are compiled."""
+        if not self.are_compiled(X):
+            return squared_distances(X, self._others)
+        X = np.ascontiguousarray(X)
+        shifted = X - self._origin
+        values = self._products(shifted)
+        _core.radial(values, X, self._others, (row_squares(shifted), self._norms), shape, scale)
+        return values
+
+
+Products = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def plain_products(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> Products:
+    """Inner products with the rows of Y less an origin."""
+    shifted = Y - origin
+    return lambda X: X @ shifted.T
+
+
+def packed_products(Y: NDArray[np.float64], origin: NDArray[np.float64] | None = None) -> Products:
+    """The same by the compiled core, from rows that are contiguous."""
+    panels = _core.panels(np.ascontiguousarray(Y).T, np.float64, origin)
+
+    def products(X: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty((X.shape[0], panels.columns))
+        _core.product(X, panels, values)
+        return values
+
+    return products
+
+
+def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The squared norm of every row of a dense matrix, without a matrix of squares."""
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _near_pairs(distances: Any, norms: Any, X: Array, Y: Array) -> Iterator[tuple[Any, Any]]:
+    """Rows much nearer to each other than to the origin, so that the digits that count have cancelled, by blocks."""
+    near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # so that NaN, infinity less infinity, is among them
+    both_sparse = sp.issparse(X) and sp.issparse(Y)
+    width = (X.nnz + Y.nnz) // (X.shape[0] + Y.shape[0]) if both_sparse else X.shape[1]
+    step = max(1, BLOCK_ELEMENTS // max(1, width))
+    for start in range(0, len(near_x), step):
+        yield near_x[start : start + step], near_y[start : start + step]
+
+
+def _pair_distances(X: Array, Y: Array) -> NDArray[np.float64]:
+    """The squared distance of every row of X to the same row of Y."""
+    return squares(X - Y if sp.issparse(X) == sp.issparse(Y) else dense(X) - dense(Y))
+
+
+def manhattan_distances(X: Array, Y: Array) -> NDArray[np.float64]:
+    """1-norm distances, dense."""
+    return manhattan_distances_to(Y)(X)
+
+
+def manhattan_distances_to(Y: Array) -> Callable[[Any], NDArray[np.float64]]:
+    """1-norm distances to the rows of Y, dense, as a function of X."""
+    compiled = by_columns("manhattan", Y)
+
+    def distances(X: Array) -> NDArray[np.float64]:
+        values = compiled(X)
+        return sklearn_manhattan_distances(*map(with_short_indices, (X, Y))) if values is None else values
+
+    return distances
+
+
+def with_short_indices(X: Array) -> Any:
+    """X with int32 indices where it is sparse: scikit-learn's loop over its entries takes no others."""
+    if not sp.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    largest = np.iinfo(np.int32).max
+    if max(X.nnz, X.shape[1]) > largest:
+        raise ValueError(f"expected at most {largest} columns and stored entries, found {X.shape[1]} and {X.nnz}")
+    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

@@ -1,0 +1,79 @@
+"""What a long fit has found so far, so that another one can go on where it was.
+
+Passes have names, and what they found is known by them. A fit that goes on prepares rows and fits its map again, which
+gives the same bits; passes that are known are then not made again, and the one that was under way is taken up after the
+last chunk that was added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from ..data import Table
+
+Arrays = tuple[NDArray[Any], ...]
+
+
+class Begun(NamedTuple):
+    """A pass under way: how many rows are in its sums, which grow in place."""
+
+    what: str
+    rows: int
+    sums: list[NDArray[Any]]
+
+
+class Keeper:
+    """What the passes of one ``fit`` have found; whoever stores it derives from this class."""
+
+    def __init__(self) -> None:
+        self.seeds: list[int] = []
+        self.found: dict[str, Arrays] = {}
+        self.begun: Begun | None = None
+        self.is_fresh = False
+        """Whether there is something that was not there when it was last stored."""
+        self._drawn = 0
+
+    def begin(self, table: Table) -> None:
+        """A fit on these rows begins."""
+
+    def tick(self) -> None:
+        """Called after every block of rows, and after what was found: the time to store it, or to end."""
+
+    def seed(self, draw: Callable[[], int]) -> int:
+        """The seed of the next map: where none was given, the one that was drawn at first."""
+        if self._drawn == len(self.seeds):
+            self.seeds.append(draw())
+        self._drawn += 1
+        return self.seeds[self._drawn - 1]
+
+    def kept(self, what: str, make: Callable[[], Arrays]) -> Arrays:
+        """What passes find, or have found before."""
+        if what not in self.found:
+            found = make()
+            self.begun = None
+            self.put(what, found)
+        return self.found[what]
+
+    def put(self, what: str, arrays: Arrays) -> None:
+        """Keep this under its name, whatever was there."""
+        self.found[what], self.is_fresh = arrays, True
+        self.tick()
+
+    def anew(self, what: str, arrays: Arrays) -> None:
+        """Keep this in the place of everything before."""
+        self.found, self.is_fresh = {what: arrays}, True
+        self.tick()
+
+    def take_up(self, what: str) -> Begun:
+        """The pass of this name, where it was left."""
+        if self.begun is None or self.begun.what != what:
+            self.begun = Begun(what, 0, [])
+        return self.begun
+
+    def added(self, rows: int) -> None:
+        """The sums of the pass under way hold so many rows."""
+        assert self.begun is not None
+        self.begun, self.is_fresh = self.begun._replace(rows=rows), True

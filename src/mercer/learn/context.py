@@ -1,0 +1,61 @@
+"""What steers a fit from outside: who is told, where it is kept, what memory it may take and where it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .._random import RandomState, as_seed
+from .checkpoint_state import Keeper
+from .progress import Callback
+
+if TYPE_CHECKING:
+    from .protocols import LinearClassifier
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """How one fit is run, beside the arguments of the learner, which say what is learned.
+
+    ``fit`` of a learner takes the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` make their
+    own and hand it to ``fit_table``. The model depends on none of it but ``warm_start``, which changes where a solver
+    begins, and so the last digits of what it finds.
+
+    Parameters
+    ----------
+    progress : callable or None, default=None
+        Called with every :class:`mercer.learn.Progress`, after the callback of the learner.
+    checkpoint : Keeper or None, default=None
+        Keeps what passes over the rows have found, for another fit to resume from.
+    memory : int or None, default=None
+        The largest number of bytes that the fit may take; None is what the machine has.
+    warm_start : KernelClassifier or None, default=None
+        A machine that is fitted to the same rows with fewer features, or with another loss. A solver that iterates
+        begins with its coefficients where the features of both agree.
+    counts_hits : bool, default=False
+        Whether the targets of a regression are codes of classes, 1 and -1, so that the leave-one-out predictions with
+        the right sign are counted; the regressor then has ``hits_``, their share for every alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelRegressor
+    >>> from mercer.learn.context import FitContext
+    >>> learner, X = KernelRegressor(n_components=16, random_state=0), np.eye(40)
+    >>> seen = []
+    >>> model = learner.fit_table(learner.table_to_fit(X, X[:, 0]), FitContext(progress=seen.append))
+    >>> seen[-1].what
+    'solution'
+    """
+
+    progress: Callback | None = None
+    checkpoint: Keeper | None = None
+    memory: int | None = None
+    warm_start: LinearClassifier | None = None
+    counts_hits: bool = False
+
+    def seed(self, random_state: RandomState) -> int:
+        """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""
+        if self.checkpoint is None:
+            return as_seed(random_state)
+        return self.checkpoint.seed(lambda: as_seed(random_state))

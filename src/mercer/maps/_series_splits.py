@@ -1,0 +1,179 @@
+"""Ways to write a kernel as a series in a small inner product.
+
+Every split has the form ``k(x, y) = sum_n b_n s_n(x) s_n(y) <r(x), r(y)>^n`` with scalars s_n and residual rows r: the
+closer the residuals are to 0, the fewer degrees matter. The vector that a split learns (a direction or a centre) is a
+parameter of the map; zeros mean that nothing is split off.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import comb
+
+from .._array import Array, dense, namespace, product, squares
+from .._rows import Rows
+from ..kernels import Exponential, Gaussian, Kernel, Scaled
+from ._polynomial import HomogeneousForm, homogeneous_form
+
+Vector = NDArray[np.float64]
+
+
+NO_MEAN = 1e-10
+"""A mean that is this much shorter than the rows is rounding: its direction would differ from machine to machine."""
+
+
+def mean_row(rows: Rows) -> tuple[Vector, float]:
+    """The mean of all rows, and the mean of their squared norms."""
+    total, energy, count = np.zeros(rows.n_features), 0.0, 0
+    for block in rows.blocks():
+        total += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+        energy += float(squares(block.astype(np.float64)).sum())
+        count += block.shape[0]
+    return total / count, energy / count
+
+
+class Split(ABC):
+    """How one kernel is split."""
+
+    max_degree: int | None = None
+    learns: str | None = None
+    """What ``split=`` calls the vector that can be learned."""
+
+    @abstractmethod
+    def learn(self, rows: Rows) -> Vector:
+        """The vector learned from rows."""
+
+    @abstractmethod
+    def neutral(self, n_features: int) -> Vector:
+        """The vector that splits nothing off."""
+
+    @abstractmethod
+    def series(self, count: int) -> Vector:
+        """b_0, b_1, ..."""
+
+    @abstractmethod
+    def residual(self, X: Array, vector: Array) -> Array:
+        """The rows r(x)."""
+
+    def scalar(self, X: Array, vector: Array) -> Array | None:
+        """What s_n(x) is made of, one number per row."""
+        return None
+
+    def scale(self, scalar: Array | None, degree: int) -> Array | None:
+        """s_n(x), None for 1."""
+        return scalar
+
+    def width(self, n_features: int) -> int:
+        """The width of r(x)."""
+        return n_features
+
+
+class SeriesSplit(Split):
+    """Any dot-product kernel: its own series, nothing split off."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.max_degree = kernel.max_degree
+
+    def learn(self, rows: Rows) -> Vector:
+        raise AssertionError("a plain series learns nothing")
+
+    def neutral(self, n_features: int) -> Vector:
+        return np.zeros(0)
+
+    def series(self, count: int) -> Vector:
+        return self.kernel.series(count)
+
+    def residual(self, X: Array, vector: Array) -> Array:
+        return X
+
+
+class DirectionSplit(Split):
+    """<x, y>^p = sum C(p, n) (x_0 y_0)^(p-n) <r, r'>^n with x_0 = <x, u>, r = x - x_0 u.
+
+    x is the lifted row (scale x, constant), so inhomogeneous polynomials are covered: u = the constant's coordinate
+    gives their own series, u = the direction of the mean leaves the smallest residuals.
+    """
+
+    learns = "mean"
+
+    def __init__(self, form: HomogeneousForm):
+        self.form = form
+        self.max_degree = form.degree
+
+    def learn(self, rows: Rows) -> Vector:
+        mean, energy = mean_row(rows)
+        direction = self.form.lift(mean[None, :])[0]
+        norm = float(np.linalg.norm(direction))
+        lifted = float(np.sqrt(self.form.scale**2 * energy + self.form.constant**2))
+        return direction / norm if norm > NO_MEAN * lifted else self.neutral(rows.n_features)
+
+    def neutral(self, n_features: int) -> Vector:
+        vector = np.zeros(self.width(n_features))
+        vector[-1] = float(self.form.constant != 0.0)
+        return vector
+
+    def width(self, n_features: int) -> int:
+        return self.form.width(n_features)
+
+    def series(self, count: int) -> Vector:
+        return self.form.weight * comb(self.form.degree, np.arange(count))
+
+    def residual(self, X: Array, vector: Array) -> Array:
+        lifted = self.form.lift(X)
+        return dense(lifted) - product(lifted, vector)[:, None] * vector
+
+    def scalar(self, X: Array, vector: Array) -> Array | None:
+        return product(self.form.lift(X), vector)
+
+    def scale(self, scalar: Array | None, degree: int) -> Array | None:
+        return None if scalar is None else scalar ** (self.form.degree - degree)
+
+
+class CentreSplit(Split):
+    """exp(g <x, y>) and the Gaussian, about a centre m: r = x - m and the rest of the exponent is a scalar of each row.
+
+    The Gaussian is exp(-g ||r||^2) exp(-g ||r'||^2) exp(2 g <r, r'>), and exp(g <x, y>) is
+    exp(g <m, x> - g ||m||^2 / 2) times the same of y times exp(g <r, r'>).
+    """
+
+    learns = "centre"
+
+    def __init__(self, kernel: Gaussian | Exponential, weight: float):
+        self.gaussian = isinstance(kernel, Gaussian)
+        self.gamma = float(kernel.gamma)
+        self.weight = weight
+
+    def learn(self, rows: Rows) -> Vector:
+        return mean_row(rows)[0]
+
+    def neutral(self, n_features: int) -> Vector:
+        return np.zeros(n_features)
+
+    def series(self, count: int) -> Vector:
+        return self.weight * Exponential(self.gamma * (2.0 if self.gaussian else 1.0)).series(count)
+
+    def residual(self, X: Array, vector: Array) -> Array:
+        return dense(X) - vector
+
+    def scalar(self, X: Array, vector: Array) -> Array | None:
+        xp = namespace(X)
+        if self.gaussian:
+            return xp.exp(-self.gamma * squares(self.residual(X, vector)))
+        return xp.exp(self.gamma * (product(X, vector) - xp.sum(vector * vector) / 2.0))
+
+
+def split_of(kernel: Kernel) -> Split | None:
+    """The split that serves a kernel, None where there is none."""
+    weight, inner = 1.0, kernel
+    while isinstance(inner, Scaled):
+        weight, inner = weight * float(inner.weight), inner.kernel
+    form = homogeneous_form(kernel)
+    if form is not None:
+        return DirectionSplit(form)
+    if isinstance(inner, Gaussian | Exponential):
+        return CentreSplit(inner, weight)
+    return SeriesSplit(kernel) if kernel.is_dot_product else None

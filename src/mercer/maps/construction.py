@@ -1,0 +1,220 @@
+"""The mathematics of a map: how its parameters are drawn, and what they do to a tile of rows.
+
+An estimator (:class:`~mercer.FeatureMap`) turns its arguments and the rows into a construction; drawing from a
+construction gives a :class:`~mercer.maps.fitted_map.FittedMap`. A construction never changes and knows nothing of
+scikit-learn, threads or files.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .._array import Array, spread
+from .._random import Stream
+from .._rows import Rows
+from .._tiles import TILE, single_threaded_blas
+from .fitted_map import FittedMap, read_only
+
+Native = Callable[[Any, NDArray[Any]], int | None]
+"""Writes the features of a NumPy or CSR tile and returns the first row with an overflow, or None."""
+
+Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
+"""Writes the features of stored entries and returns the first entry that cannot be mapped, or None."""
+
+
+class ColumnCount:
+    """Rows of which nothing is known but the number of columns: enough to draw what a seed alone decides."""
+
+    def __init__(self, n_features: int):
+        self.n_features = n_features
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Construction(ABC):
+    """A map whose arguments are settled and whose parameters are still to be drawn.
+
+    A subclass gives ``draw`` and ``apply``, which are the whole mathematics, and ``layout``, which describes the
+    parameters to a model file. Fields that are named like arguments of the estimator take their values from it.
+
+    Parameters
+    ----------
+    name : str
+        The name of the map, for messages.
+    n_features : int
+        The number of columns of the rows.
+    n_components : int
+        The width of the output.
+    asked : int or None
+        The width that was asked for.
+    kernel : Kernel
+        The kernel that is approximated, with every field a number.
+    """
+
+    name: str
+    n_features: int
+    n_components: int
+    asked: int | None = None
+    kernel: Any = None
+
+    parts: ClassVar[tuple[str, ...]] = ()
+    """Maps inside this one: fields that hold constructions, and fields of the parameters that hold theirs."""
+
+    learned: ClassVar[dict[str, tuple[str, Any]]] = {}
+    """Fields that are learned from rows and are not arrays, with their types, by their names in model files."""
+
+    largest_tile: ClassVar[int] = TILE
+    """The most rows in a tile, a power of two."""
+
+    bias: ClassVar[str] = ""
+    """Why the mean of the estimate is unknown, if it is."""
+
+    deterministic: ClassVar[bool] = False
+    """Whether every seed gives the same features, provided that this is so for the maps inside."""
+
+    # -- what a map gives ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        """Draw the parameters, a NamedTuple of arrays, and return ``self.fitted(parameters)``."""
+
+    @abstractmethod
+    def apply(self, params: Any, X: Array) -> Array:
+        """The features of one tile of rows, dense: a pure function in any array namespace."""
+
+    def layout(self) -> Any:
+        """The parameters with a :class:`~mercer.maps.layouts.Leaf` in the place of every array."""
+        raise NotImplementedError(f"{self.name} does not say what its parameters look like")
+
+    def native(self, params: Any, dtype: DTypeLike) -> Native | None:
+        """``apply`` by the compiled core, for NumPy and CSR tiles of this type; None where there is none."""
+        return None
+
+    def apply_sparse(self, params: Any, X: Array) -> Any:
+        """The features of one CSR tile as CSR."""
+        raise NotImplementedError(f"{self.name} has no sparse features")
+
+    def native_entries(self, params: Any, dtype: DTypeLike) -> Entries | None:
+        """``apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
+
+        For maps that keep rows sparse and place the features of a column next to each other. Entries that are not
+        finite or outside the kernel's domain must be reported; no other entry may overflow.
+        """
+        return None
+
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        """The mean of the estimate over seeds; the kernel itself unless a map says otherwise."""
+        if self.bias:
+            raise NotImplementedError(f"the mean of {self.name} is not known: {self.bias}")
+        return self.kernel(X, Y)
+
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        """The variance of the estimate over seeds."""
+        raise NotImplementedError(
+            f"no exact variance is known for {self.name}; mercer.kernel_error over several seeds measures it"
+        )
+
+    def check_kernel(self) -> None:
+        """Raise a ValueError if this map cannot serve the kernel."""
+        return None
+
+    def settled(self) -> Self:
+        """This construction with everything that follows from its arguments, such as a rounded width."""
+        return self
+
+    def adapted(self, rows: Rows) -> Self:
+        """This construction with everything that rows decide before parameters are drawn."""
+        return self
+
+    def linear(self, params: Any, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
+        """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost.
+
+        Coefficients of None mean that the features of the map are themselves the values of the model.
+        """
+        return self.fitted(params), coef
+
+    evaluates_kernel: ClassVar[bool] = False
+    """Whether rows are mapped by values of the kernel itself."""
+
+    # -- properties ----------------------------------------------------------------------------------------------------
+
+    @property
+    def keeps_sparse(self) -> bool:
+        """Whether sparse rows have sparse features, equally many for every stored entry."""
+        return False
+
+    @property
+    def rows_alone(self) -> bool:
+        """Whether ``native`` maps each dense row on its own, without BLAS and without room besides ``out``.
+
+        Rows may then be cut anywhere. Rows that are not finite or outside the kernel's domain must be among those that
+        ``native`` reports, because nothing else looks at them.
+        """
+        return False
+
+    @property
+    def paired(self) -> bool:
+        """Whether columns 2 i and 2 i + 1 are the cosine and the sine of one frequency and share a weight."""
+        return False
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every seed gives the same features."""
+        return self.deterministic and all(inner.is_deterministic for inner in self.inner_maps.values())
+
+    @property
+    def scratch(self) -> int:
+        """About how many floats one row needs while it is mapped."""
+        return 4 * (self.n_features + self.n_components)
+
+    def sparse_frame(self, X: Array) -> Any:
+        """A CSR matrix for the features of CSR rows, whose values are still to be written."""
+        return spread(X, self.n_components // X.shape[1])
+
+    # -- maps inside ---------------------------------------------------------------------------------------------------
+
+    @property
+    def inner_maps(self) -> dict[str, Construction]:
+        """The constructions of the maps inside this one."""
+        return {part: getattr(self, part) for part in self.parts}
+
+    @classmethod
+    def takes_rows(cls, part: str) -> bool:
+        """Whether a map inside is given the rows themselves, and not features of another map inside."""
+        return True
+
+    def part(self, name: str, params: Any) -> FittedMap:
+        """A map inside, with its share of the parameters."""
+        return FittedMap(getattr(self, name), getattr(params, name))
+
+    # -- fitted maps and model files -----------------------------------------------------------------------------------
+
+    def fitted(self, params: Any, **learned: Any) -> FittedMap:
+        """This construction, with fields replaced by what was learned while drawing, and its parameters."""
+        return FittedMap(replace(self, **learned) if learned else self, read_only(params))
+
+    @property
+    def draws_from_rows(self) -> bool:
+        """Whether ``draw`` looks at rows, so that a seed alone does not give the parameters again."""
+        return any(inner.draws_from_rows for inner in self.inner_maps.values())
+
+    def check_learned(self) -> None:
+        """Raise a ValueError if learned values contradict each other."""
+        return None
+
+    def check_parameters(self, params: Any) -> None:
+        """Raise a ValueError if arrays that match their leaves contradict each other."""
+        return None
+
+    def redrawn(self, rng: Stream, kept: Any) -> Any:
+        """The parameters from the seed and from the arrays that rows gave."""
+        if not self.draws_from_rows:
+            with single_threaded_blas():  # as in fit: the last digits of a decomposition depend on the threads
+                return self.draw(rng, cast(Rows, ColumnCount(self.n_features))).parameters
+        again = {part: inner.redrawn(rng.child(part), getattr(kept, part)) for part, inner in self.inner_maps.items()}
+        return kept._replace(**again) if again else kept

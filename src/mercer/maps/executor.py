@@ -1,0 +1,107 @@
+"""Rows through a fitted map: cut into tiles, checked, mapped on threads or a device, and put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign
+from .._memory import check_memory
+from .._tiles import run_pieces, run_tiles, tile_entries, tile_rows
+from .fitted_map import FittedMap
+from .row_checks import Check
+
+
+def features(
+    fitted: FittedMap,
+    X: Array,
+    n_jobs: int | None,
+    first_row: int = 0,
+    out: Array = None,
+    check: Check | None = None,
+) -> Array:
+    """The features of every row of X, dense.
+
+    Parameters
+    ----------
+    fitted : FittedMap
+    X : matrix
+        Validated rows.
+    n_jobs : int or None
+        The number of threads.
+    first_row : int, default=0
+        The number of the first row, for messages.
+    out : array or None
+        Written to and returned.
+    check : callable or None
+        Raises an error where a tile has rows that must not be mapped.
+    """
+    fitted = fitted.on(X)
+    Z = feature_array(X, fitted.n_components) if out is None else out
+    native = fitted.native(Z.dtype) if has_kernels(X) else None
+    plain = isinstance(X, np.ndarray) and X.flags.c_contiguous
+    alone = native is not None and plain and fitted.construction.rows_alone
+
+    def fill(tile: slice) -> None:
+        part = X[tile]
+        if check is not None and not alone:
+            check(part)
+        if native is None:
+            Z[tile] = tile_features(fitted, part, first_row + tile.start)
+            return
+        row = native(part, Z[tile])
+        if row is not None and check is not None:
+            check(part)
+        _refuse(row, first_row + tile.start, Z)
+
+    if alone:
+        run_pieces(fill, X.shape[0], n_jobs)
+    else:
+        rows = tile_rows(fitted.construction.scratch, fitted.construction.largest_tile)
+        run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
+    return Z
+
+
+def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = False) -> Array:
+    """The features of one tile by the reference, or with ``as_is`` in whatever form is cheapest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Z = fitted.apply_as_is(X) if as_is else fitted.apply(X)
+    _refuse(first_overflow(Z), first_row, Z)
+    return Z
+
+
+def _refuse(row: int | None, first_row: int, Z: Array) -> None:
+    """Raise an error if a row of a tile, which begins with row ``first_row``, has overflowed."""
+    if row is not None:
+        row += first_row
+        raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
+
+
+def sparse_features(fitted: FittedMap, X: Array, n_jobs: int | None, check: Check) -> Any:
+    """The features of all CSR rows as CSR, for a map that keeps rows sparse."""
+    fitted, X = fitted.on(X), canonical_csr(X)
+    construction = fitted.construction
+    length, itemsize = fitted.n_components // X.shape[1], X.dtype.itemsize + X.indices.itemsize
+    check_memory((X.nnz, length), itemsize, "the sparse matrix of features")
+    Z = construction.sparse_frame(X)
+    entries = construction.native_entries(fitted.parameters, X.dtype) if _core.AVAILABLE else None
+    if entries is not None:
+
+        def fill_entries(tile: slice) -> None:
+            if entries(X.data[tile], Z.data[tile.start * length : tile.stop * length]) is not None:
+                check(X)
+
+        run_tiles(fill_entries, X.nnz, tile_entries(length), n_jobs)
+        return Z
+    check(X)
+    # A tile holds what its stored entries need, not what its dense rows would.
+    rows = tile_rows(construction.scratch * X.nnz // (X.shape[0] * X.shape[1]))
+
+    def fill(tile: slice) -> None:
+        part = tile_features(fitted, X[tile], tile.start, as_is=True)
+        Z.data[Z.indptr[tile.start] : Z.indptr[tile.stop]] = part.data
+
+    run_tiles(fill, X.shape[0], rows, n_jobs)
+    return Z

@@ -1,0 +1,146 @@
+"""A map with its parameters: a frozen value that can be applied to rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .. import _core
+from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_sparse, place_of, send
+
+if TYPE_CHECKING:
+    from .construction import Construction, Native
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMap:
+    """A construction and its parameters.
+
+    It owns what is derived from the parameters for speed: copies in another precision or on another device, and the
+    tables of the compiled core. These are made on first use and never go stale, because parameters are read-only.
+
+    Parameters
+    ----------
+    construction : Construction
+    parameters : NamedTuple
+        A tree of arrays.
+    """
+
+    construction: Construction
+    parameters: Any
+    _copies: dict[Any, FittedMap] = field(default_factory=dict, init=False, repr=False)
+    _writers: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel that is approximated."""
+        return self.construction.kernel
+
+    @property
+    def n_components(self) -> int:
+        """The width of the output."""
+        return self.construction.n_components
+
+    @property
+    def keeps_sparse(self) -> bool:
+        """Whether sparse rows have sparse features."""
+        return self.construction.keeps_sparse
+
+    def on(self, X: Array) -> FittedMap:
+        """This map with its parameters on the device of X and in its precision."""
+        key = place_of(X)
+        if key in self._copies:
+            return self._copies[key]
+        sent = send(self.parameters, X)
+        if all(ours is theirs for ours, theirs in zip(_arrays(sent), _arrays(self.parameters), strict=True)):
+            return self
+        return self._copies.setdefault(key, FittedMap(self.construction, sent))
+
+    def native(self, dtype: DTypeLike) -> Native | None:
+        """What the compiled core offers for NumPy and CSR tiles of this type, if anything."""
+        if not _core.AVAILABLE:
+            return None
+        key = np.dtype(dtype), _core.ISA
+        if key not in self._writers:
+            self._writers[key] = self.construction.native(self.parameters, dtype)
+        return self._writers[key]
+
+    def apply(self, X: Array) -> Array:
+        """The features of one tile of rows, by the reference."""
+        return self.construction.apply(self.parameters, X)
+
+    def mapped(self, X: Array) -> Array:
+        """The features of one tile of rows, by the compiled core where it can."""
+        native = self.native(X.dtype) if has_kernels(X) else None
+        if native is None:
+            return self.apply(X)
+        Z = feature_array(X, self.n_components)
+        native(X, Z)
+        return Z
+
+    def apply_as_is(self, X: Array) -> Array:
+        """The features of one tile of rows, sparse where they can be."""
+        if not (is_sparse(X) and self.keeps_sparse):
+            return self.mapped(X)
+        entries = self.construction.native_entries(self.parameters, X.dtype) if _core.AVAILABLE else None
+        if entries is None:
+            return self.construction.apply_sparse(self.parameters, X)
+        X = canonical_csr(X)
+        Z = self.construction.sparse_frame(X)
+        entries(X.data, Z.data)
+        return Z
+
+    def writer(self, dtype: DTypeLike) -> Native:
+        """What writes the features of a tile inside another map: the compiled core, or a copy of the reference."""
+        native = self.native(dtype)
+        if native is not None:
+            return native
+
+        def write(X: Array, out: NDArray[Any]) -> int | None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                out[...] = self.apply(X)
+            return first_overflow(out)
+
+        return write
+
+    def mean(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        """The exact mean of the estimate over seeds."""
+        return self.construction.mean(self.parameters, X, Y)
+
+    def variance(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        """The exact variance of the estimate over seeds."""
+        return self.construction.variance(self.parameters, X, Y)
+
+    def part(self, name: str) -> FittedMap:
+        """A map inside this one."""
+        return self.construction.part(name, self.parameters)
+
+    def linear(self, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
+        """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost."""
+        return self.construction.linear(self.parameters, coef)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"construction": self.construction, "parameters": self.parameters, "_copies": {}, "_writers": {}}
+
+
+def read_only(tree: Any) -> Any:
+    """A tree of arrays whose NumPy arrays cannot be written to; arrays of other libraries stay as they are."""
+    if isinstance(tree, tuple):
+        parts = [read_only(part) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, np.ndarray) and tree.flags.writeable:
+        tree = tree.view()
+        tree.flags.writeable = False
+    return tree
+
+
+def _arrays(tree: Any) -> list[Any]:
+    return [array for part in tree for array in _arrays(part)] if isinstance(tree, tuple) else [tree]
+
+
+def earliest(*reports: int | None) -> int | None:
+    """The first row that one of several writers has reported, if any."""
+    return min((row for row in reports if row is not None), default=None)

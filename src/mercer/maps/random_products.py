@@ -1,0 +1,212 @@
+"""Random products: features that estimate a series sum a_n k^n by the product of N scalar features of k."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .. import _core
+from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
+from .._random import Stream
+from ..kernels import Composition, Kernel, Scaled
+from .layouts import Choice, Leaf, floats, signs
+from .pair_moments import pair_moments
+
+Series = NDArray[np.float64]
+
+LONGEST_SERIES = 512
+LONGEST_PRODUCT = 1 << 20
+"""No series that a map can hold has a higher degree."""
+RAREST_DEGREE = 60
+"""Degrees of an endless series whose probability is below 2**-60 are not drawn."""
+
+
+NativePart = Callable[[Any, NDArray[Any], int], int | None]
+"""Writes features of a tile from a column on, and returns the first row of which one overflowed."""
+
+
+class RandomProducts(NamedTuple):
+    """Feature i is ``weights[i]`` times the product of the next ``degrees[i]`` factors.
+
+    The factors are <signs, x>, a row of signs each, or where an inner kernel is composed over, its own random products.
+    """
+
+    weights: NDArray[np.float64]
+    degrees: NDArray[np.int32]
+    factors: NDArray[np.int8] | RandomProducts
+
+
+def canonical(kernel: Kernel) -> Kernel:
+    """The same kernel with a weight in front of a composition moved into its series."""
+    if isinstance(kernel, Scaled):
+        inner = canonical(kernel.kernel)
+        if isinstance(inner, Composition):
+            return Scaled(kernel.weight, inner.outer).of(inner.inner)
+    return kernel
+
+
+def kernel_series(kernel: Kernel, base: float) -> Series:
+    """The coefficients a_n of f, for f(<x, y>) or f(inner), as far as they can be drawn."""
+    outer = kernel.outer if isinstance(kernel, Composition) else kernel
+    if outer.max_degree is not None:
+        return outer.series(outer.max_degree + 1)
+    if isinstance(kernel, Composition) and kernel.has_spectrum:
+        return outer.series(kernel.series_length())  # drawn by their weight in the amplitude, whatever the base
+    return outer.series(min(LONGEST_SERIES, 1 + math.ceil(RAREST_DEGREE / math.log2(base))))
+
+
+def argument(kernel: Kernel) -> Kernel | None:
+    """What the series is a series of: an inner kernel, or None for <x, y>."""
+    return kernel.inner if isinstance(kernel, Composition) else None
+
+
+def degree_law(series: Series, base: float) -> Series:
+    """P[n] proportional to base^-n over the degrees of the series."""
+    degrees = np.flatnonzero(series)
+    if degrees.size == 0:
+        return np.zeros(len(series))
+    with np.errstate(under="ignore"):
+        law = np.where(series > 0, float(base) ** -(np.arange(len(series)) - float(degrees[0])).clip(0.0), 0.0)
+    return law / law.sum()
+
+
+def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
+    """So many features per degree: one each, most probable first, the rest in proportion to the law."""
+    counts = np.zeros(len(law), dtype=np.int64)
+    kept = np.flatnonzero(law)[:count]
+    counts[kept] = 1
+    exact = law[kept] / law[kept].sum() * (count - len(kept))
+    counts[kept] += np.floor(exact).astype(np.int64)
+    rest = count - int(counts.sum())
+    counts[kept[np.argsort(np.floor(exact) - exact, kind="stable")[:rest]]] += 1
+    return counts
+
+
+def draw_products(
+    rng: Stream, series: Series, inner: Kernel | None, base: float, count: int, n_features: int, fixed: bool = False
+) -> RandomProducts:
+    """``count`` independent scalar features of the series; with ``fixed`` counts per degree, one map of unit scale."""
+    law = degree_law(series, base)
+    if not law.any():
+        degrees, weights = np.zeros(count, dtype=np.int32), np.zeros(count)
+    elif fixed:
+        counts = fixed_counts(law, count)
+        degrees = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        weights = np.sqrt(series[degrees] / counts[degrees])
+    else:
+        degrees = rng.child("degrees").categories(law, count)
+        weights = np.sqrt(series[degrees] / law[degrees])
+    total = int(degrees.sum())
+    if inner is None or total == 0:
+        return RandomProducts(weights, degrees, rng.child("signs").signs((total, n_features)))
+    nested = draw_products(rng.child("inner"), kernel_series(inner, base), argument(inner), base, total, n_features)
+    return RandomProducts(weights, degrees, nested)
+
+
+def product_layout(kernel: Kernel, count: int | None, n_features: int) -> RandomProducts:
+    """How random products look: factors are signs, or where they are those of an inner kernel, products again."""
+    inner, factors = argument(kernel), signs(None, n_features)
+    if inner is not None:
+        factors = Choice(factors, product_layout(inner, None, n_features))
+    degrees: Any = Leaf(("int32",), (count,), 0, LONGEST_PRODUCT)
+    return RandomProducts(floats(count, least=0.0), degrees, factors)
+
+
+def check_products(params: RandomProducts) -> None:
+    """Raise where the degrees do not say how many factors there are."""
+    factors = params.factors
+    found = len(factors.weights if isinstance(factors, RandomProducts) else factors)
+    wanted = int(params.degrees.sum(dtype=np.int64))
+    if found != wanted or len(params.weights) != len(params.degrees):
+        raise ValueError(
+            f"{len(params.weights)} products of {len(params.degrees)} degrees need {wanted} factors, found {found}"
+        )
+    if isinstance(factors, RandomProducts):
+        check_products(factors)
+
+
+def random_products(params: RandomProducts, X: Array) -> Array:
+    """The features of one tile."""
+    xp = namespace(X)
+    degrees = to_numpy(params.degrees)
+    starts = np.cumsum(degrees) - degrees
+    inner = random_products(params.factors, X) if isinstance(params.factors, RandomProducts) else None
+
+    def factor(numbers: NDArray[Any]) -> Array:
+        chosen = send(numbers, X)
+        if inner is not None:
+            return xp.take(inner, chosen, axis=1)
+        return sign_product(X, xp.take(params.factors, chosen, axis=0))
+
+    groups, order = [ones(X, 0)], [np.zeros(0, dtype=np.int64)]
+    for degree in np.unique(degrees).tolist():
+        owners = np.flatnonzero(degrees == degree)
+        group = ones(X, len(owners))
+        for place in range(degree):
+            group = group * factor(starts[owners] + place)
+        groups.append(group)
+        order.append(owners)
+    places = np.argsort(np.concatenate(order))
+    return xp.take(xp.concat(groups, axis=1), send(places, X), axis=1) * params.weights
+
+
+def flattened(params: RandomProducts) -> RandomProducts:
+    """The same features as products of sign projections alone: products of products are products."""
+    if not isinstance(params.factors, RandomProducts):
+        return params
+    inner, ends = flattened(params.factors), np.cumsum(params.degrees)
+    counts = np.concatenate([[0], np.cumsum(inner.degrees)])
+    weights = params.weights.astype(np.float64)
+    np.multiply.at(weights, np.repeat(np.arange(len(weights)), params.degrees), inner.weights)
+    return RandomProducts(weights, np.diff(counts[np.concatenate([[0], ends])]).astype(np.int32), inner.factors)
+
+
+def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLike) -> NativePart | None:
+    """What writes these features, times the scale; None where weights of products of products are beyond the type."""
+    flat = flattened(params)
+    weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
+    if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
+        return None
+    factors: Any = flat.factors
+    products = _core.in_chunks(flat.degrees, weights[:, None], factors.shape[1])
+    return native_products(products, lambda start, stop: factors[start:stop] < 0)
+
+
+def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
+    """What writes such products; their signs are packed when the first rows come."""
+
+    lock = Lock()  # else all threads would pack at once
+
+    @cache
+    def packed(sparse: bool) -> NDArray[Any]:
+        return (_core.sparse_signs if sparse else _core.dense_signs)(products, negative)
+
+    def write(X: Array, out: NDArray[Any], first: int = 0) -> int | None:
+        with lock:
+            table = packed(is_sparse(X))
+        return _core.sign_products(row_parts(X), table, products, out, first)
+
+    return write
+
+
+def second_moment(kernel: Kernel, base: float, X: Array, Y: Array, series: Series | None = None) -> Series:
+    """E[W(x)^2 W(y)^2] of one scalar feature W of the kernel, infinite where its series diverges.
+
+    ``series`` stands in for the kernel's own where only some of its degrees are drawn.
+    """
+    inner = argument(kernel)
+    factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)
+    series = kernel_series(kernel, base) if series is None else series
+    law = degree_law(series, base)
+    weights = np.divide(series**2, law, out=np.zeros_like(series), where=law > 0)
+    with np.errstate(over="ignore"):
+        moment = np.polynomial.polynomial.polyval(factor, weights)
+    outer = kernel.outer if isinstance(kernel, Composition) else kernel
+    endless = outer.max_degree is None
+    return np.where(endless & (base * factor >= outer.radius**2), np.inf, moment)

@@ -1,0 +1,86 @@
+"""Whether rows may be mapped: of all rows in ``fit``, and tile by tile, when a tile is mapped, in ``transform``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.utils.validation import validate_data
+
+from .._array import Array, aligned, first_overflow, has_kernels
+from .._rows import Rows
+from ..kernels import Kernel
+
+Check = Callable[[Array], None]
+
+
+def is_plain(X: Array, fitted: Any) -> bool:
+    """Whether a fitted map takes X as it is, but that its entries are still to be looked at."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in (np.float32, np.float64)
+        and X.flags.aligned
+        and X.shape[0] > 0
+        and X.shape[1] == fitted.n_features_in_
+        and not hasattr(fitted, "feature_names_in_")
+        and not fitted.takes_objects(X, reset=False)
+    )
+
+
+def validated(estimator: Any, X: Array, **options: Any) -> Any:
+    """X as scikit-learn validates it, and as the compiled core can read it."""
+    return aligned(validate_data(estimator, X, **options))
+
+
+def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:
+    """What asks whether a tile of X is finite and passes ``check_rows``.
+
+    The tile is then read from memory once, and threads share the work. Where it fails, ``check_all`` is to look at all
+    rows and raise an error that counts them from the first one.
+    """
+    finite = not get_config()["assume_finite"]  # here, as other threads do not see what is configured around this one
+    if not has_kernels(X):  # checked already, but for the domain: a device is better asked once
+        check_rows(X)
+        return lambda tile: None
+
+    def is_fine(tile: Array) -> bool:
+        try:
+            check_rows(tile)
+        except ValueError:
+            return False
+        return not finite or first_overflow(tile) is None
+
+    def check(tile: Array) -> None:
+        if not is_fine(tile):
+            check_all()
+
+    return check
+
+
+def check_domain(kernel: Kernel, rows: Rows) -> None:
+    """Raise a ValueError that names the first row outside the kernel's domain."""
+    if kernel.takes_every_row:
+        return
+    if rows.whole is not None:  # where rows are counted from the first one
+        return kernel.check_rows(rows.whole)
+    first = 0
+    for block in rows.blocks():
+        check_rows(kernel, block, first, rows.where)
+        first += block.shape[0]
+
+
+def check_rows(kernel: Kernel, X: Array, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
+    """The same for rows from number ``first_row`` on; ``where`` tells what a person calls one: a line of a file."""
+    try:
+        kernel.check_rows(X)
+    except ValueError as error:
+
+        def counted(found: re.Match[str]) -> str:
+            row = first_row + int(found[1])
+            return where(row) or f"row {row}"
+
+        raise ValueError(re.sub(r"\brow (\d+)", counted, str(error), count=1)) from error

@@ -1,0 +1,288 @@
+"""The map for a kernel, by a table of rules that look at the kernel alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._checks import check_whole
+from .._defaults import MAP_WIDTH
+from .._random import RandomState
+from ..kernels import ArcCosine, Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
+from ..kernels.additive import Additive
+from ..kernels.algebra import without_weight
+from ._wrappers import MapPair
+from .additive_map import AdditiveMap
+from .composed import Composed
+from .estimator import FeatureMap
+from .nystrom import Nystrom
+from .orthogonal_fourier import OrthogonalFourier
+from .quasi_fourier import QuasiFourier
+from .random_fourier import RandomFourier
+from .random_relu import RandomRelu
+from .refusals import suggests
+from .stack import Stack
+from .taylor_sketch import TaylorSketch
+from .tensor_product import TensorProduct
+from .tree_sketch import TreeSketch
+
+HIGH_DEGREE = 7
+"""From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
+
+
+class Rule(NamedTuple):
+    """Kernels that answer True to ``serves`` get the map that ``make(kernel, n_components)`` returns."""
+
+    what: str
+    serves: Callable[[Any], bool]
+    map: str
+    make: Callable[[Any, int], FeatureMap]
+    why: str
+
+
+def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> FeatureMap:
+    """The map to begin with for a kernel, not fitted.
+
+    The choice looks at the kernel alone and takes the first rule below that serves it; sums, products and compositions
+    are looked into. It is a safe start rather than the best map for every data set: with the rows at hand, ``Nystrom``
+    and, for wide Gaussians, ``TaylorSketch`` often have a fraction of the error, and ``StructuredFourier`` saves time
+    on rows of many thousand columns.
+
+    ==================================== ================== ========================================================
+    kernel                               map                why
+    ==================================== ================== ========================================================
+    additive, for histograms             AdditiveMap        exact but for a quickly falling error, and sparse
+    a function of the distance alone     OrthogonalFourier  a lower error than random frequencies, at the same cost
+    another spectral law, in closed form QuasiFourier       evenly spread frequencies beat random ones
+    any other spectral law               RandomFourier      a composition's frequencies are random sums
+    homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
+    another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
+    arc-cosine                           RandomRelu         the units of a random neural network have it exactly
+    a multiple of what follows           that of the inside the weight moves to the terms, a factor or the outside
+    a kernel over an additive one        Composed           another map on features that are nearly exact
+    a sum                                Stack              both maps side by side, every term as wide as the others
+    a product                            TensorProduct      a sketch of all products of two features
+    a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
+    ==================================== ================== ========================================================
+
+    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which depend on
+    the data. A product inside a product is as wide as what it is part of.
+
+    Parameters
+    ----------
+    kernel : a kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` reads
+        A function of two objects or "precomputed" too, as :class:`Nystrom` takes them.
+    n_components : the width of the output
+    random_state : int, numpy Generator or RandomState, or None
+
+    Returns
+    -------
+    map : FeatureMap
+        Its ``kernel_`` is the kernel; where a weight stood in front of a sum, a product or a composition, the same
+        function with the weight inside.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.feature_map("gaussian(0.5)", n_components=512, random_state=0)
+    OrthogonalFourier(kernel=Gaussian(gamma=0.5), n_components=512, random_state=0)
+    >>> mercer.feature_map("laplacian(0.5) + 0.1 * linear()", random_state=0)
+    Stack(left=QuasiFourier(kernel=Laplacian(gamma=0.5), n_components=128),
+          n_components=256, random_state=0,
+          right=TaylorSketch(kernel=0.1 * Linear(), n_components=128))
+    """
+    check_whole("n_components", n_components)
+    if isinstance(kernel, str) and kernel != "precomputed":
+        kernel = parse(kernel)
+    if isinstance(kernel, type) or not (isinstance(kernel, Kernel | str) or callable(kernel)):
+        hint = f"; write {kernel.__name__}()" if isinstance(kernel, type) else ""
+        raise TypeError(
+            "kernel must be a kernel of mercer.kernels, text that describes one, a function of two objects, "
+            f"or 'precomputed', found {kernel!r}{hint}"
+        )
+    return _choose(kernel, int(n_components)).set_params(random_state=random_state)
+
+
+def _choose(kernel: Any, n_components: int) -> FeatureMap:
+    # Of a function or a matrix nothing is known but its values: that is the last rule's.
+    rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
+    return rule.make(kernel, n_components)
+
+
+@suggests
+def _name_of_map(kernel: Kernel) -> str:
+    return type(feature_map(kernel)).__name__
+
+
+# -- predicates --------------------------------------------------------------------------------------------------------
+
+
+def _rotates(kernel: Any) -> bool:
+    return kernel.has_spectrum and kernel.is_rotation_invariant
+
+
+def _in_closed_form(kernel: Any) -> bool:
+    return kernel.has_spectrum and not _contains(kernel, Composition)
+
+
+def _contains(kernel: Kernel, kind: type[Kernel]) -> bool:
+    parts = [part for part in kernel.get_params(deep=False).values() if isinstance(part, Kernel)]
+    return isinstance(kernel, kind) or any(_contains(part, kind) for part in parts)
+
+
+def _is_high_power(kernel: Any) -> bool:
+    kernel = without_weight(kernel)[1]
+    return isinstance(kernel, Polynomial) and kernel.degree >= HIGH_DEGREE and kernel.coef0 == 0
+
+
+def _is_composed(kernel: Any) -> bool:
+    return isinstance(kernel, Composition | DistanceComposition) and _choose(kernel.inner, 1).is_deterministic
+
+
+def _is_weighted(kernel: Any) -> bool:
+    inside = Sum, Product, Scaled, Composition, DistanceComposition
+    return isinstance(kernel, Scaled) and isinstance(kernel.kernel, inside)
+
+
+# -- makers ------------------------------------------------------------------------------------------------------------
+
+
+def _maker(make: Callable[..., FeatureMap]) -> Callable[[Any, int], FeatureMap]:
+    return lambda kernel, n_components: make(kernel, n_components=n_components)
+
+
+def _weight_inside(kernel: Any, n_components: int) -> FeatureMap:
+    weight, inner = float(kernel.weight), kernel.kernel
+    if isinstance(inner, Scaled):
+        return _choose(weight * float(inner.weight) * inner.kernel, n_components)
+    first, second = inner.get_params(deep=False).values()
+    return _choose(type(inner)(weight * first, weight * second if isinstance(inner, Sum) else second), n_components)
+
+
+def _composed(kernel: Any, n_components: int) -> FeatureMap:
+    inner, outer = _choose(kernel.inner, n_components), _choose(kernel.outer, n_components)
+    return Composed(outer, inner, n_components=n_components)
+
+
+def _stack(kernel: Sum, n_components: int) -> FeatureMap:
+    stack = Stack(_choose(kernel.left, n_components), _choose(kernel.right, n_components))
+    _share(stack, n_components)
+    return stack
+
+
+def _share(map: FeatureMap, n_components: int) -> None:
+    """Give every term of a stack of stacks the same width."""
+    map.set_params(n_components=n_components)
+    if isinstance(map, Stack):
+        terms = _terms(map.left), _terms(map.right)
+        left = min(max(1, round(n_components * terms[0] / sum(terms))), max(1, n_components - 1))
+        _share(map.left, left)
+        _share(map.right, max(1, n_components - left))
+
+
+def _terms(map: FeatureMap) -> int:
+    return _terms(map.left) + _terms(map.right) if isinstance(map, Stack) else 1
+
+
+def _tensor_product(kernel: Product, n_components: int) -> FeatureMap:
+    sides = [_choose(side, n_components) for side in (kernel.left, kernel.right)]
+    for side in sides:
+        _no_wider_inside(side)
+    return TensorProduct(*sides, n_components=n_components)
+
+
+def _no_wider_inside(map: FeatureMap) -> None:
+    """Keep the widths of nested products from doubling at every level."""
+    if isinstance(map, MapPair):
+        if isinstance(map, TensorProduct):
+            map.set_params(factor=1)
+        _no_wider_inside(map.left)
+        _no_wider_inside(map.right)
+
+
+RULES = [
+    Rule(
+        "additive, for histograms",
+        lambda kernel: isinstance(without_weight(kernel)[1], Additive),
+        "AdditiveMap",
+        _maker(AdditiveMap),
+        "exact but for a quickly falling error, and sparse",
+    ),
+    Rule(
+        "a function of the distance alone",
+        _rotates,
+        "OrthogonalFourier",
+        _maker(OrthogonalFourier),
+        "a lower error than random frequencies, at the same cost",
+    ),
+    Rule(
+        "another spectral law, in closed form",
+        _in_closed_form,
+        "QuasiFourier",
+        _maker(QuasiFourier),
+        "evenly spread frequencies beat random ones",
+    ),
+    Rule(
+        "any other spectral law",
+        lambda kernel: kernel.has_spectrum,
+        "RandomFourier",
+        _maker(RandomFourier),
+        "a composition's frequencies are random sums",
+    ),
+    Rule(
+        "homogeneous polynomial, degree >= 7",
+        _is_high_power,
+        "TreeSketch",
+        _maker(TreeSketch),
+        "its error grows slowly with the degree, on any rows",
+    ),
+    Rule(
+        "another dot-product kernel",
+        lambda kernel: kernel.is_dot_product,
+        "TaylorSketch",
+        _maker(TaylorSketch),
+        "low degrees exactly, the width where the data need it",
+    ),
+    Rule(
+        "arc-cosine",
+        lambda kernel: isinstance(without_weight(kernel)[1], ArcCosine),
+        "RandomRelu",
+        _maker(RandomRelu),
+        "the units of a random neural network have it exactly",
+    ),
+    Rule(
+        "a multiple of what follows",
+        _is_weighted,
+        "that of the inside",
+        _weight_inside,
+        "the weight moves to the terms, a factor or the outside",
+    ),
+    Rule(
+        "a kernel over an additive one",
+        _is_composed,
+        "Composed",
+        _composed,
+        "another map on features that are nearly exact",
+    ),
+    Rule(
+        "a sum",
+        lambda kernel: isinstance(kernel, Sum),
+        "Stack",
+        _stack,
+        "both maps side by side, every term as wide as the others",
+    ),
+    Rule(
+        "a product",
+        lambda kernel: isinstance(kernel, Product),
+        "TensorProduct",
+        _tensor_product,
+        "a sketch of all products of two features",
+    ),
+    Rule(
+        "a function, 'precomputed', any other",
+        lambda kernel: True,
+        "Nystrom",
+        _maker(Nystrom),
+        "needs nothing of a kernel but its values",
+    ),
+]

@@ -1,0 +1,278 @@
+"""Fitted kernel machines as a record (JSON) and arrays, and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import learn
+from .._random import Stream, as_seed
+from ..data.times import TIMES
+from ..learn.cca import View
+from ..learn.machine import KernelMachine
+from ..learn.prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
+from ..maps import FeatureMap
+from ..maps.layouts import floats
+from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
+from .map_records import Source, Target, check_unfitted, names_of, put_tree, read_map, read_names, take_tree, write_map
+from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
+
+MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
+ENTRIES = (
+    "class",
+    "arguments",
+    "columns",
+    "names",
+    "preparation",
+    "map",
+    "learned",
+    "classes",
+    "view_y",
+    "apart",
+    "first_rows",
+)
+VIEW_ENTRIES = ("columns", "names", "preparation", "map")
+ROLES = ("target", "weight")
+VECTORS = ("offset", "factor", "filling")
+LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+MOST_TEXT = 2**24
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def check_machine(model: Any) -> None:
+    """Refuse what is none of our learners."""
+    name = type(model).__name__
+    if name not in MACHINES or getattr(learn, name) is not type(model):
+        raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
+
+
+def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
+    """The record of a fitted machine."""
+    check_machine(model)
+    writer = ArgumentWriter(target.arrays, model.map_.seed_)
+    record: dict[str, Any] = {"class": type(model).__name__, "arguments": writer.arguments(model, path)}
+    record |= _write_view(model, target, path)
+    record["learned"] = {
+        name: learned_value(value)
+        for name in model._learned
+        if hasattr(model, name) and not isinstance(value := getattr(model, name), np.ndarray)
+    }
+    for name, layout in model._layout().items():
+        value = getattr(model, name, None)
+        if value is not None and not isinstance(value, float):
+            put_tree(layout, value, target, f"{path}{name}")
+    if hasattr(model, "classes_"):
+        several = isinstance(model.classes_, list)
+        record["classes"] = [*map(_write_labels, model.classes_)] if several else _write_labels(model.classes_)
+    apart = {role: named for role in ROLES if (named := getattr(model, f"{role}_name_", None)) is not None}
+    if apart:
+        record["apart"] = {role: list(named) if isinstance(named, tuple) else named for role, named in apart.items()}
+    if getattr(model, "first_rows_", ()):
+        record["first_rows"] = list(model.first_rows_)
+    if hasattr(model, "view_y_"):
+        record["view_y"] = _write_view(model.view_y_, target, f"{path}view_y.")
+    return record
+
+
+def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
+    preparation = model.preparation_
+    for name in VECTORS:
+        if getattr(preparation, name) is not None:
+            put_tree(
+                floats(None, finite=name != "filling"), getattr(preparation, name), target, f"{path}preparation.{name}"
+            )
+    columns = preparation.columns
+    record = {
+        "columns": int(model.n_features_in_),
+        "preparation": {
+            "scale": preparation.scale,
+            "missing": preparation.missing,
+            "unknown": preparation.unknown,
+            "dates": preparation.dates,
+            "columns": None if columns is None else [_write_column(column) for column in columns],
+        }
+        | ({"sparse_levels": True} if preparation.sparse_levels else {}),
+        "map": write_map(model.map_, target, f"{path}map."),
+    }
+    return record | names_of(model)
+
+
+def _write_column(column: Column) -> list[Any]:
+    if column.levels is None:
+        return [column.name, None if column.time is None else {"time": column.time}]
+    for level in column.levels:
+        if type(level) not in (str, bool, int, float):
+            raise NotStoredError(
+                f"column {column.name!r} has the level {level!r} of type {type(level).__name__}, which a model file "
+                "does not hold: turn it into text"
+            )
+    return [column.name, [number(level) if isinstance(level, float) else level for level in column.levels]]
+
+
+def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    kind = classes.dtype.kind
+    items = classes.tolist()
+    if kind == "O" and all(type(item) is str for item in items):
+        return {"dtype": "object", "items": items}
+    if kind != "U" and classes.dtype.name not in LABELS:
+        raise NotStoredError(
+            f"classes_ are of type {classes.dtype}, which a model file does not hold: use text or numbers"
+        )
+    dtype = f"<U{classes.dtype.itemsize // 4}" if kind == "U" else classes.dtype.name
+    return {"dtype": dtype, "items": items}
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_machine(record: Any, source: Source, path: str = "") -> Any:
+    """The machine of a record, fitted."""
+    record = as_dict(record, "the model")
+    check_names(record, ENTRIES, "the model")
+    model = read_unfitted_machine(record, source.array, path)
+    cls = type(model)
+    _read_view(model, record, source, path)
+    if "view_y" in record:
+        if not hasattr(model, "_second_view"):
+            refuse(f"{cls.__name__} has no second view")
+        model.view_y_ = model._second_view()
+        check_names(as_dict(record["view_y"], "view_y"), VIEW_ENTRIES, "view_y")
+        _read_view(model.view_y_, record["view_y"], source, f"{path}view_y.")
+    if "classes" in record:
+        model.classes_ = _read_classes(record["classes"])
+    apart = as_dict(record.get("apart", {}), "apart")
+    check_names(apart, ROLES, "apart")
+    for role in ROLES:
+        setattr(model, f"{role}_name_", _read_column_name(apart.get(role), f"the column of the {role}"))
+    prints = as_list(record.get("first_rows", []), "first_rows")
+    model.first_rows_ = tuple(as_text(one, "the fingerprint of a row") for one in prints)
+    learned = as_dict(record.get("learned"), "learned")
+    check_names(learned, model._learned, "learned")
+    for name, value in learned.items():
+        setattr(model, name, read_learned(model._learned[name], value, name))
+    for name, layout in model._layout().items():
+        if source.has(f"{path}{name}"):
+            setattr(model, name, take_tree(layout, source, f"{path}{name}"))
+    model._check_fitted()
+    return model
+
+
+def _read_column_name(named: Any, what: str) -> str | int | tuple[str, ...] | None:
+    """A name, the names of several, or the number of a column without one."""
+    if named is None or isinstance(named, str):
+        return named
+    if isinstance(named, list):
+        return tuple(as_text(name, what) for name in named)
+    return as_whole(named, what)
+
+
+def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray[Any]], path: str) -> Any:
+    """The machine of a record as its constructor makes it, with arguments that can be."""
+    model = ArgumentReader(array).estimator(getattr(learn, record["class"]), record.get("arguments"), path)
+    for name, value in model.get_params(deep=False).items():
+        if isinstance(value, FeatureMap):
+            check_unfitted(value, name)
+    model._check_arguments()
+    as_seed(model.random_state)
+    return model
+
+
+def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:
+    model.target_name_, model.weight_name_, model.first_rows_ = None, None, ()
+    model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
+    read_names(model, record.get("names"), columns)
+    model.map_ = read_map(record.get("map"), source, f"{path}map.")
+    model._rng = Stream(model.map_.seed_).child("rows")
+    model.preparation_ = preparation = _read_preparation(record.get("preparation"), columns)
+    preparation.names = getattr(model, "feature_names_in_", None)
+    width = preparation.width(columns)
+    if width != model.map_.n_features_in_:
+        refuse(f"{columns} columns are prepared as {width}, but the map takes {model.map_.n_features_in_}")
+    for name in VECTORS:
+        if source.has(f"{path}preparation.{name}"):
+            leaf = floats(width, finite=name != "filling")
+            setattr(preparation, name, source.take(leaf, f"{path}preparation.{name}"))
+    scaled = preparation.scale in ("standard", "minmax")
+    if scaled != (preparation.factor is not None) or (preparation.missing == "mean") != (
+        preparation.filling is not None
+    ):
+        refuse("the preparation must have factors where it scales columns, and a filling where gaps are filled")
+
+
+def _read_preparation(record: Any, columns: int) -> Preparation:
+    record = {"dates": DATES[0]} | as_dict(record, "preparation")  # which older files do not have
+    check_names(record, ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"), "preparation")
+    for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
+        value = record.get(name)
+        if not (value is None or isinstance(value, str)) or value not in choices:
+            refuse(f"{name} of the preparation must be one of {choices}, found {value!r:.40}")
+    preparation = Preparation(record.get("scale"), record["missing"], record["unknown"], record["dates"])
+    if record.get("columns") is not None:
+        found = [_read_column(column) for column in as_list(record["columns"], "columns of the preparation")]
+        if len(found) != columns or len({column.name for column in found}) != columns:
+            refuse(f"the preparation must have {columns} columns of different names, found {len(found)}")
+        preparation.columns = tuple(found)
+    preparation.sparse_levels = record.get("sparse_levels", False)  # models of older files have dense rows
+    if preparation.sparse_levels is not False and (preparation.sparse_levels is not True or not preparation.levelled):
+        refuse("sparse_levels of the preparation must be true, and only where columns have levels")
+    return preparation
+
+
+def _read_column(record: Any) -> Column:
+    pair = as_list(record, "a column")
+    if len(pair) != 2:
+        refuse("a column must have a name and its levels")
+    name = as_text(pair[0], "the name of a column")
+    if pair[1] is None:
+        return Column(name, None)
+    if isinstance(pair[1], dict):
+        check_names(pair[1], ("time",), f"column {name!r:.40}")
+        if pair[1].get("time") not in TIMES:
+            refuse(f"column {name!r:.40} must be one of {TIMES}, found {pair[1].get('time')!r:.40}")
+        return Column(name, None, pair[1]["time"])
+    levels = []
+    for level in as_list(pair[1], f"the levels of column {name!r:.40}"):
+        level = non_finite(level.get("float"), name) if isinstance(level, dict) else level
+        if type(level) not in (str, bool, int, float):
+            refuse(f"column {name!r:.40} has a level that is no text or number: {level!r:.40}")
+        levels.append(level)
+    return Column(name, tuple(levels))
+
+
+def _read_classes(record: Any) -> Any:
+    """The labels of one task, or of each of several."""
+    if not isinstance(record, list):
+        return _read_labels(record)
+    if len(record) < 2:
+        refuse(f"a list of classes must have those of at least 2 tasks, found {len(record)}")
+    return [_read_labels(one) for one in record]
+
+
+def _read_labels(record: Any) -> NDArray[Any]:
+    record = as_dict(record, "classes")
+    check_names(record, ("dtype", "items"), "classes")
+    dtype, items = as_text(record.get("dtype"), "the type of classes"), as_list(record.get("items"), "classes")
+    text = re.fullmatch(r"<U([0-9]{1,6})", dtype)
+    if text or dtype == "object":
+        wanted: tuple[type, ...] = (str,)
+        longest = max(map(len, filter(lambda item: isinstance(item, str), items)), default=0)
+        if text and (longest > int(text[1]) or int(text[1]) * len(items) > MOST_TEXT):
+            refuse(f"classes of up to {longest} characters do not fit {dtype}")
+    else:
+        wanted = {"b": (bool,), "f": (float, int)}.get(dtype[:1], (int,)) if dtype in LABELS else ()
+    if not wanted or any(type(item) not in wanted for item in items):
+        refuse(f"classes of type {dtype!r:.20} must be text or numbers of that type")
+    try:
+        classes = np.array(items, dtype=dtype)
+    except OverflowError as error:
+        refuse(f"the classes do not fit {dtype}: {error}")
+    if len(items) < 2 or not all(left < right for left, right in pairwise(items)):
+        refuse("classes must be at least 2, each below the next")
+    return classes

@@ -1,0 +1,365 @@
+"""Fitted maps as a record (JSON) and arrays, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .._random import SEED_BITS, Stream, as_seed
+from ..kernels import Kernel
+from ..maps import FeatureMap
+from ..maps.construction import Construction
+from ..maps.layouts import Choice, Leaf, integers_of
+from ..maps.value_kernels import Precomputed
+from .json_values import (
+    ArgumentReader,
+    ArgumentWriter,
+    NotStoredError,
+    learned_value,
+    map_class,
+    map_name,
+    plain_kernel,
+    read_kernel,
+    read_learned,
+)
+from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_array, check_names, refuse
+
+ENTRIES = ("kernel", "asked", "width", "columns", "learned", "parts")
+MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10
+"""Numbers that a seed may draw: some for any file, or more for one with many coefficients of its own."""
+MOST_BLOCKS = 2**18
+"""Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""
+OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
+
+
+class Target:
+    """What a model is written to: arrays by name; ``from_seed`` leaves out those that a seed gives."""
+
+    def __init__(self, from_seed: bool):
+        self.from_seed = from_seed
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def put(self, array: Any, leaf: Leaf, name: str) -> None:
+        """Add one array, after the checks that the reader will make."""
+        array = np.asarray(array)
+        try:
+            check_array(array, leaf, name)
+        except ModelFileError as error:
+            raise ValueError(f"the model cannot be saved: {error}") from error
+        self.arrays[name] = array
+
+
+class Source:
+    """What a model is read from: the names of arrays and what gives them.
+
+    ``memory`` is the most bytes of those that are left to a seed, ``entries`` how many numbers the file itself holds,
+    which bounds the time that a seed may take to draw; None for any number.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        fetch: Callable[[str], NDArray[Any]],
+        from_seed: bool,
+        memory: int | None = None,
+        entries: int | None = None,
+    ):
+        self.names = names
+        self.from_seed = from_seed
+        self.memory = memory
+        self.entries = entries
+        self.columns = 1
+        """Of the map that is read now: much is drawn in blocks of as many features."""
+        self._fetch = fetch
+        self._left = self._drawn = 0
+        self._blocks = 0.0
+        self._sorted = sorted(names)
+        self._used: set[str] = set()
+
+    def has(self, name: str) -> bool:
+        """Whether there is an array of this name, or several below it."""
+        place = bisect_left(self._sorted, f"{name}.")
+        below = place < len(self._sorted) and self._sorted[place].startswith(f"{name}.")
+        return name in self.names or below
+
+    def array(self, name: str) -> NDArray[Any]:
+        """An array by its name."""
+        if name not in self.names:
+            refuse(f"tensor {name!r} is missing")
+        self._used.add(name)
+        return self._fetch(name)
+
+    def take(self, leaf: Leaf, name: str) -> NDArray[Any]:
+        """An array that is as it should be."""
+        array = self.array(name)
+        check_array(array, leaf, name)
+        return array
+
+    def leave(self, leaf: Leaf) -> None:
+        """Count an array that a seed draws: a short file must ask neither for more than there is nor for hours."""
+        count = math.prod(length or 1 for length in leaf.shape)
+        self._left += np.dtype(leaf.dtypes[0]).itemsize * count
+        self._drawn += count
+        self._blocks += count / self.columns
+        if self.memory is not None and self._left > self.memory:
+            refuse(
+                f"the seed would draw parameters of {self._left} bytes or more, and {self.memory} are allowed: give "
+                "load more memory where the file is to be trusted"
+            )
+        if self.entries is not None and self.takes_long(self.entries):
+            refuse(
+                f"the seed would draw {self._drawn} numbers for {self.columns} columns, which may take long, and the "
+                f"file holds {self.entries}: give load trusted=True if you know who wrote it"
+            )
+
+    def takes_long(self, entries: int) -> bool:
+        """Whether a seed draws more than a file with so many numbers of its own seems to need."""
+        return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
+
+    def check_all_used(self) -> None:
+        """Raise where a tensor means nothing to the model."""
+        for name in self.names:
+            if name not in self._used:
+                refuse(f"tensor {name!r:.80} belongs to nothing in the model")
+
+
+# -- trees of arrays ---------------------------------------------------------------------------------------------------
+
+
+def _fields(tree: Any) -> Any:
+    return tree._fields if hasattr(tree, "_fields") else range(len(tree))
+
+
+def put_tree(layout: Any, tree: Any, target: Target, path: str, learned_only: bool = False) -> None:
+    """Write the arrays of a tree; those alone that rows gave, where asked."""
+    if isinstance(layout, Choice):
+        layout = layout.tree if isinstance(tree, tuple) else layout.leaf
+    if isinstance(layout, Leaf):
+        if layout.attribute or not learned_only:
+            target.put(tree, layout, path)
+        return
+    for name, below, part in zip(_fields(layout), layout, tree, strict=True):
+        put_tree(below, part, target, f"{path}.{name}", learned_only)
+
+
+def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False) -> Any:
+    """Read the arrays of a tree; None in the place of those that were left out."""
+    if isinstance(layout, Choice):
+        layout = layout.leaf if path in source.names else layout.tree
+    if isinstance(layout, Leaf):
+        if layout.attribute or not learned_only:
+            return source.take(layout, path)
+        source.leave(layout)
+        return None
+    parts = [
+        take_tree(part, source, f"{path}.{name}", learned_only)
+        for name, part in zip(_fields(layout), layout, strict=True)
+    ]
+    return type(layout)(*parts) if hasattr(layout, "_fields") else tuple(parts)
+
+
+def _put_parameters(construction: Construction, params: Any, target: Target, path: str) -> None:
+    dropped = target.from_seed and not construction.draws_from_rows
+    layout = construction.layout()
+    for name, below, part in zip(layout._fields, layout, params, strict=True):
+        if name in construction.parts:
+            _put_parameters(construction.inner_maps[name], part, target, f"{path}.{name}")
+        else:
+            put_tree(below, part, target, f"{path}.{name}", dropped)
+
+
+def _take_parameters(construction: Construction, source: Source, path: str) -> tuple[Construction, Any]:
+    """The parameters of a map, and its construction with the arrays that were learned from rows."""
+    dropped = source.from_seed and not construction.draws_from_rows
+    layout, learned = construction.layout(), dict[str, Any]()
+    taken = dict[str, Any]()
+    for name, below in zip(layout._fields, layout, strict=True):
+        if name in construction.parts:
+            inner = construction.inner_maps[name]
+            learned[name], taken[name] = _take_parameters(inner, source, f"{path}.{name}")
+            continue
+        taken[name] = take_tree(below, source, f"{path}.{name}", dropped)
+        if isinstance(below, Leaf) and below.attribute:
+            learned[below.attribute] = taken[name]
+    return replace(construction, **learned), type(layout)(**taken)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_map(map: FeatureMap, target: Target, path: str = "") -> dict[str, Any]:
+    """The record of a fitted map that stands on its own, or is a learner's."""
+    name, seed, params = map_name(map), map.seed_, map.parameters_
+    record = {"class": name, "arguments": ArgumentWriter(target.arrays, seed).arguments(map, path), "seed": seed}
+    record |= names_of(map)
+    if target.from_seed:
+        record["integers"] = digest(params)
+    construction = map.construction_
+    record |= _inner_record(construction, f"{path}kernel")
+    _put_parameters(construction, params, target, f"{path}parameters")
+    return record
+
+
+def names_of(estimator: Any) -> dict[str, list[str]]:
+    """The names of the columns, where they have some."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return {} if names is None else {"names": [str(name) for name in names]}
+
+
+def _inner_record(construction: Construction, where: str) -> dict[str, Any]:
+    asked, learned = construction.asked, construction.learned
+    return {
+        "kernel": _kernel_text(construction, where),
+        "asked": None if asked is None else int(asked),
+        "width": int(construction.n_components),
+        "columns": int(construction.n_features),
+        "learned": {name: learned_value(getattr(construction, field)) for name, (field, _) in learned.items()},
+        "parts": {name: _inner_record(inner, where) for name, inner in construction.inner_maps.items()},
+    }
+
+
+def _kernel_text(construction: Construction, where: str) -> str:
+    kernel = construction.kernel
+    if isinstance(kernel, Precomputed):
+        return "precomputed"
+    if not isinstance(kernel, Kernel):
+        raise NotStoredError(f"{where} is a Python function, which is code, and a model file holds none")
+    plain = plain_kernel(kernel, where)
+    if construction.evaluates_kernel and plain != kernel:
+        name = construction.name
+        raise NotStoredError(f"{where} has coefficients by a function, and {name} evaluates all of them: give a tuple")
+    return repr(plain)
+
+
+def same_parameters(ours: Any, theirs: Any) -> bool:
+    """Whether whole numbers are equal, and others to rounding."""
+    if isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(same_parameters, ours, theirs))
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return False
+    return np.array_equal(ours, theirs) or (ours.dtype.kind == "f" and np.allclose(ours, theirs, 1e-12, 1e-14, True))
+
+
+def digest(params: Any) -> str:
+    """A hash of all whole numbers: those of a seed are the same on every machine."""
+    sha = hashlib.sha256()
+    for array in integers_of(params):
+        sha.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())
+    return sha.hexdigest()
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def read_map(record: Any, source: Source, path: str = "") -> FeatureMap:
+    """The map of a record, fitted."""
+    record = as_dict(record, f"{path}map")
+    check_names(record, OUTER_ENTRIES, f"{path}map")
+    cls = map_class(record.get("class"), f"{path}map")
+    map = ArgumentReader(source.array).estimator(cls, record.get("arguments"), path)
+    check_unfitted(map, f"{path}{cls.__name__}")
+    map.seed_ = as_whole(record.get("seed"), "seed", 0, 2**SEED_BITS - 1)
+    columns = as_whole(record.get("columns"), "columns", 1)
+    inner = {name: record.get(name) for name in ENTRIES}
+    construction = _construction_of(map, inner, columns, f"{path}{cls.__name__}")
+    read_names(map, record.get("names"), columns)
+    source.columns = columns
+    construction, params = _take_parameters(construction, source, f"{path}parameters")
+    if source.from_seed:
+        params = construction.redrawn(Stream(map.seed_, cls.__name__), params)
+        if record.get("integers") != digest(params):
+            refuse(f"the parameters that the seed {map.seed_} draws are not those of the model that was saved")
+    _check_parameters(construction, params)
+    map.adopt(construction.fitted(params))
+    return map
+
+
+def read_names(estimator: Any, names: Any, columns: int) -> None:
+    """Give an estimator the names of its columns."""
+    if names is None:
+        return
+    texts = [as_text(name, "the name of a column") for name in as_list(names, "names")]
+    if len(texts) != columns:
+        refuse(f"names must be those of {columns} columns, found {len(texts)}")
+    estimator.feature_names_in_ = np.array(texts, dtype=object)
+
+
+def _construction_of(map: FeatureMap, record: Any, columns: int, where: str) -> Construction:
+    """The construction of a map, and of those inside it, as ``fit`` made it."""
+    record = as_dict(record, where)
+    check_names(record, ENTRIES, where)
+    map.check_arguments()
+    as_whole(map.width(), f"the width of {where}", 1)
+    if record.get("columns") != columns or isinstance(record.get("columns"), bool):
+        refuse(f"columns of {where} must be {columns}, found {record.get('columns')!r:.40}")
+    names = map.construction.parts
+    parts = as_dict(record.get("parts"), f"parts of {where}")
+    if set(parts) != set(names):
+        refuse(f"{where} has the parts {names}, found {sorted(parts)!r:.80}")
+    given: dict[str, Any] = {}
+    width = columns
+    for part in names:
+        inner = clone(getattr(map, part))
+        asked = as_dict(parts[part], f"{part} of {where}").get("asked")
+        inner.set_params(n_components=asked if asked is None else as_whole(asked, f"asked of {part}", 1))
+        seen = columns if map.construction.takes_rows(part) else width
+        given[part] = _construction_of(inner, parts[part], seen, f"{where}.{part}")
+        width = given[part].n_components
+    if not names:
+        given["kernel"] = _kernel_of(map, record.get("kernel"), where)
+    return _with_learned(map.settled(columns, **given), record, where)
+
+
+def check_unfitted(map: Any, where: str) -> None:
+    """See that the arguments of a map can be, and of those inside it, all the way down."""
+    parts = map.construction.parts
+    for part in parts:
+        inner = getattr(map, part)
+        if not isinstance(inner, FeatureMap):
+            refuse(f"{part} of {where} must be a map, found {inner!r:.40}")
+        check_unfitted(inner, f"{where}.{part}")
+    map.check_arguments()
+    as_seed(map.random_state)
+    if parts or isinstance(map.kernel, Kernel) or map.is_precomputed:
+        return
+    if not isinstance(map.kernel, str):
+        refuse(f"the kernel among the arguments of {where} must be a kernel, found {map.kernel!r:.40}")
+    read_kernel(map.kernel, f"the kernel among the arguments of {where}")
+
+
+def _with_learned(construction: Construction, record: dict[str, Any], where: str) -> Construction:
+    learned, known = as_dict(record.get("learned"), f"learned of {where}"), construction.learned
+    if set(learned) != set(known):
+        refuse(f"learned of {where} must have the entries {sorted(known)}, found {sorted(learned)!r:.80}")
+    values = {field: read_learned(kind, learned[name], f"{name} of {where}") for name, (field, kind) in known.items()}
+    construction = replace(construction, **values)
+    construction.check_learned()
+    as_whole(construction.n_components, f"the width of {where}", 1)
+    if record.get("width") != construction.n_components:
+        refuse(f"the width of {where} must be {construction.n_components}, found {record.get('width')!r:.40}")
+    text = _kernel_text(construction, where)
+    if record.get("kernel") != text:
+        refuse(f"the kernel of {where} must be {text}, found {record.get('kernel')!r:.80}")
+    return construction
+
+
+def _kernel_of(map: Any, text: Any, where: str) -> Any:
+    if map.is_precomputed:
+        return Precomputed() if text == "precomputed" else refuse(f"the kernel of {where} must be precomputed")
+    kernel = read_kernel(text, f"the kernel of {where}")
+    kernel.check_resolved()
+    return kernel
+
+
+def _check_parameters(construction: Construction, params: Any) -> None:
+    construction.check_parameters(params)
+    for part, inner in construction.inner_maps.items():
+        _check_parameters(inner, getattr(params, part))

@@ -1,0 +1,242 @@
+"""``save``, ``load`` and ``describe``: models as files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import warnings
+from typing import Any
+
+import numpy
+import scipy
+import sklearn
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
+
+from .. import __version__
+from .._atomic import atomic_write
+from .._checks import check_choice
+from .._memory import as_bytes
+from ..learn.machine import KernelMachine
+from ..maps import FeatureMap
+from .json_values import NotStoredError
+from .map_records import Source, Target, same_parameters
+from .pipeline_records import check_holds_ours, difference, leaves, read_model, write_model
+from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
+from .sklearn_estimators import KNOWN
+from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
+
+FORMAT = 1
+KEY = "mercer"
+MODES = ("full", "seed")
+ENTRIES = ("format", "class", "parameters", "versions", "sha256", "fortran", "model")
+
+
+def save(model: Any, path: Any, parameters: str = "full") -> None:
+    """Write a fitted map or learner to a file.
+
+    The file is a safetensors file; what is not an array stands as JSON in its metadata. It holds no code and no time:
+    equal models are equal bytes. It appears whole or not at all, see :func:`mercer.persist.atomic_write`.
+
+    A file holds what the model holds. :class:`~mercer.Nystrom` keeps some of the rows it was fitted on (its
+    landmarks), whatever ``parameters`` is, and learners keep the names and levels of columns: mind who may read it.
+
+    Parameters
+    ----------
+    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline around some
+        The other steps of a :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.compose.ColumnTransformer` may be
+        scikit-learn's scalers, encoders, imputers, projections and linear models; the error for any other step lists
+        them. Functions (a kernel, a callback) cannot be saved; the coefficients of a :class:`~mercer.kernels.Maclaurin`
+        kernel that come from a function are, the first 512 of them.
+    path : the name of the file
+    parameters : "full" or "seed"
+        "seed" leaves out what the seed draws again in ``load``: random frequencies, signs and buckets. What was learned
+        from rows (weights, projections, landmarks) stays.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(100, 20))
+    >>> model = mercer.KernelRegressor(n_components=64, map="RandomFourier", random_state=0).fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "model.safetensors")
+    ...     mercer.save(model, name, parameters="seed")
+    ...     again = mercer.load(name)
+    >>> np.array_equal(again.predict(X), model.predict(X))
+    True
+    """
+    check_choice("parameters", parameters, MODES)
+    target = Target(parameters == "seed")
+    record = _record(model, target)
+    names = in_order(target.arrays)
+    sha = hashlib.sha256()
+    for name in names:
+        sha.update(array_bytes(target.arrays[name]))
+    held = {
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "versions": versions(),
+        "sha256": sha.hexdigest(),
+        "fortran": [name for name in names if is_fortran(target.arrays[name])],
+        "model": record,
+    }
+    text = json.dumps(held, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    _rehearse(model, read_json(text, "the description of the model"), target)
+    header = header_bytes(target.arrays, {KEY: text})
+    with atomic_write(path) as file:
+        file.write(header)
+        for name in names:
+            file.write(array_bytes(target.arrays[name]))
+
+
+def versions() -> dict[str, str]:
+    """Those of this package and of what its numbers come from."""
+    packages = {"numpy": numpy, "scikit-learn": sklearn, "scipy": scipy}
+    return {"mercer": __version__} | {name: package.__version__ for name, package in packages.items()}
+
+
+def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
+    """Raise where the reader would refuse what is to be written, or draw other parameters than the model has."""
+    source = Source(target.arrays, target.arrays.__getitem__, target.from_seed)
+    try:
+        again = _model(held, source)
+    except ModelFileError as error:
+        hint = ": save with parameters='full'" if target.from_seed else ""
+        raise ValueError(f"the model cannot be saved as it is, {error}{hint}") from error
+    if source.takes_long(sum(array.size for array in target.arrays.values())):
+        told = "the seed draws so much that load will ask for trusted=True: save with parameters='full' for others"
+        warnings.warn(told, UserWarning, stacklevel=3)
+    for ours, theirs in zip(leaves(model), leaves(again), strict=True):
+        if not isinstance(ours, FeatureMap | KernelMachine):
+            lost = difference(ours, theirs)
+            if lost is not None:
+                raise NotStoredError(f"{type(ours).__name__} has {lost}, which a model file does not hold")
+        elif not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (ours, theirs)))):
+            raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
+
+
+def _maps_of(model: Any) -> list[FeatureMap]:
+    """The map that a model is or has, or those of its two views."""
+    machines = [model, model.view_y_] if hasattr(model, "view_y_") else [model]
+    return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
+
+
+def _record(model: Any, target: Target) -> dict[str, Any]:
+    if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):
+        raise TypeError(
+            f"save takes a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
+        )
+    return write_model(model, target)
+
+
+def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
+    """Read a fitted map or learner from a file that :func:`save` has written.
+
+    No code of the file is run, and nothing of it is used before it is checked: a file that is damaged or made up raises
+    a :class:`mercer.persist.ModelFileError`. Only the sender's honesty is not checked: a model can be whole and bad.
+
+    Parameters
+    ----------
+    path : the name of the file
+    memory : int, text like "2GB", or None
+        The most bytes of parameters that are left to the seed, of which a short file could ask for any number; None is
+        a quarter of the machine's memory.
+    trusted : bool, default=False
+        Whether a seed may draw for as long as it takes. By default a file is refused whose seed draws more than
+        268 million numbers, or those of 262,144 blocks of as many features as there are columns, if the file does not
+        hold coefficients enough to need them: a few hundred bytes could ask for hours of work.
+
+    Returns
+    -------
+    model : a map or learner that predicts as the one that was saved, to the bit
+    """
+    name, most = os.fspath(path), as_bytes(memory)
+    try:
+        with open(path, "rb") as file:
+            header = read_header(file)
+            held = _held(header)
+            payload = memoryview(file.read())
+        return _model(held, _source(header, held, payload, most, trusted))
+    except ModelFileError as error:
+        raise ModelFileError(f"{name!r}: {error}") from error.__cause__
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        raise ModelFileError(f"{name!r}: {error}") from error
+
+
+def _held(header: Header) -> dict[str, Any]:
+    """The description of a model, as far as it is the same for all."""
+    if KEY not in header.metadata:
+        refuse(f"the file has no metadata {KEY!r}: it is no model of this package")
+    held = read_json(header.metadata[KEY], f"the metadata {KEY!r}")
+    if as_whole(held.get("format"), "format", 1) > FORMAT:
+        refuse(f"the file has format {held['format']}, and this version reads up to {FORMAT}: take a newer mercer")
+    check_names(held, ENTRIES, "the description")
+    if held.get("parameters") not in MODES:
+        refuse(f"parameters must be one of {MODES}, found {held.get('parameters')!r:.40}")
+    return held
+
+
+def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> Source:
+    """The arrays of a file, once they are known to be those that were saved."""
+    expected = as_text(held.get("sha256"), "sha256")
+    if hashlib.sha256(payload).hexdigest() != expected:
+        refuse("the arrays are not those that were saved: their SHA-256 differs")
+    fortran = {as_text(name, "a name in fortran") for name in as_list(held.get("fortran"), "fortran")}
+
+    def fetch(name: str) -> Any:
+        array = array_of(payload, header.tensors[name])
+        return numpy.asfortranarray(array) if name in fortran else array
+
+    entries = None if trusted else sum(math.prod(tensor.shape) for tensor in header.tensors.values())
+    return Source(header.tensors, fetch, held["parameters"] == "seed", memory, entries)
+
+
+def _model(held: dict[str, Any], source: Source) -> Any:
+    record = as_dict(held.get("model"), "the model")
+    name = as_text(held.get("class"), "the class of the model")
+    if record.get("class") != name:
+        refuse(f"the class of the model must be {name!r:.60}, found {record.get('class')!r:.60}")
+    if name in KNOWN:
+        refuse(f"the model must be a map, a learner or a pipeline, found a {name}")
+    model = read_model(record, source)
+    check_holds_ours(model)
+    source.check_all_used()
+    return model
+
+
+def describe(path: Any) -> dict[str, Any]:
+    """What a model file says of itself, without reading its arrays.
+
+    Parameters
+    ----------
+    path : the name of the file
+
+    Returns
+    -------
+    description : dict
+        ``format``, ``class``, ``parameters`` ("full" or "seed"), ``versions``, ``sha256`` (of the arrays), ``model``
+        (arguments, kernel, preparation, names, classes, seed) and ``tensors`` (type and shape of every array).
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import mercer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "map.safetensors")
+    ...     mercer.save(mercer.TensorSketch(n_components=8, random_state=0).fit([[1.0, 2.0]]), name)
+    ...     found = mercer.persist.describe(name)
+    >>> found["class"], found["model"]["seed"], found["tensors"]["parameters.signs"]
+    ('TensorSketch', 0, ('I8', (2, 3)))
+    """
+    try:
+        with open(path, "rb") as file:
+            header = read_header(file)
+        held = _held(header)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)!r}: {error}") from error.__cause__
+    return held | {"tensors": {name: (tensor.dtype, tensor.shape) for name, tensor in header.tensors.items()}}

@@ -1,0 +1,193 @@
+"""Where a model does worse on rows held out than could be expected, in words that say what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import Table
+from ..learn import KernelClassifier
+from .baselines import Baseline, first_score
+from .evaluation import check_predicts, evaluate
+from .scores import Score
+from .unknown_levels import treating_unknown
+
+FAR = 1.5
+"""How many times the expected error is far from it, where the interval of the error leaves it out too."""
+MOST_OF_IT, FEW = 0.8, 0.01
+"""The share of the squared error that is most of it, and the share of the rows that are few."""
+NAMED_ROWS = 5
+RULES = {"gcv": "generalised cross-validation", "loo": "leave-one-out"}
+TRY = "run 'mercer tune', try another kernel or scale, or more features"
+
+
+class Concern(NamedTuple):
+    """Something that a user should know before the model is used, and what can be done about it."""
+
+    message: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.message}. What to do: {self.advice}."
+
+
+def concerns(
+    model: Any, test: Table, *, scores: Sequence[Score] | None = None, baselines: Sequence[Baseline] = ()
+) -> list[Concern]:
+    """What is wrong with the scores of a fitted learner on rows held out, loudest first; nothing where all is well.
+
+    There is a concern where R2 is below 0; where the accuracy (balanced accuracy, where classes were given weights) is
+    below that of the majority class; where another of the ``baselines`` is better and the interval of the difference
+    leaves 0 out; and where a regressor whose alpha was chosen by a rule has a root mean squared error of more than
+    1.5 times what the rule expected, and an interval that leaves the expected error out.
+
+    Parameters
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted, with one target.
+    test : Table
+        Rows with targets that it has not learned from.
+    scores : sequence of Score or None, default=None
+        Those of :func:`mercer.report.evaluate` on these rows; None computes them.
+    baselines : sequence of Baseline, default=()
+        Those of :func:`mercer.report.baselines` on these rows.
+
+    Returns
+    -------
+    list of Concern
+        Each has a ``message`` and an ``advice``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> rng = np.random.default_rng(0)
+    >>> train, test = mercer.data.open(rng.normal(size=(200, 3)), target=rng.normal(size=200)).split(test=0.5)
+    >>> model = mercer.KernelRegressor("gaussian(1)", alpha=1e-6, random_state=0).fit(train)
+    >>> [one.message for one in mercer.report.concerns(model, test)]
+    ['R2 is -14.7 on the rows held out: worse than always predicting their mean']
+    """
+    check_predicts(model)
+    model = treating_unknown(model)  # a level of a row held out may not be among those learned from
+    named = {one.name: one for one in (evaluate(model, test) if scores is None else scores)}
+    if isinstance(model, KernelClassifier):
+        if any(one.is_simplest for one in baselines):
+            return _beaten(model, baselines)
+        below_largest = _below_largest_class(model, test, named["accuracy"])
+        return [*([] if below_largest is None else [below_largest]), *_beaten(model, baselines)]
+    below = _below_mean(named["R2"])
+    worse = [one for one in (below, _unexpected(model, named["RMSE"])) if one is not None]
+    outlying = Outlying.of_model(model, test) if worse else None
+    if outlying is not None:
+        worse[-1] = worse[-1]._replace(message=f"{worse[-1].message}. {outlying.told(test)}")
+    return worse + _beaten(model, [one for one in baselines if below is None or not one.is_simplest])
+
+
+def _below_mean(r2: Score) -> Concern | None:
+    if not r2.value < 0.0:
+        return None
+    said = f"R2 is {r2.value:.3g} on the rows held out: worse than always predicting their mean"
+    return Concern(said, f"{TRY}, and transform a target or columns with heavy tails")
+
+
+def _below_largest_class(model: Any, test: Table, accuracy: Score) -> Concern | None:
+    """A classifier that is right less often than the largest class of the rows; not where classes were weighed."""
+    if model.class_weight is not None:
+        return None
+    totals: dict[Any, float] = {}
+    for block in test.targets():
+        labels, codes = np.unique(np.asarray(block.y), return_inverse=True)
+        for label, total in zip(labels.tolist(), np.bincount(codes, block.weight).tolist(), strict=True):
+            totals[label] = totals.get(label, 0.0) + total
+    largest = max(totals, key=lambda label: totals[label])
+    share = totals[largest] / sum(totals.values())
+    if accuracy.value >= share:
+        return None
+    said = f"Accuracy is {accuracy.value:.4g} on these rows; always predicting {largest} would have {share:.4g}"
+    return Concern(said, TRY)
+
+
+def _unexpected(model: Any, error: Score) -> Concern | None:
+    """A regressor whose error is far above what the rule expected that chose its alpha."""
+    expected = expected_error(model)
+    if not (error.value > FAR * expected > 0.0 and (math.isnan(error.low) or error.low > expected)):
+        return None
+    rule = RULES.get(str(model.alpha), RULES["gcv"])
+    said = (
+        f"RMSE is {error.value:.4g} on the rows held out, {error.value / expected:.1f} times the {expected:.4g} that "
+        f"{rule} expected"
+    )
+    other = "choose alpha by leave-one-out (alpha='loo', or --alpha loo), " if rule != RULES["loo"] else ""
+    return Concern(said, f"{other}transform a target or columns with heavy tails, and look at the outlying rows")
+
+
+def expected_error(model: Any) -> float:
+    """The root mean squared error that the rule expects of the alpha it has chosen; NaN where there was no rule."""
+    if not hasattr(model, "alphas_"):
+        return math.nan
+    place = int(np.argmin(np.abs(np.asarray(model.alphas_) - model.alpha_)))
+    return math.sqrt(float(np.ravel(model.scores_[place])[0]))
+
+
+def _beaten(model: Any, baselines: Sequence[Baseline]) -> list[Concern]:
+    """Those that are ahead; of the majority class, which asks for nothing, it is enough not to be below it."""
+    found, name = [], first_score(model)
+    for one in baselines:
+        below = one.is_simplest and isinstance(model, KernelClassifier) and one.gain.value < 0.0
+        if one.scores and (one.ahead or below):
+            theirs = next(score.value for score in one.scores if score.name == name)
+            said = (
+                f"The {one.name} baseline ({one.what}) has {name} {theirs:.4g} on the same rows held out, this model "
+                f"{theirs + one.gain.value:.4g} ({difference(one.gain)})"
+            )
+            other = "" if one.is_simplest else ", or take the other model"
+            found.append(Concern(said, TRY + other))
+    return found
+
+
+def difference(gain: Score) -> str:
+    """How far a model is behind another."""
+    between = "" if math.isnan(gain.low) else f", 95 % interval {-gain.high:.3g} to {-gain.low:.3g}"
+    return f"{-gain.value:.3g} less{between}"
+
+
+class Outlying(NamedTuple):
+    """The few rows that make most of the squared error, the worst first, and the share of it that they make."""
+
+    rows: NDArray[np.int64]
+    share: float
+    rows_held_out: int
+
+    @classmethod
+    def of_errors(cls, errors: NDArray[np.float64]) -> Outlying | None:
+        """From what every row adds to the squared error; None where it is spread over many rows."""
+        order = np.argsort(-errors, kind="stable")
+        total = float(errors.sum())
+        if not 0.0 < total < math.inf:
+            return None
+        shares = np.cumsum(errors[order]) / total
+        count = int(np.searchsorted(shares, MOST_OF_IT)) + 1
+        if count > max(1.0, FEW * len(errors)):
+            return None
+        return cls(order[:count], float(shares[count - 1]), len(errors))
+
+    @classmethod
+    def of_model(cls, model: Any, test: Table) -> Outlying | None:
+        """Those of a regressor on rows held out."""
+        y, predicted, weight = model.observed(test, model.predict)
+        squares = (np.asarray(y, dtype=np.float64) - predicted) ** 2
+        return cls.of_errors(squares if weight is None else squares * weight)
+
+    def told(self, table: Table) -> str:
+        """In words: how many they are, and which."""
+        several = len(self.rows) > 1
+        places = [table.where(int(row)) or f"row {row} of the rows held out" for row in self.rows[:NAMED_ROWS]]
+        make = "make" if several else "makes"
+        return (
+            f"{len(self.rows):,} of {self.rows_held_out:,} rows {make} {100 * self.share:.0f} % of the squared error "
+            f"({'the worst are' if len(self.rows) > NAMED_ROWS else 'namely'} {', '.join(places)})"
+        )

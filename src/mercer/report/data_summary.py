@@ -1,0 +1,90 @@
+"""What is in the rows that a model is learned from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import Table
+from ..learn.statistics.column_summaries import Summary, joined
+
+
+class ColumnSummary(NamedTuple):
+    """A column of numbers, or with ``levels``, which are how often each comes up, one of text or truth values."""
+
+    name: str
+    gaps: float
+    mean: float
+    deviation: float
+    least: float
+    most: float
+    levels: dict[str, float] | None = None
+
+
+class RowSummary(NamedTuple):
+    """Rows, columns, and the target: how often every class comes up, or the values of numbers."""
+
+    rows: int
+    columns: list[ColumnSummary]
+    classes: dict[str, float] | None
+    values: Any
+
+
+def summary(model: Any, table: Table) -> RowSummary:
+    """What is in the rows of a table, as a learner that was fitted on them sees it; two passes.
+
+    Parameters
+    ----------
+    model : a fitted KernelClassifier or KernelRegressor
+    table : Table with targets
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> table = mercer.data.open(np.arange(30.0).reshape(10, 3), target=2)
+    >>> model = mercer.KernelRegressor(n_components=4, random_state=0).fit(table)
+    >>> found = mercer.report.summary(model, table)
+    >>> found.rows, found.columns[1].mean, int(found.values.max())
+    (10, 14.5, 29)
+    """
+    prepared, total = model.preparation_, None
+    counted: dict[Any, float] = {}
+    values = []
+    for block in table.blocks():
+        part = prepared.summary(block.X, block.weight)
+        total = part if total is None else joined(total, part)
+        y = np.asarray(block.y)
+        weight = np.ones(len(y)) if block.weight is None else block.weight
+        if hasattr(model, "classes_"):
+            for label in np.unique(y).tolist():
+                counted[label] = counted.get(label, 0.0) + float(weight[y == label].sum())
+        else:
+            values.append(y)
+    assert total is not None
+    classes = (
+        {str(label): counted.get(label, 0.0) for label in np.asarray(model.classes_).tolist()} if counted else None
+    )
+    whole = float(total.weight.max()) if len(total.weight) else 0.0
+    columns = _columns(prepared, table.names, total, whole)
+    return RowSummary(table.n_rows, columns, classes, np.concatenate(values) if values else None)
+
+
+def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[ColumnSummary]:
+    """Columns as the user has them: the parts that levels became are one again."""
+    width = len(total.mean)
+    kinds = (
+        [(column.name, column.levels, prepared.width_of(column)) for column in prepared.columns]
+        if prepared.columns is not None
+        else [(name, None, 1) for name in names or [f"column {number}" for number in range(width)]]
+    )
+    spread = np.where(total.weight > 0.0, total.spread, np.nan)
+    found, place = [], 0
+    for name, levels, taken in kinds:
+        gaps = 1.0 - float(total.weight[place]) / whole if whole else 0.0
+        mean, deviation, least, most = (float(one[place]) for one in (total.mean, spread, total.least, total.most))
+        shares = None if levels is None else {str(one): float(total.mean[place + n]) for n, one in enumerate(levels)}
+        found.append(ColumnSummary(str(name), gaps, mean, deviation, least, most, shares))
+        place += taken
+    return found

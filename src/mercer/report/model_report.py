@@ -1,0 +1,149 @@
+"""The page about a model, from rows in memory or tables: what ``mercer fit --report`` writes, for Python."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import data
+from .._places import check_apart
+from ..data import SourceTable
+from ..persist import atomic_write
+from .assessment import assess
+from .baselines import Baseline
+from .concerns import Concern
+from .evaluation import check_predicts
+from .page import alarm, table
+from .scores import Score
+from .studies import study
+from .training_page import training_page
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that was written, and what it says; a notebook shows its scores.
+
+    Attributes
+    ----------
+    path : Path
+    scores : list of Score
+        On the rows held out; empty where there are none.
+    baselines : list of Baseline
+        Other models on the same rows.
+    concerns : list of Concern
+        What is wrong with the model.
+    """
+
+    path: Path
+    scores: list[Score]
+    baselines: list[Baseline]
+    concerns: list[Concern]
+
+    def _repr_html_(self) -> str:
+        there = [one for one in self.baselines if one.scores]
+        others = [{score.name: score.value for score in one.scores} for one in there]
+        rows = [(one.name, one.value, one.low, one.high, *(other[one.name] for other in others)) for one in self.scores]
+        shown = table(("score", "value", "low", "high", *(one.name for one in there)), rows) if rows else ""
+        link = f'<p>The page: <a href="{escape(self.path.as_posix())}">{escape(str(self.path))}</a></p>'
+        return alarm([str(one) for one in self.concerns]) + shown + link
+
+
+def write(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    test: Any = None,
+    sample_weight: Any = None,
+    path: str | os.PathLike[str] = "report.html",
+    title: str | None = None,
+    random_state: int = 0,
+) -> Report:
+    """Write a page about a fitted model: ``mercer.report(model, ...)`` and ``mercer.report.write(model, ...)`` are one.
+
+    It is the page of ``mercer fit --report``: scores with intervals on rows held out, beside those of other models;
+    where the model errs; the data; how well its features hold the kernel; and what fewer features or another penalty
+    would give. Without rows held out it says little. Warns of every concern (:func:`mercer.report.concerns`).
+
+    Parameters
+    ----------
+    model : KernelClassifier or KernelRegressor
+        Fitted, with one target.
+    X : matrix, frame or SourceTable
+        The rows it has learned from; a table brings its targets.
+    y : array of shape (n_rows,) or None, default=None
+        Their targets, or the name of the column of a frame that has them.
+    test : tuple (X, y), tuple (X, y, sample_weight), SourceTable or None, default=None
+        Rows that were held out; y may again be the name of a column.
+    sample_weight : array of shape (n_rows,) or None, default=None
+        What the rows of X count.
+    path : str or path, default="report.html"
+        The file to write.
+    title : str or None, default=None
+        The first line of the page; None is the name of the learner.
+    random_state : int, default=0
+        Seed of the intervals and of the rows that are drawn.
+
+    Returns
+    -------
+    Report
+        With ``path``, ``scores``, ``baselines`` and ``concerns``; a notebook shows the scores.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(400, 2))
+    >>> y = np.sin(2 * X[:, 0])
+    >>> model = mercer.KernelRegressor(n_components=64, alpha="loo", random_state=0).fit(X[:300], y[:300])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     name = os.path.join(folder, "report.html")
+    ...     found = mercer.report(model, X[:300], y[:300], test=(X[300:], y[300:]), path=name)
+    ...     os.listdir(folder)
+    ['report.html']
+    >>> [score.name for score in found.scores], [one.name for one in found.baselines]
+    (['R2', 'RMSE', 'MAE'], ['mean', 'linear model', 'boosted trees'])
+    """
+    check_predicts(model)
+    train = as_table("X", X, y, sample_weight)
+    held_out = None if test is None else as_table("test", *(test if isinstance(test, tuple) else (test,)))
+    tables = [one for one in (train, held_out) if one is not None]
+    check_apart([("the page", path)], [("the data", file) for one in tables for file in one.files])
+    found = assess(model, train, held_out, random_state=random_state)
+    studied = None if held_out is None else study(model, train, held_out, random_state=random_state)
+    page = training_page(
+        title or type(model).__name__,
+        model,
+        train,
+        held_out,
+        scores=found.scores,
+        studied=studied,
+        baselines=found.baselines,
+        concerns=found.concerns,
+    )
+    with atomic_write(path) as file:
+        file.write(page.encode())
+    for one in found.concerns:
+        warnings.warn(str(one), UserWarning, stacklevel=2)
+    return Report(Path(path), found.scores, found.baselines, found.concerns)
+
+
+def as_table(what: str, X: Any, y: Any = None, sample_weight: Any = None) -> SourceTable:
+    """Rows with targets as a table."""
+    if isinstance(X, SourceTable):
+        if y is not None or sample_weight is not None:
+            raise ValueError(f"{what} is a table, which brings its targets and weights: found others beside it")
+        return X
+    if isinstance(X, data.Table):
+        raise TypeError(f"{what} must be a matrix, a frame or a table of mercer.data.open, found {type(X).__name__}")
+    if y is None:
+        raise ValueError(f"{what} needs the targets of its rows: give y, for test as a tuple (X, y)")
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    return data.open(X, target=y if isinstance(y, str) else np.asarray(y), weight=weight)

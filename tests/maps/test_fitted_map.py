@@ -1,0 +1,76 @@
+"""A fitted map is a frozen value: nobody can write to its parameters, and nothing derived from them goes stale."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from mercer import Compressed, Nystrom, OrthogonalFourier
+from mercer.kernels import Gaussian
+
+from ..tables import ROWS, obeying
+
+
+def arrays(tree):
+    return [array for part in tree for array in arrays(part)] if isinstance(tree, tuple) else [tree]
+
+
+@pytest.mark.parametrize("row", obeying())
+def test_parameters_are_read_only(row):
+    map = row(12, random_state=0).fit(row.sample(40))
+    found = arrays(map.parameters_)
+    assert found
+    assert not any(array.flags.writeable for array in found)
+    with pytest.raises(FrozenInstanceError):
+        map.fitted_.parameters = None
+    with pytest.raises(FrozenInstanceError):
+        map.construction_.n_components = 3
+
+
+def test_landmarks_that_were_given_stay_writeable():
+    landmarks = np.random.default_rng(0).normal(size=(6, 3))
+    map = Nystrom(Gaussian(0.5), landmarks=landmarks).fit(landmarks)
+    before = map.transform(landmarks)
+    landmarks *= 2.0
+    np.testing.assert_array_equal(map.transform(landmarks / 2.0), before)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "lambda" not in repr(row.kernel)], ids=lambda row: row.id)
+def test_features_in_one_precision_do_not_depend_on_the_other(row):
+    X = row.sample(40)
+    double, single = X.astype(np.float64), X.astype(np.float32)
+    first, second = (row(12, random_state=0).fit(X) for _ in range(2))
+    ours = [first.transform(M) for M in (double, single, double)]
+    theirs = [second.transform(M) for M in (single, double, single)]
+    np.testing.assert_array_equal(ours[0], ours[2])
+    np.testing.assert_array_equal(ours[0], theirs[1])
+    np.testing.assert_array_equal(ours[1], theirs[0])
+    np.testing.assert_array_equal(theirs[0], theirs[2])
+
+
+def test_a_pickle_holds_parameters_and_nothing_derived_from_them():
+    X = np.random.default_rng(0).normal(size=(50, 30))
+    map = Compressed(OrthogonalFourier(Gaussian(0.1)), n_components=64, random_state=0).fit(X)
+    before = len(pickle.dumps(map))
+    expected = map.transform(X), map.transform(X.astype(np.float32))
+    assert len(pickle.dumps(map)) == before
+    again = pickle.loads(pickle.dumps(map))
+    np.testing.assert_array_equal(again.transform(X), expected[0])
+    np.testing.assert_array_equal(again.transform(X.astype(np.float32)), expected[1])
+
+
+def test_drawing_twice_gives_two_maps_of_one_construction():
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    map = OrthogonalFourier(Gaussian(0.1), n_components=8, random_state=0).fit(X)
+    construction = map.construction_
+    from mercer._random import Stream
+    from mercer.data import as_rows
+
+    rows = as_rows(X, 0)
+    one, same, other = (construction.draw(Stream(seed, construction.name), rows) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.parameters.frequencies, map.parameters_.frequencies)
+    np.testing.assert_array_equal(one.apply(X), same.apply(X))
+    assert np.abs(one.apply(X) - other.apply(X)).max() > 0.01

@@ -1,0 +1,73 @@
+"""What is taken where nothing is given has one source: signatures, docstrings and the command line follow it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from inspect import signature
+
+import pytest
+from mercer.learn._map_choice import expected_map
+
+import mercer
+from mercer import _defaults, learn, maps
+from mercer._defaults import COMPARED_WIDTHS, KERNEL, LEARNER_WIDTH, MAP_WIDTH, SEARCH_SECONDS, WIDEST_SEARCHED
+from mercer.choose import learner_for
+from mercer.kernels import parse
+from mercer.kernels.defaults import GAUSSIAN, QUADRATIC, QUARTIC
+
+LEARNERS = [name for name in learn.__all__ if name.startswith("Kernel")]
+
+
+def default(function, name):
+    return signature(function).parameters[name].default
+
+
+@pytest.mark.parametrize("name", maps.__all__)
+def test_maps_have_the_width_and_the_kernels_of_the_defaults(name):
+    given = signature(getattr(maps, name)).parameters
+    if name not in ("Calibrated", "Stack"):  # whose width is that of their maps
+        assert given["n_components"].default == MAP_WIDTH
+    if "kernel" in given and name not in ("FeatureMap", "AdditiveMap"):
+        assert given["kernel"].default in (GAUSSIAN, QUADRATIC, QUARTIC)
+
+
+def test_the_choice_of_a_map_has_the_width_of_a_map():
+    assert default(mercer.feature_map, "n_components") == default(mercer.choose.maps_for, "n_components") == MAP_WIDTH
+    assert f"n_components : int, default={MAP_WIDTH}" in " ".join(maps.FeatureMap.__doc__.split())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_say_how_wide_their_map_is(name):
+    text = " ".join(getattr(learn, name).__doc__.split())
+    assert f"None is {LEARNER_WIDTH}." in text
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_learner_for_a_task_has_the_map_of_the_learner_itself(task):
+    found = learner_for(task, random_state=0)
+    alone = type(found)(random_state=0)
+    assert repr(expected_map(found, 10**6)) == repr(expected_map(alone, 10**6))
+
+
+def option(command, name):
+    found = import_module(f"mercer.cli.{command}").command
+    return next(param.default for param in found.params if name in param.opts)
+
+
+def test_the_command_line_has_the_defaults_of_the_library():
+    assert parse(option("fit", "--kernel")) == parse(option("compare", "--kernel")) == parse(KERNEL) == GAUSSIAN
+    assert option("fit", "--features") == LEARNER_WIDTH
+    assert option("compare", "--features") == ",".join(map(str, COMPARED_WIDTHS))
+    assert option("tune", "--features") == WIDEST_SEARCHED
+
+
+def test_comparisons_and_the_search():
+    assert default(mercer.report.compare, "features") == COMPARED_WIDTHS
+    assert default(mercer.tune, "features") == default(mercer.choose.Search, "features") == WIDEST_SEARCHED
+    text = " ".join(mercer.tune.__doc__.split())
+    assert f"features : int, default={WIDEST_SEARCHED}" in text
+    assert f"None is {SEARCH_SECONDS:g} seconds" in text
+
+
+def test_a_bare_name_has_the_rule_of_the_defaults():
+    assert parse("gaussian").gamma == GAUSSIAN.gamma == _defaults.BANDWIDTH
