@@ -34,7 +34,7 @@ help:
 	@echo 'make test-full    test, then test-long, sdist-test, pure-wheel-test, sanitize, mutants and fuzz'
 	@echo 'make test-long    the tests marked full: more seeds, every row of the table, every combination'
 	@echo 'make test-lowest  the tests on the oldest versions of the dependencies (Python 3.11 or 3.12)'
-	@echo 'make lint         ruff, mypy and the layers of the package'
+	@echo 'make lint         ruff, mypy, the layers of the package and the layout of docstrings'
 	@echo 'make wheel-test   build the wheel, install it elsewhere and try it; sdist-test builds it from the source archive,'
 	@echo '                  pure-wheel-test without a compiler'
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
@@ -71,10 +71,12 @@ lint: $(INSTALLED)
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
+	find src -name '*.py' | xargs $(BIN)/python -m numpydoc lint
 
+# BLAS threads of processes that fill the cores already would only wait for each other. The long tests have them.
 check: $(INSTALLED)
-	@echo '== tests and examples, on $(JOBS) processes: a few minutes'
-	$(BIN)/python $(PYTEST) -m 'not full'
+	@echo '== tests and examples, on $(JOBS) processes: under five minutes on two idle cores'
+	OMP_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m 'not full'
 
 # -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
 # then borrowed from .venv by path.
@@ -98,6 +100,11 @@ sdist-test: $(INSTALLED)
 
 pure-wheel-test: $(INSTALLED)
 	$(call try_wheel,CXX=false,pure,)
+	@echo '== a release without a compiler must fail'
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	if MERCER_REQUIRE_CORE=1 CXX=false $(BIN)/python -m build --wheel --outdir "$$folder" . > "$$folder/log" 2>&1; then \
+		echo 'MERCER_REQUIRE_CORE=1 made a wheel without the compiled core'; exit 1; \
+	fi; grep -q 'CMake' "$$folder/log"
 
 # The core's tests under sanitizers, which must be loaded before Python; Python itself leaks on purpose. Tests that start
 # processes of their own are left out.

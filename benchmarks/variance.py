@@ -21,7 +21,7 @@ MAPS = ("TensorSketch", "HadamardSketch", "ComplexSketch srht", "ComplexSketch r
 def ratio(make: Callable[..., Any], degree: int, X: np.ndarray, seeds: int) -> tuple[float, float]:
     """Mean variance over all pairs of rows, measured over formula, and its standard error."""
     sketch = make(Polynomial(degree), n_components=WIDTH, random_state=0).fit(X)
-    rows, exact, construction = as_rows(X, 0), sketch.kernel_(X), sketch.fitted_.construction
+    rows, exact, construction = as_rows(X, 0), sketch.kernel_(X), sketch.construction_
     squares = np.empty(seeds)
     for seed in range(seeds):
         Z = construction.draw(Stream(seed, "variance"), rows).apply(X)

@@ -2,6 +2,7 @@
 //
 // The library only answers; the choice is made in src/mercer/_core/_library.py, so there is no global state to lock
 // here, and a test can compare all tables in one process.
+#include "cpu.h"
 #include "mercer.h"
 
 #include <cstring>
@@ -58,20 +59,12 @@ struct Isa {
     const mercer_entry *table;
 };
 
-// __builtin_cpu_supports also asks whether the operating system saves the wide registers.  What is asked for must cover
-// the flags in CMakeLists.txt.
 constexpr Isa isas[] = {
 #ifdef MERCER_HAVE_AVX512
-    {"avx512",
-     [] {
-         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-     },
-     mercer::avx512::table},
+    {"avx512", runs_avx512, mercer::avx512::table},
 #endif
 #ifdef MERCER_HAVE_AVX2
-    {"avx2", [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }, mercer::avx2::table},
+    {"avx2", runs_avx2, mercer::avx2::table},
 #endif
     {"baseline", [] { return true; }, mercer::baseline::table},
 };

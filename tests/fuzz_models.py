@@ -32,7 +32,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 import mercer
-from mercer.learn._machine import KernelMachine
+from mercer.learn.machine import KernelMachine
 from mercer.maps import FeatureMap
 from mercer.persist import ModelFileError
 from mercer.persist.pipeline_records import leaves

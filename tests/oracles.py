@@ -56,6 +56,14 @@ def laplacian(kernel: Any, x: Row, y: Row) -> float:
     return math.exp(-kernel.gamma * math.fsum(abs(a - b) for a, b in zip(x, y, strict=True)))
 
 
+def arc_cosine(kernel: Any, x: Row, y: Row) -> float:
+    norms = math.sqrt(dot(x, x)) * math.sqrt(dot(y, y))
+    if norms == 0.0:
+        return 0.0
+    angle = math.acos(max(-1.0, min(1.0, dot(x, y) / norms)))
+    return norms * (math.sin(angle) + (math.pi - angle) * math.cos(angle)) / math.pi
+
+
 def cauchy(kernel: Any, x: Row, y: Row) -> float:
     return math.prod(1.0 / (1.0 + (kernel.gamma * (a - b)) ** 2) for a, b in zip(x, y, strict=True))
 
@@ -119,6 +127,7 @@ def skewed_intersection(kernel: Any, x: Row, y: Row) -> float:
 
 FORMULAS: dict[str, Callable[[Any, Row, Row], float]] = {
     "AdditiveChi2": additive_chi2,
+    "ArcCosine": arc_cosine,
     "Cauchy": cauchy,
     "Composition": composition,
     "DistanceComposition": distance_composition,

@@ -28,6 +28,7 @@ from mercer import (
     QuasiFourier,
     RandomFourier,
     RandomMaclaurin,
+    RandomRelu,
     Stack,
     StructuredFourier,
     TaylorSketch,
@@ -39,6 +40,7 @@ from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import (
     AdditiveChi2,
+    ArcCosine,
     Cauchy,
     Exponential,
     Gaussian,
@@ -178,6 +180,7 @@ HASHED_FEATURES = "the features of a one-hot row are hashed together"
 SHRUNK = "a projection learned from rows shrinks the estimate"
 WEIGHED = "weights are learned from rows"
 CHOSEN = "landmarks are chosen from the rows"
+RANDOM_NORMS = "the squared length of a normal vector is random"
 FEW_ROWS = "no more columns than rows"
 
 CALLABLE = Maclaurin(lambda n: 0.5**n / (n + 1.0), radius=2.0)
@@ -234,6 +237,8 @@ ROWS = [
     Row(RandomMaclaurin, 0.5 * Polynomial(3, coef0=0.5).of(Cauchy(0.4)), {"max_degree": 2}, unbiased=CUT, **SEVERAL),
     Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2).of(Linear())), **SEVERAL),
     Row(RandomMaclaurin, Polynomial(2, coef0=0.5).of(Polynomial(2)), **SEVERAL),
+    Row(RandomRelu, ArcCosine(), one_hot=RANDOM_NORMS),
+    Row(RandomRelu, 0.5 * ArcCosine(), one_hot=RANDOM_NORMS),
     Row(TaylorSketch, Gaussian(0.5), **TAYLOR),
     Row(TaylorSketch, Exponential(0.8), everywhere=LONG, **TAYLOR),
     Row(TaylorSketch, Exponential(0.8), {"split": None}, everywhere=LONG, **TAYLOR),
@@ -347,6 +352,15 @@ def obeying(law: str | None = None) -> list[Any]:
 def once_per_class(rows: list[Row]) -> set[str]:
     """The ids of the first row of each class of map."""
     return {row.id for row in {type(row(8)): row for row in reversed(rows)}.values()}
+
+
+def first_of_class(parameters: list[Any]) -> list[Any]:
+    """Rows as parameters, all but the first of each class of map for ``make test-full`` only."""
+    quick = once_per_class([one.values[0] for one in parameters])
+    return [
+        one if one.id in quick else pytest.param(*one.values, id=one.id, marks=[*one.marks, pytest.mark.full])
+        for one in parameters
+    ]
 
 
 def sample_rows(n: int = 8, d: int = 5, seed: int = 0) -> np.ndarray:

@@ -42,6 +42,7 @@ for figure in streams.FIGURES:
 """
 
 
+@pytest.mark.full
 def test_all_figures_of_streams(tmp_path):
     command = [sys.executable, "-c", STREAMS.format(path=str(tmp_path / "cells.csv"))]
     given = os.environ | {"TMPDIR": str(tmp_path)}

@@ -153,15 +153,27 @@ def small_sets(tmp_path, monkeypatch):
         archived(tmp_path, monkeypatch, name, X.shape, X=X, y=y, **parts)
 
 
-@pytest.mark.usefixtures("small_sets")
 @pytest.mark.parametrize("name", papers.EXPERIMENTS)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:n_components > n_samples")
-def test_every_experiment_on_few_rows(name, tmp_path):
+def test_the_cells_of_every_experiment(name):
     one = papers.experiment_of(name)
     listed = list(one.cells(False))
     assert len({cell.name for cell in listed}) == len(listed)
     assert {cell.name for cell in listed} <= {cell.name for cell in one.cells(True)}
     assert one.name == name
+
+
+def one_of_each_paper():
+    """Every experiment, all but the first of a paper for ``make test-full`` only."""
+    firsts = {name.split("_")[0]: name for name in reversed(papers.EXPERIMENTS)}.values()
+    return [pytest.param(name, marks=() if name in firsts else pytest.mark.full) for name in papers.EXPERIMENTS]
+
+
+@pytest.mark.usefixtures("small_sets")
+@pytest.mark.parametrize("name", one_of_each_paper())
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:n_components > n_samples")
+def test_every_experiment_on_few_rows(name, tmp_path):
+    one = papers.experiment_of(name)
+    listed = list(one.cells(False))
     wanted = [listed[0].name, listed[-1].name]
     experiment.main(one, ["--results", str(tmp_path), "--runs", "1", "--only", *wanted])
     found = cells.Record(tmp_path / "quick" / "cells" / f"{one.record or name}.csv").found(one.record or name)

@@ -14,28 +14,7 @@ SOURCE = Path(mercer.__file__).parent
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if not path.parent.name.startswith("_"))
 
 ALLOWED: set[str] = {
-    "mercer.learn._bar",
-    "mercer.learn._coded_rows",
-    "mercer.learn._column_summaries",
-    "mercer.learn._gaps",
-    "mercer.learn._keeping",
-    "mercer.learn._labels",
-    "mercer.learn._machine",
-    "mercer.learn._map_choice",
-    "mercer.learn._origins",
-    "mercer.learn._preparation",
-    "mercer.learn._progress",
-    "mercer.maps._blackbox",
-    "mercer.maps._landmarks",
-    "mercer.maps._moments",
-    "mercer.maps._nystrom_parameters",
-    "mercer.maps._parameters",
     "mercer.maps._products",
-    "mercer.maps._row_check",
-    "mercer.maps._rpcholesky",
-    "mercer.maps._stored",
-    "mercer.maps._tables",
-    "mercer.maps._whitening",
 }
 """Modules that are still private, and used by other packages all the same."""
 

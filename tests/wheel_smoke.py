@@ -1,8 +1,12 @@
-"""Try a wheel installed away from the source, for ``make wheel-test``: ``wheel_smoke.py FOLDER compiled|pure``."""
+"""Try a wheel installed away from the source, for ``make wheel-test`` and for the wheels of a release.
+
+``wheel_smoke.py FOLDER compiled|pure``; the folder ``installed`` is that of the Python that runs it.
+"""
 
 from __future__ import annotations
 
 import sys
+import sysconfig
 from importlib.metadata import entry_points, version
 from pathlib import Path
 
@@ -13,6 +17,8 @@ def main(folder: str, kind: str) -> None:
     import mercer
     from mercer import _core
 
+    if folder == "installed":
+        folder = sysconfig.get_path("platlib")
     installed = Path(folder, "mercer").resolve()
     assert mercer.__file__ is not None
     assert Path(mercer.__file__).resolve().parent == installed, f"mercer came from {mercer.__file__}"
@@ -20,8 +26,9 @@ def main(folder: str, kind: str) -> None:
     assert (kind == "compiled") == _core.AVAILABLE, f"a {kind} wheel, but the instruction set is {_core.ISA}"
 
     (tags,) = Path(folder).glob("mercer-*.dist-info/WHEEL")
-    pure = "Tag: py3-none-any" in tags.read_text(encoding="utf-8")
-    assert pure == (kind == "pure"), tags.read_text(encoding="utf-8")
+    found = [line for line in tags.read_text(encoding="utf-8").splitlines() if line.startswith("Tag: ")]
+    assert all(tag.startswith("Tag: py3-none-") for tag in found), f"expected one wheel for every Python, got {found}"
+    assert ("Tag: py3-none-any" in found) == (kind == "pure"), f"a {kind} wheel, but its tags are {found}"
 
     if hasattr(mercer, "TensorSketch"):
         X = np.random.default_rng(0).standard_normal((20, 5))

@@ -19,10 +19,13 @@ from scipy.special import ndtri
 
 from ._memory import check_memory
 
+RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
+"""What scikit-learn's users give as ``random_state``."""
+
 SEED_BITS = 128
 
 
-def as_seed(random_state: Any) -> int:
+def as_seed(random_state: RandomState) -> int:
     """Return the integer that names the randomness: an int is itself, anything else yields 128 bits once.
 
     >>> as_seed(7)

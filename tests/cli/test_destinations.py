@@ -136,7 +136,7 @@ def test_a_pattern_is_matched_folder_by_folder():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
-def test_the_standard_streams_are_files_too(here):
+def test_the_standard_streams_are_files_too(here, run):
     def shell(text):
         return subprocess.run(f"{sys.executable} -m mercer {text}", shell=True, capture_output=True, text=True)
 
@@ -146,10 +146,8 @@ def test_the_standard_streams_are_files_too(here):
         assert result.returncode == 2, result.stderr
         assert "is the same file as" in result.stderr
     assert content(here) == before
-    whole = shell("predict m.mercer d.csv -o p.csv")
-    assert whole.returncode == 0
-    for text in ("predict m.mercer d.csv -o /dev/stdout", "predict m.mercer d.csv -o /dev/fd/1 | cat"):
-        assert shell(text).stdout == (here / "p.csv").read_text()
+    assert run("predict m.mercer d.csv -o p.csv").exit_code == 0
+    assert shell("predict m.mercer d.csv -o /dev/fd/1 | cat").stdout == (here / "p.csv").read_text()
     (here / "all.csv").write_text("before\n")
     assert shell("predict m.mercer d.csv -o /dev/stdout >> all.csv").returncode == 0
     assert (here / "all.csv").read_text() == "before\n" + (here / "p.csv").read_text()
@@ -171,7 +169,7 @@ def test_devices_and_pipes_stay(here, fails, run):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_run_that_is_ended_says_how_it_goes_on(here, number, code):
+def test_a_run_that_is_ended_says_how_it_goes_on(here, run, number, code):
     """The signal comes when the first checkpoint is there."""
     ended = (
         "import os, sys\nfrom mercer.persist.checkpoints import Checkpoints\nfrom mercer.cli import main\n"
@@ -187,8 +185,7 @@ def test_a_run_that_is_ended_says_how_it_goes_on(here, number, code):
     )
     assert "the same command with --resume goes on from there" in result.stderr
     assert not (here / "x.mercer.lock").exists()
-    again = [sys.executable, "-m", "mercer", *command, "--resume"]
-    assert subprocess.run(again, capture_output=True, check=False).returncode == 0
+    assert run(*command, "--resume").exit_code == 0
     assert not (here / "x.mercer.checkpoint").exists()
 
 

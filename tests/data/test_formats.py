@@ -355,6 +355,7 @@ def as_polars(frame, path):
 
 
 LABELS = {
+    **{name: write for name, write in FORMATS.items() if name.startswith(("a.csv", "a.tsv"))},
     "a.parquet": to_parquet,
     "a.feather": to_feather,
     "a.arrow": to_stream,
@@ -423,3 +424,70 @@ def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
     (tmp_path / "rows").write_bytes(b"")
     with pytest.raises(ValueError, match=r"rows tells no format: give format, one of .*'doubled'\)"):
         data.open(tmp_path / "rows")
+
+
+LARGE = 2**63
+UNSIGNED = [str(label) for label in (LARGE, 2**64 - 1, 5)]
+
+
+def written(path, labels, x=None):
+    rows = zip(labels if x is None else x, labels, strict=True)
+    path.write_text("x,y\n" + "".join(f"{one},{label}\n" for one, label in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize(("kind", "least"), [("Int64", 2**53), ("Int64", -(2**62)), ("UInt64", 2**63), ("Int64", 5)])
+def test_large_labels_beside_those_that_are_left_out(tmp_path, name, kind, least):
+    y = pd.Series([None if row == 7 else least + row % 3 for row in range(30)], dtype=kind)
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": y})
+    source = LABELS[name](frame, tmp_path / name)
+    found = whole(data.open(tmp_path / name if source is None else source, target="y", drop=True))
+    assert found.y.tolist() == [least + row % 3 for row in range(30) if row != 7]
+    assert found.y.dtype == kind.lower()
+
+
+def test_large_labels_after_a_batch_of_small_ones_with_a_gap(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    labels = ["5", "", "6", *["5"] * 40, *UNSIGNED, str(2**63 + 1)]
+    found = whole(data.open(written(tmp_path / "a.csv", labels, range(47)), target="y", drop=True))
+    assert found.y.tolist() == [int(label) for label in labels if label]
+
+
+@pytest.mark.parametrize("first", ["", "7", str(LARGE)])
+def test_labels_from_2_to_the_63_on_after_the_first_rows_of_csv(tmp_path, first, monkeypatch):
+    monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
+    table = data.open(written(tmp_path / "a.csv", [first] * 40 + UNSIGNED * 20, range(100)), target="y", drop=True)
+    found = whole(table)
+    assert table._columns.kinds["y"] == "uint64"
+    assert found.y.tolist() == [int(label) for label in [first] * 40 + UNSIGNED * 20 if label]
+    assert found.y.dtype == np.uint64
+
+
+@pytest.mark.parametrize("other", ["-1", "0.5", "1e3", "5.0", str(2**64), "2e19"])
+def test_other_numbers_beside_those_from_2_to_the_63_on_make_floats(tmp_path, other):
+    found = whole(data.open(written(tmp_path / "a.csv", [*UNSIGNED, other]), columns=["y"], target="x"))
+    assert found.y.dtype == np.float64
+    assert found.X[:, 0].tolist() == [float(label) for label in [*UNSIGNED, other]]
+
+
+def test_large_whole_numbers_of_csv_are_features(tmp_path):
+    table = data.open(written(tmp_path / "a.csv", [*UNSIGNED, "", "8"], range(5)), target="x")
+    found = whole(table)
+    assert found.X.dtype == np.float64
+    np.testing.assert_array_equal(found.X[:, 0], [float(2**63), float(2**64), 5.0, np.nan, 8.0])
+    assert found.y.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_csv_files_agree_on_labels_from_2_to_the_63_on(tmp_path):
+    written(tmp_path / "1.csv", ["3", "4", "3"])
+    written(tmp_path / "2.csv", UNSIGNED)
+    for files in (["1.csv", "2.csv"], ["2.csv", "1.csv"]):
+        found = whole(data.open([tmp_path / name for name in files], target="y"))
+        assert found.y.dtype == np.uint64
+        assert sorted(found.y.tolist()) == sorted([3, 4, 3, *map(int, UNSIGNED)])
+    for number, label in enumerate(("-1", "0.5", "5.0")):
+        last = written(tmp_path / f"other{number}.csv", ["6", label])
+        found = whole(data.open([tmp_path / "2.csv", tmp_path / "1.csv", last], target="y"))
+        assert found.y.tolist() == [*map(float, UNSIGNED), 3.0, 4.0, 3.0, 6.0, float(label)]
+        assert found.y.dtype == np.float64

@@ -14,6 +14,7 @@ from sklearn.metrics import pairwise
 from mercer import kernels
 from mercer.kernels import (
     AdditiveChi2,
+    ArcCosine,
     Cauchy,
     Exponential,
     Gaussian,
@@ -52,6 +53,7 @@ LEAVES = [
     Maclaurin(reciprocal_factorial),
     Gaussian(0.7),
     Laplacian(0.7),
+    ArcCosine(),
     Cauchy(0.7),
     Matern(0.5),
     Matern(0.7, length_scale=2.0),

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
-from mercer.learn._keeping import Keeper
+from mercer.learn.checkpoint_state import Keeper
 from mercer.learn.context import FitContext
 
 RNG = np.random.default_rng(0)

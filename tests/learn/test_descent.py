@@ -15,8 +15,9 @@ import mercer
 from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, _descent
-from mercer.learn._descent import is_cheaper, sampled
+from mercer.learn import KernelClassifier
+from mercer.learn.solvers import conjugate_gradients
+from mercer.learn.solvers.conjugate_gradients import is_cheaper, sampled
 from mercer.persist import train
 from mercer.persist.checkpoints import read_checkpoint
 
@@ -26,7 +27,7 @@ from .test_classifier import PROBLEMS, features, objective, problem
 @pytest.fixture
 def wide(monkeypatch):
     """Every problem is taken for one of many features; the sample is a part of the rows."""
-    monkeypatch.setattr(_descent, "is_cheaper", lambda *_: True)
+    monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -49,7 +50,7 @@ def test_the_least_squared_hinge(wide, name, C, weighted):
 def test_the_objective_is_that_of_newton(monkeypatch, name, loss, C):
     X, y = problem(**PROBLEMS[name])
     model = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-8).fit(X, y)
-    monkeypatch.setattr(_descent, "is_cheaper", lambda *_: True)
+    monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
     other = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-4, max_iter=1000).fit(X, y)
     least, objectives = model.convergence_.objectives[-1], other.convergence_.objectives
     assert objectives[-1] <= least * (1 + 3e-4)
@@ -97,7 +98,7 @@ class StoppedError(Exception):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
-    monkeypatch.setattr(_descent, "PATIENCE", 7)  # so that factors are made again
+    monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are made again
     X, y = problem(3, n=5000)
     model = KernelClassifier(map=features(), loss=loss, C=10.0, memory=1000)
     train(clone(model), X, y, output=tmp_path / "whole")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mercer.data import ArrayTable
-from mercer.learn import _designs
-from mercer.learn._designs import HeldDesign
-from mercer.learn._losses import Logistic, SideBySide, Softmax, SquaredHinge
+from mercer.learn import feature_matrix
 from mercer.learn.context import FitContext
+from mercer.learn.feature_matrix import HeldDesign
+from mercer.learn.losses import Logistic, SideBySide, Softmax, SquaredHinge
 from mercer.learn.passes import Passes
 from mercer.learn.statistics import Moments
 
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("cached", [1, 2**30])
 def test_the_curved_product_is_that_of_two_passes(monkeypatch, intercept, cached):
-    monkeypatch.setattr(_designs, "CACHED_BYTES", cached)  # a few rows at a time, or all of a chunk
+    monkeypatch.setattr(feature_matrix, "CACHED_BYTES", cached)  # a few rows at a time, or all of a chunk
     Z, h = RNG.normal(size=(5000, 7)), RNG.random(size=(5000, 3))
     design = HeldDesign(Z, intercept, 2, Passes(ArrayTable(Z), FitContext()))
     W = RNG.normal(size=(design.width, 3))

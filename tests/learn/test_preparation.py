@@ -15,8 +15,8 @@ from mercer import data
 from mercer.data import Blocks
 from mercer.kernels import AdditiveChi2
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.learn._column_summaries import summarise
-from mercer.learn._preparation import Preparation
+from mercer.learn.prepare.preparation import Preparation
+from mercer.learn.statistics.column_summaries import summarise
 
 
 def learned(X, scale=None, missing="error", unknown="error", weight=None, cuts=()):
@@ -219,12 +219,13 @@ def test_unsorted_rows_are_not_copied():
     assert X.indices.tolist() == [2, 0, 1]
 
 
-def many_levels(n=6000, count=2400):
+def many_levels(n=6000, count=500):
     return pd.DataFrame({"name": [f"n{row % count}" for row in range(n)], "x": np.arange(n) * 1.0})
 
 
-def test_levels_take_no_more_than_rows_and_a_copy():
-    X, preparation = many_levels(), Preparation("standard", "error", "error")
+def test_levels_take_no_more_than_rows_and_a_copy(monkeypatch):
+    monkeypatch.setattr("mercer.learn.prepare.coded_rows.MOST_DENSE", 2400)
+    X, preparation = many_levels(count=2400), Preparation("standard", "error", "error")
     preparation.learn_columns([X])
     tracemalloc.start()
     preparation.learn_scale([(X[:4096], None)])
@@ -236,8 +237,8 @@ def test_levels_take_no_more_than_rows_and_a_copy():
 
 def test_more_levels_than_there_is_room_for_are_refused(monkeypatch):
     X = many_levels()
-    monkeypatch.setattr("mercer._memory.physical_memory", lambda: 140 << 20)
-    many = "column 'name' has 2,400 levels, each of which becomes a column of numbers"
+    monkeypatch.setattr("mercer._memory.physical_memory", lambda: 60 << 20)
+    many = "column 'name' has 500 levels, each of which becomes a column of numbers"
     with pytest.raises(MemoryError, match=f"{many}: leave it out with exclude= of mercer.data.open"):
         KernelRegressor("gaussian(0.5)", n_components=4).fit(X, X["x"])
     KernelRegressor("gaussian(0.5)", n_components=4).fit(many_levels(count=100), X["x"])
@@ -249,7 +250,7 @@ def test_summaries_of_many_columns_are_those_of_few(monkeypatch):
     for given in (None, weight):
         whole = summarise(X, given)
         for name in ("WIDE", "SUMMARISED"):
-            monkeypatch.setattr(f"mercer.learn._column_summaries.{name}", 4)
+            monkeypatch.setattr(f"mercer.learn.statistics.column_summaries.{name}", 4)
         for ours, theirs in zip(summarise(X, given), whole, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         monkeypatch.undo()

@@ -15,7 +15,7 @@ from mercer import Compressed, Nystrom, RandomFourier, StructuredFourier, Tensor
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelRegressor
-from mercer.learn._ridge import Path
+from mercer.learn.solvers.ridge import Path
 from mercer.learn.statistics import Moments
 
 

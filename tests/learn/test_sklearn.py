@@ -42,14 +42,17 @@ NARROW_LEARNERS = [
 
 
 def checks(learners):
+    """Every check of scikit-learn for these learners: in ``make test`` for one of each class and kind of rows."""
+    firsts = {(type(learner), learner.kernel == "precomputed"): learner for learner in reversed(learners)}.values()
     for learner in learners:
+        marks = () if any(learner is one for one in firsts) else pytest.mark.full
         for estimator, check in estimator_checks_generator(learner):
             name = check.func.__name__
             if not ("sample_weight_equivalence" in name and drops_weights(learner)) and not (
                 # One or two features cannot keep three clusters of two columns apart, and no tag says so.
                 name == "check_clustering" and learner.n_components in (1, 2)
             ):
-                yield pytest.param(estimator, check, id=f"{learner!r}-{name}".replace("\n", ""))
+                yield pytest.param(estimator, check, id=f"{learner!r}-{name}".replace("\n", ""), marks=marks)
 
 
 def drops_weights(learner):

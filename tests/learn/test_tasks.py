@@ -12,7 +12,7 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
-from mercer.learn._designs import Design
+from mercer.learn.feature_matrix import Design
 
 
 def problem(n=800, dtype=np.float64, seed=0):

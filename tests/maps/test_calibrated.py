@@ -76,7 +76,7 @@ def test_one_at_a_time_where_blocks_go_in_circles():
 def objective(sketch, Z, K, weights):
     """What the documentation says is minimised, pair by pair."""
     size = np.mean(np.diag(K))
-    groups = np.arange(Z.shape[1]) // 2 if sketch.map_.fitted_.construction.paired else np.arange(Z.shape[1])
+    groups = np.arange(Z.shape[1]) // 2 if sketch.map_.construction_.paired else np.arange(Z.shape[1])
     m, n = groups[-1] + 1, len(Z)
     total = 0.0
     for i, j in itertools.product(range(n), repeat=2):
@@ -94,10 +94,10 @@ def test_the_weights_minimise_what_is_said(inner, width):
     sketch = Calibrated(inner, n_components=width, regularization=0.5, random_state=0).fit(X)
     Z, K = sketch.map_.transform(X), sketch.kernel_(X)
     scale = np.diag(K).mean()
-    weights = sketch.fitted_.construction._weights(Z / np.sqrt(scale), K / scale)
+    weights = sketch.construction_._weights(Z / np.sqrt(scale), K / scale)
     best = objective(sketch, Z, K, weights)
     assert best < objective(sketch, Z, K, np.ones(width))
-    step = 2 if sketch.map_.fitted_.construction.paired else 1
+    step = 2 if sketch.map_.construction_.paired else 1
     for start in range(0, width, step):
         for change in (-1e-3, 1e-3):
             moved = weights.copy()
@@ -234,5 +234,5 @@ def test_frequencies_of_compositions_are_weighed_in_pairs():
     for options, paired in (({}, True), ({"exact_terms": True}, False)):
         inner = RandomMaclaurin(Polynomial(2, coef0=1.0).of(Gaussian(0.5)), n_components=16, **options)
         sketch = Calibrated(inner, random_state=0).fit(X)
-        assert sketch.fitted_.construction.paired is paired
+        assert sketch.construction_.paired is paired
         assert np.array_equal(sketch.weights_[0::2], sketch.weights_[1::2]) is paired

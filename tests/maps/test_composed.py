@@ -171,7 +171,7 @@ def test_mapped_rows_are_the_features_of_the_rows(form, dtype):
     X = form(histograms(BLOCK_ROWS + 700).astype(dtype))
     inner = AdditiveMap(n_components=24).fit(X)
     rows = as_rows(X, 5)
-    mapped = MappedRows(inner.fitted_.construction, inner.fitted_, rows)
+    mapped = MappedRows(inner.construction_, inner.fitted_, rows)
     assert is_rows(mapped)
     assert (mapped.n_rows, mapped.n_features) == (BLOCK_ROWS + 700, 24)
     expected = inner.transform(X.astype(np.float64))
@@ -253,7 +253,7 @@ def test_another_seed_draws_another_inner_map():
     ]
     assert not np.isin(*(map.parameters_.inner.frequencies for map in maps)).any()
     rows = as_rows(X, Stream(0))
-    again = maps[0].fitted_.construction.draw(Stream(1, "Composed"), rows).parameters
+    again = maps[0].construction_.draw(Stream(1, "Composed"), rows).parameters
     np.testing.assert_array_equal(again.inner.frequencies, maps[1].parameters_.inner.frequencies)
 
 

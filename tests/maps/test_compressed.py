@@ -281,7 +281,7 @@ def test_the_wide_features_are_never_held_as_a_whole():
 
     X = cloud(10_000)
     sketch = Compressed(Watched(Linear()), n_components=8, method="tefm-g", random_state=0).fit(X)
-    sketch.fitted_.construction.draw(Stream(0), Rows(X, Stream(0)))
+    sketch.construction_.draw(Stream(0), Rows(X, Stream(0)))
     assert Watched.seen <= 256
     assert sizes == 2 * [4096, 4096, 1808]
     wide = _projections.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from mercer import Calibrated, Composed, Compressed, KernelClassifier, OrthogonalFourier, Stack, TensorProduct, maps
-from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
+from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Polynomial
 
 WRAPPERS = (Calibrated, Composed, Compressed, Stack, TensorProduct)
 PLAIN = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap" and getattr(maps, name) not in WRAPPERS]
@@ -41,6 +41,7 @@ def test_a_linear_model_on_default_features_beats_the_majority_class(map, load):
 def test_the_defaults():
     kernels = {cls.__name__: inspect.signature(cls).parameters["kernel"].default for cls in PLAIN}
     assert kernels.pop("AdditiveMap") == AdditiveChi2()
+    assert kernels.pop("RandomRelu") == ArcCosine()
     assert kernels.pop("TreeSketch") == Polynomial(4, gamma="scale", coef0=1.0)
     polynomial = {"TensorSketch", "ComplexSketch", "HadamardSketch", "RandomMaclaurin"}
     for name, kernel in kernels.items():

@@ -27,7 +27,7 @@ def test_parameters_are_read_only(row):
     with pytest.raises(FrozenInstanceError):
         map.fitted_.parameters = None
     with pytest.raises(FrozenInstanceError):
-        map.fitted_.construction.n_components = 3
+        map.construction_.n_components = 3
 
 
 def test_landmarks_that_were_given_stay_writeable():
@@ -65,7 +65,7 @@ def test_a_pickle_holds_parameters_and_nothing_derived_from_them():
 def test_drawing_twice_gives_two_maps_of_one_construction():
     X = np.random.default_rng(0).normal(size=(50, 4))
     map = OrthogonalFourier(Gaussian(0.1), n_components=8, random_state=0).fit(X)
-    construction = map.fitted_.construction
+    construction = map.construction_
     from mercer._random import Stream
     from mercer.data import as_rows
 

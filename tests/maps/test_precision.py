@@ -181,7 +181,7 @@ def test_wide_rows_take_smaller_tiles():
 
     assert tile_rows(1) == TILE
     assert tile_rows(10**9) == SMALLEST_TILE
-    assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows()).fitted_.construction.scratch > 0
+    assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows()).construction_.scratch > 0
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])

@@ -172,8 +172,8 @@ def test_rows_outside_either_domain_are_refused(join):
 def test_pairs_of_columns_stay_pairs_where_the_left_map_ends_with_one(widths, paired):
     left, right = (RandomFourier(Gaussian(0.5), n_components=width) for width in widths)
     stack = Stack(left, right, random_state=0).fit(sample_rows())
-    assert stack.fitted_.construction.paired is paired
-    assert Stack(left, TensorSketch(n_components=4)).fit(sample_rows()).fitted_.construction.paired is False
+    assert stack.construction_.paired is paired
+    assert Stack(left, TensorSketch(n_components=4)).fit(sample_rows()).construction_.paired is False
 
 
 @pytest.mark.parametrize("join", [Stack, TensorProduct])
@@ -230,7 +230,7 @@ def test_the_sketch_of_given_features_has_the_stated_mean_and_variance(D):
                 Hashes(np.array(buckets[side], np.int32), np.array(signs[side], np.int8))
                 for side in (slice(0, 2), slice(2, 4))
             ]
-            Z = product.fitted_.construction.apply(TensorParameters(given.left, given.right, *hashes), X)
+            Z = product.construction_.apply(TensorParameters(given.left, given.right, *hashes), X)
             grams.append(Z @ Z.T)
     mean = np.mean(grams, axis=0)
     np.testing.assert_allclose(mean, (u @ u.T) * (v @ v.T), rtol=1e-12)

@@ -84,7 +84,7 @@ def test_every_map_comes_back(row, mode, tmp_path):
 @pytest.mark.parametrize("row", obeying())
 def test_maps_that_say_so_do_not_look_at_rows_when_they_draw(row):
     map = row(12, random_state=3).fit(row.sample(40))
-    construction, rng = map.fitted_.construction, Stream(3, type(map).__name__)
+    construction, rng = map.construction_, Stream(3, type(map).__name__)
     if construction.draws_from_rows:
         with pytest.raises(AttributeError):
             construction.draw(rng, ColumnCount(5))
@@ -306,12 +306,12 @@ def test_what_is_no_model_of_this_package_is_refused(tmp_path):
 
 def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     map = TensorSketch(n_components=8, random_state=0).fit(rows())
-    map.adopt(map.fitted_.construction.fitted(map.parameters_._replace(signs=-map.parameters_.signs)))
+    map.adopt(map.construction_.fitted(map.parameters_._replace(signs=-map.parameters_.signs)))
     with pytest.raises(ValueError, match=r"the seed 0 draws are not those of the model .* parameters='full'"):
         mercer.save(map, tmp_path / "model", "seed")
     waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()
     turned = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
-    waves.adopt(waves.fitted_.construction.fitted(turned))
+    waves.adopt(waves.construction_.fitted(turned))
     model = KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=8, random_state=0)).fit(X, target(X))
     model.map_ = waves
     for one in (waves, model):

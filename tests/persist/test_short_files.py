@@ -97,7 +97,7 @@ def test_coefficients_justify_what_a_seed_draws(tmp_path, monkeypatch):
 
 # -- headers that take long to read ------------------------------------------------------------------------------------
 
-LONG = 2**22
+LONG = 2**20
 
 HEADERS = {
     "a string that does not end": (b'{"a":"' + b'\\"' * LONG, "not JSON"),

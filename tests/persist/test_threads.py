@@ -24,7 +24,7 @@ def test_parameters_are_drawn_again_on_one_thread(row, tmp_path, monkeypatch):
     drawn_again = map
     while hasattr(drawn_again, "map_"):
         drawn_again = drawn_again.map_
-    construction = drawn_again.fitted_.construction
+    construction = drawn_again.construction_
     draw = type(construction).draw
 
     def watched(self, rng, rows):

@@ -1,9 +1,8 @@
 """The compiled core: the only package that knows the shared library.
 
-The library (``csrc/``) holds every hot kernel once per instruction set.  The best one that the machine runs is picked
-at import; the environment variable ``MERCER_ISA`` forces another (``avx512``, ``avx2``, ``baseline``) or, as ``none``,
-leaves the library unloaded.  Without the library, as in a pure wheel, ``AVAILABLE`` is False and callers use their
-NumPy code.
+The library (``csrc/``) holds every hot kernel once per instruction set. The best one that the machine runs is chosen at
+import; the environment variable ``MERCER_ISA`` forces another (``avx512``, ``avx2``, ``baseline``), and ``none`` leaves
+the library unloaded. Without the library, as in a pure wheel, ``AVAILABLE`` is False and callers use their NumPy code.
 """
 
 from ._additive import additive as additive

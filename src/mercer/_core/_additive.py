@@ -16,14 +16,21 @@ def additive(
 ) -> int | None:
     """Write the features root(x) and root(x) (cos, sin)(w log x), each times its weight, of every value x >= 0.
 
-    The number of the first value that is negative or not finite is returned, None where there is none.
-
     Parameters
     ----------
-    values : one-dimensional ndarray, float32 or float64
-    frequencies : the multiples w = L, 2 L, ..., m L of one number, in float64; there may be none
-    weights : ndarray of 2 m + 1 in float64, of a size that features of any value are finite in the type of the values
-    out : ndarray of one dimension, of the same type as the values, written to: 2 m + 1 neighbours a value
+    values : ndarray of shape (n_values,), float32 or float64
+        The values.
+    frequencies : ndarray of shape (m,), float64
+        The multiples w = L, 2 L, ..., m L of one number; there may be none.
+    weights : ndarray of shape (2 m + 1,), float64
+        Small enough that the features of any value are finite in the type of the values.
+    out : ndarray of shape (n_values * (2 m + 1),), in the type of the values
+        Written to; the features of a value are neighbours.
+
+    Returns
+    -------
+    int or None
+        The number of the first value that is negative or not finite; None if there is none.
     """
     order, width = len(frequencies), 2 * len(frequencies) + 1
     if not isinstance(values, np.ndarray) or values.ndim != 1:
@@ -44,8 +51,12 @@ def spread(columns: NDArray[Any], width: int, out: NDArray[Any]) -> None:
 
     Parameters
     ----------
-    columns : one-dimensional ndarray, int32 or int64, without negative numbers; their multiples are of this type too
-    out : ndarray of one dimension, of the same type, written to
+    columns : ndarray of shape (n_columns,), int32 or int64
+        Without negative numbers; their multiples must fit into this type, too.
+    width : int
+        How many neighbours a column becomes.
+    out : ndarray of shape (n_columns * width,), in the type of the columns
+        Written to.
     """
     if columns.dtype not in (np.int32, np.int64):
         raise TypeError(f"columns must be int32 or int64, got {columns.dtype}")

@@ -1,4 +1,4 @@
-"""Products of many features with few columns."""
+"""Products of rows with few columns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ def few_columns(Z: NDArray[Any], columns: NDArray[Any], out: NDArray[Any]) -> No
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n), float32 or float64
-    columns : ndarray of shape (n_columns, n), of the type of Z: the columns, each as a row
-    out : ndarray of shape (n_rows, n_columns), written to
+        The rows.
+    columns : ndarray of shape (n_columns, n), in the type of Z
+        The columns, each of them as a row.
+    out : ndarray of shape (n_rows, n_columns), in the type of Z
+        Written to.
     """
     (rows, n), (count, _) = two_dimensional("Z", Z), two_dimensional("columns", columns)
     kernel("few_columns", Z.dtype)(
@@ -31,13 +34,16 @@ def few_columns(Z: NDArray[Any], columns: NDArray[Any], out: NDArray[Any]) -> No
 
 
 def add_transposed(Z: NDArray[Any], weights: NDArray[Any], sums: NDArray[Any]) -> None:
-    """Add weights' Z, each sum in the order of the rows.
+    """Add weights' Z to sums, row by row in their order.
 
     Parameters
     ----------
     Z : ndarray of shape (n_rows, n), float32 or float64
-    weights : ndarray of shape (n_rows, n_columns), of the type of Z
-    sums : ndarray of shape (n_columns, n), added to
+        The rows.
+    weights : ndarray of shape (n_rows, n_columns), in the type of Z
+        What each row is multiplied by.
+    sums : ndarray of shape (n_columns, n), in the type of Z
+        Added to.
     """
     (rows, n), (_, count) = two_dimensional("Z", Z), two_dimensional("weights", weights)
     kernel("few_columns_transposed", Z.dtype)(

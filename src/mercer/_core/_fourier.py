@@ -5,30 +5,34 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ._arrays import REGISTER, check_blocks, check_power_of_two, checked, padded, scratch, two_dimensional
 from ._library import kernel
 
 SMALLEST_BLOCK = 64
-"""The shortest transform that :func:`structured` does: a few registers of the widest instruction set."""
+"""The shortest transform that :func:`structured` can do: a few registers of the widest instruction set."""
 
 
 def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any]) -> NDArray[Any]:
-    """Write Fourier features of phases: scale (cos p, sin p) in pairs, scale cos(p + offset) for those without partner.
+    """Write Fourier features of phases: pairs scale (cos p, sin p), and single features scale cos(p + offset).
 
     Parameters
     ----------
     phases : ndarray of shape (n_rows, count), float32 or float64
-    offset : one for all phases without a partner, or one for each
-    scale : a number
-    out : ndarray of shape (n_rows, width), count <= width <= 2 count
-        Written to.  The first width - count phases make pairs.
+        The phases p.
+    offset : ndarray of shape (1,) or (2 count - width,), in the type of the phases
+        One offset for all single features, or one for each.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of the phases, count <= width <= 2 count
+        Written to. The first width - count phases give pairs, the others single features.
 
     Returns
     -------
-    longest : the largest abs(p) of every row, NaN where one is NaN
-        Beyond 4096 in float32 and 2**22 in float64 the features of a row are worthless.
+    ndarray of shape (n_rows,)
+        The largest abs(p) of every row, NaN if one is NaN. Beyond 4096 in float32 and 2**22 in float64 the features of
+        a row are worthless.
     """
     (rows, count), (period, width) = two_dimensional("phases", phases), wave_shapes(phases.shape[-1], offset, out)
     dtype, longest = phases.dtype, np.empty(rows, dtype=phases.dtype)
@@ -40,7 +44,7 @@ def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray
 
 
 def wave_shapes(count: int, offset: NDArray[Any], out: NDArray[Any]) -> tuple[int, int]:
-    """How many offsets, and how many features, so many phases have."""
+    """Return how many offsets, and how many features, ``count`` phases have."""
     _, width = two_dimensional("out", out)
     if not count <= width <= 2 * count:
         raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
@@ -55,10 +59,22 @@ def structured(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs : ndarray of shape (n_blocks, 3, size), of the same type; size is a power of two, at least 64 and n_features
-    radii : one for every phase, at most n_blocks size, in half turns: the lengths of the frequencies over pi
-    offset : that of the last feature, where the width of ``out`` is odd, in half turns
-    scale, out : as for :func:`waves`, the width 2 len(radii) or one less
+        The rows.
+    signs : ndarray of shape (n_blocks, 3, size), in the type of X
+        The diagonals D1, D2 and D3; size is a power of two, at least 64 and at least n_features.
+    radii : ndarray of shape (count,), in the type of X
+        One for every phase, at most n_blocks size, in half turns: the lengths of the frequencies divided by pi.
+    offset : ndarray of shape (1,), in the type of X
+        That of the last feature, if the width of ``out`` is odd, in half turns.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of X
+        Written to; the width is 2 count or one less.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The largest abs(p) of every row, as for :func:`waves`.
     """
     (rows, n), dtype, (blocks, _, size) = two_dimensional("X", X), X.dtype, signs.shape
     check_blocks(n, blocks, size, len(radii))
@@ -79,7 +95,7 @@ def structured(
 
 
 class FastfoodTables(NamedTuple):
-    """What :func:`fastfood` reads of its parameters; :func:`fastfood_tables` makes it."""
+    """The parameters as :func:`fastfood` reads them; made by :func:`fastfood_tables`."""
 
     signs: NDArray[Any]
     orders: NDArray[np.int32]
@@ -89,9 +105,9 @@ class FastfoodTables(NamedTuple):
 
 
 def fastfood_tables(
-    signs: NDArray[Any], orders: NDArray[np.int32], directions: NDArray[Any], dtype: Any
+    signs: NDArray[Any], orders: NDArray[np.int32], directions: NDArray[Any], dtype: DTypeLike
 ) -> FastfoodTables:
-    """The diagonals B and G and the permutation P of every block, arrays of shape (n_blocks, size)."""
+    """Pack the diagonals B and G and the permutation P of every block, arrays of shape (n_blocks, size)."""
     blocks, size = signs.shape
     check_power_of_two("the size of a block", size)
     if orders.shape != signs.shape or directions.shape != signs.shape:
@@ -114,8 +130,16 @@ def fastfood(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    tables : those of :func:`fastfood_tables`, in the type of X
-    radii, offset, scale, out : as for :func:`structured`
+        The rows.
+    tables : FastfoodTables
+        The parameters, in the type of X.
+    radii, offset, scale, out
+        As for :func:`structured`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The largest abs(p) of every row, as for :func:`waves`.
     """
     (rows, n), dtype = two_dimensional("X", X), X.dtype
     check_blocks(n, tables.blocks, tables.size, len(radii))
@@ -136,9 +160,9 @@ def fastfood(
 
 
 def _wave_arguments(
-    rows: int, radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any], dtype: Any
+    rows: int, radii: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray[Any], dtype: np.dtype[Any]
 ) -> tuple[int, int, int, float, int]:
-    """What kernels that make phases themselves take of the rest of a Fourier map."""
+    """Return the other arguments of a kernel that computes its phases itself."""
     count, (_, width) = len(radii), two_dimensional("out", out)
     if count != (width + 1) // 2:
         raise ValueError(f"{count} phases make {2 * count} features or one less, got {width}")

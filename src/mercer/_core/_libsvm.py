@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from . import _library
 
@@ -23,7 +23,7 @@ FAULTS = (
     "an index must come once, found {found!r} again",
     "expected a number after the colon, found {found!r}",
 )
-"""What is wrong, by the numbers of csrc/mercer.h."""
+"""What is wrong, in the order of csrc/mercer.h."""
 LABEL, LABELS, ENTRY, NEGATIVE, INDEX, BASE, ORDER, TWICE, VALUE = range(1, 10)
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
@@ -31,7 +31,7 @@ BLANKS = b" \t\r"
 
 
 class LibsvmRows(NamedTuple):
-    """Rows as CSR, or what was counted of them; the indices that were found are those of the text."""
+    """Rows as CSR, or their counts alone; ``least`` and ``most`` are the extreme indices as they stand in the text."""
 
     n_lines: int
     n_rows: int
@@ -45,7 +45,7 @@ class LibsvmRows(NamedTuple):
 
 
 class LibsvmError(ValueError):
-    """What is wrong with a line, which is counted from 0."""
+    """What is wrong with a line; lines are counted from 0."""
 
     def __init__(self, what: int, line: int, found: bytes):
         shown = found[:40].decode(errors="replace")
@@ -53,20 +53,29 @@ class LibsvmError(ValueError):
         self.line = line
 
 
-def libsvm(text: bytes | memoryview, base: int = 0, index: Any = np.int64, count: bool = False) -> LibsvmRows:
-    """The rows of text, every line of which ends with a line break.
+def libsvm(text: bytes | memoryview, base: int = 0, index: DTypeLike = np.int64, count: bool = False) -> LibsvmRows:
+    """Return the rows of text in which every line ends with a line break.
 
     Parameters
     ----------
-    text : bytes, or memory that holds them, of lines of "label index:value ...", some with comments after # or empty
-    base : what is taken off every index
-    index : int32 or int64, the type of indices
-    count : bool
-        Whether to count alone; values are then not looked at.
+    text : bytes or memoryview
+        Lines of "label index:value ..."; they may be empty, or have comments after #.
+    base : int, default=0
+        What is subtracted from every index.
+    index : dtype, default=int64
+        The type of the indices, int32 or int64.
+    count : bool, default=False
+        Whether to count rows and entries only; values are then not looked at.
+
+    Returns
+    -------
+    LibsvmRows
+        The rows, or their counts.
 
     Raises
     ------
-    LibsvmError : with the line of the first fault
+    LibsvmError
+        If a line is wrong; it has the number of the first such line.
     """
     letters = np.frombuffer(text, dtype=np.uint8)
     if len(letters) == 0 or letters[-1] != ord("\n"):
@@ -95,7 +104,7 @@ def _token(text: bytes) -> bytes:
     return re.split(rb"[ \t\r\n#]", text, maxsplit=1)[0]
 
 
-def _in_python(text: bytes, base: int, index: Any, count: bool) -> LibsvmRows:
+def _in_python(text: bytes, base: int, index: DTypeLike, count: bool) -> LibsvmRows:
     labels: list[float] = []
     starts, indices, values = [0], [], []
     for number, line in enumerate(text[:-1].split(b"\n")):

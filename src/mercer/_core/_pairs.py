@@ -11,9 +11,9 @@ from ._library import kernel
 SHAPES = ("square", "gaussian", "matern-1/2", "matern-3/2", "matern-5/2")
 
 TERMS = {"intersection": 1, "manhattan": 1, "chi2": 1, "jensen-shannon": 2, "cauchy": 1, "skewed-chi2": 2}
-"""Sums and products over columns, with how many numbers of every row they look at in a column."""
+"""Sums and products over columns, with how many numbers per column they use of every row."""
 TOGETHER = 16
-"""Rows that stand side by side come in a multiple of so many, on any instruction set."""
+"""The rows on the right are padded to a multiple of this number, on every instruction set."""
 
 Matrix = NDArray[np.float64]
 
@@ -23,11 +23,16 @@ def radial(values: Matrix, X: Matrix, Y: Matrix, norms: tuple[Matrix, Matrix], s
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows, n_others), overwritten
-    X, Y : the rows themselves, shifted or not, which tell distances that are too small for inner products to tell
-    norms : the squared norms of the shifted rows of X and of Y
-    shape : what to make of the squared distance s: one of ``SHAPES``
-    scale : exp(-scale s) for "gaussian"; z = scale sqrt(s) for Matern's kernels
+    values : ndarray of shape (n_rows, n_others)
+        The inner products; overwritten.
+    X, Y : ndarray of shape (n_rows, n_columns) and (n_others, n_columns)
+        The rows themselves, shifted or not: they give the distances that are too small for inner products.
+    norms : tuple of two ndarrays
+        The squared norms of the shifted rows of X and of Y.
+    shape : str
+        What to make of the squared distance s, one of ``SHAPES``.
+    scale : float
+        As in exp(-scale s) for "gaussian", and z = scale sqrt(s) for the Matern kernels.
     """
     (rows, others), (_, columns) = two_dimensional("values", values), two_dimensional("X", X)
     if shape not in SHAPES:
@@ -47,7 +52,7 @@ def radial(values: Matrix, X: Matrix, Y: Matrix, norms: tuple[Matrix, Matrix], s
 
 
 class ColumnRows:
-    """Rows as :func:`pairs` takes those on the right: one or two matrices, by columns, padded with rows of 0."""
+    """Rows as :func:`pairs` takes them on the right: one or two matrices, stored by columns, padded with rows of 0."""
 
     def __init__(self, *planes: Matrix):
         self.count, self.columns = planes[0].shape
@@ -57,18 +62,23 @@ class ColumnRows:
 
 
 def pairs(term: str, X: tuple[Matrix, ...], Y: ColumnRows, scale: float = 1.0) -> Matrix:
-    """A sum or a product over columns for every row of X and of Y.
+    """Return a sum or a product over columns for every row of X and every row of Y.
 
     Parameters
     ----------
-    term : one of ``TERMS``, which csrc/mercer.h explains
-    X : one or two matrices of shape (n_rows, n_columns)
-    Y : the same of other rows
-    scale : what differences are multiplied by, for "cauchy"
+    term : str
+        One of ``TERMS``, which csrc/kernels.h explains.
+    X : tuple of one or two ndarrays of shape (n_rows, n_columns)
+        The rows on the left.
+    Y : ColumnRows
+        The rows on the right.
+    scale : float, default=1.0
+        What differences are multiplied by, for "cauchy".
 
     Returns
     -------
-    values : ndarray of shape (n_rows, n_others)
+    ndarray of shape (n_rows, n_others)
+        The sums or products.
     """
     if term not in TERMS:
         raise ValueError(f"term must be one of {', '.join(TERMS)}, got {term!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ._arrays import checked, first_of, scratch, two_dimensional
 from ._fourier import wave_shapes
@@ -13,7 +13,7 @@ from ._library import kernel
 from ._sketch import RowParts, row_addresses
 
 COLUMNS_TOGETHER = 32
-"""Columns are filled up to a multiple of so many, on any instruction set."""
+"""Columns are padded to a multiple of this number, on every instruction set."""
 SCRATCH_BYTES = 640 * 1024
 
 
@@ -25,8 +25,8 @@ class Panels(NamedTuple):
     columns: int
 
 
-def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] | None = None) -> Panels:
-    """A matrix, by rows or by columns, packed for rows of this type, the origin taken from each of its columns."""
+def panels(matrix: NDArray[np.float64], dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> Panels:
+    """Pack a matrix, stored by rows or by columns, for rows of this type; the origin is subtracted from each column."""
     (rows, columns), dtype = two_dimensional("the matrix", matrix), np.dtype(dtype)
     if rows == 0:
         raise ValueError("the matrix must have a row at least, got none")
@@ -41,17 +41,21 @@ def panels(matrix: NDArray[np.float64], dtype: Any, origin: NDArray[np.float64] 
 
 
 def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
-    """Write the product of rows with a packed matrix; the bits of a row do not hang on those beside it.
+    """Write the product of rows with a packed matrix; the bits of a row do not depend on those beside it.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, matrix.rows), float32 or float64
-    matrix : panels in the type of X
-    out : ndarray of shape (n_rows, matrix.columns), written to
+        The rows.
+    matrix : Panels
+        The packed matrix, in the type of X.
+    out : ndarray of shape (n_rows, matrix.columns), in the type of X
+        Written to.
 
     Returns
     -------
-    row : the first row with a number that is not finite, or None
+    int or None
+        The first row with a product that is not finite; None if there is none.
     """
     rows, _ = two_dimensional("X", X)
     arguments = checked("X", X, X.dtype, (rows, matrix.rows)), rows, matrix.rows
@@ -66,13 +70,17 @@ def matrix_waves(X: RowParts, matrix: Panels, offset: NDArray[Any], scale: float
 
     Parameters
     ----------
-    X : the parts of a dense or CSR matrix of matrix.rows columns, float32 or float64
-    matrix : panels in the type of X, a column for every phase
-    offset, scale, out : as for :func:`waves`
+    X : RowParts
+        Dense or CSR rows of matrix.rows columns, float32 or float64.
+    matrix : Panels
+        The packed matrix, in the type of X, with one column per phase.
+    offset, scale, out
+        As for :func:`waves`.
 
     Returns
     -------
-    longest : as of :func:`waves`
+    ndarray of shape (n_rows,)
+        The largest abs(p) of every row, as for :func:`waves`.
     """
     dtype, (rows, _) = X.values.dtype, two_dimensional("out", out)
     period, width = wave_shapes(matrix.columns, offset, out)

@@ -11,13 +11,21 @@ from ._library import kernel
 
 
 def scaled(X: NDArray[Any], offset: NDArray[Any], factor: NDArray[Any], out: NDArray[Any]) -> int | None:
-    """Write (x - offset) factor for every row x; the first row that is not finite, None where there is none.
+    """Write (x - offset) factor for every row x.
 
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_columns), float32 or float64
-    offset, factor : ndarray of shape (n_columns,), of the type of X
-    out : ndarray of the shape and type of X, written to
+        The rows.
+    offset, factor : ndarray of shape (n_columns,), in the type of X
+        What is subtracted from every row, and what it is then multiplied by.
+    out : ndarray of the shape and type of X
+        Written to.
+
+    Returns
+    -------
+    int or None
+        The first row of X with a number that is not finite; None if there is none.
     """
     rows, n = two_dimensional("X", X)
     first = kernel("scaled", X.dtype)(

@@ -14,15 +14,15 @@ from ._library import kernel
 from ._sketch import RowParts, csr_addresses
 
 CHUNK = 2048
-"""Factors that are summed before they are multiplied: 128 bytes each, a quarter of a megabyte in all."""
+"""How many factors are summed before they are multiplied: with 128 bytes each, they take a quarter of a megabyte."""
 BLOCK = 512
-"""Factors whose signs of one column lie together for CSR rows."""
+"""How many factors have their signs of a column side by side, for CSR rows."""
 CODE_COLUMNS, BLOCK_CODES = 5, 8
 PACKED_ELEMENTS = 1 << 18
-"""Signs that are packed at once."""
+"""How many signs are packed at once."""
 
 Negative = Callable[[int, int], NDArray[Any]]
-"""Where the signs of the factors from one number to another are negative, a factor a row."""
+"""Which signs are negative, for the factors from one number to another: one row per factor."""
 
 
 class SignProducts(NamedTuple):
@@ -40,18 +40,18 @@ class SignProducts(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The most factors of a chunk."""
+        """The largest number of factors in a chunk."""
         return max((stop - start for start, stop in pairwise(self.starts)), default=0)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
-        """The factors whose signs lie together for CSR rows, from one number to another."""
+        """The factors whose signs lie side by side for CSR rows, each block from one number to another."""
         chunks = pairwise(self.starts)
         return [(at, min(at + BLOCK, stop)) for start, stop in chunks for at in range(start, stop, BLOCK)]
 
 
 def in_chunks(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -> SignProducts:
-    """Features of rows with so many columns, cut into chunks of at most ``CHUNK`` factors, or of one feature."""
+    """Cut the features of rows with this many columns into chunks of at most ``CHUNK`` factors, or of one feature."""
     if degrees.min(initial=0) < 0 or weights.shape not in [(len(degrees), parts) for parts in (1, 2)]:
         raise ValueError(f"{degrees.shape} degrees of no less than 0 need 1 or 2 weights each, got {weights.shape}")
     factors = weights.shape[1] * np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
@@ -102,15 +102,22 @@ def sign_products(
 
     Parameters
     ----------
-    rows : the parts of a dense or CSR matrix of float32 or float64
-    signs : what :func:`dense_signs`, or for CSR :func:`sparse_signs`, has made of them
-    products : the features, weights in the type of the rows
-    out : ndarray of shape (n_rows, width), written to from column ``first`` on
-        There are as many columns left as features; complex ones have two, of which the last may be missing.
+    rows : RowParts
+        Dense or CSR rows of float32 or float64.
+    signs : ndarray
+        The signs as packed by :func:`dense_signs`, or for CSR rows by :func:`sparse_signs`.
+    products : SignProducts
+        The features, with weights in the type of the rows.
+    out : ndarray of shape (n_rows, width), in the type of the rows
+        Written to from column ``first`` on. As many columns follow as there are features; complex features take two, of
+        which the very last may be missing.
+    first : int, default=0
+        The column of the first feature.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     dtype, (n_rows, stride), columns = rows.values.dtype, two_dimensional("out", out), products.columns
     (count, parts), width = products.weights.shape, stride - first
@@ -136,8 +143,8 @@ def sign_products(
     return first_of(finite, n_rows)
 
 
-def _feature_arguments(products: SignProducts, dtype: Any) -> tuple[int, int, int, int, int]:
-    """What both kernels take of the features."""
+def _feature_arguments(products: SignProducts, dtype: np.dtype[Any]) -> tuple[int, int, int, int, int]:
+    """Return the arguments that describe the features to both kernels."""
     (count, parts), chunks = products.weights.shape, len(products.starts) - 1
     degrees = checked("degrees", products.degrees, np.int32, (count,))
     weights = checked("weights", products.weights, dtype, (count, parts))
@@ -145,5 +152,5 @@ def _feature_arguments(products: SignProducts, dtype: Any) -> tuple[int, int, in
 
 
 def _lines(count: int) -> NDArray[np.uint8]:
-    """Room for so many columns of a group of rows, wherever the first cache line begins."""
+    """Return room for this many columns of a group of rows, wherever the first cache line begins."""
     return np.empty(64 + 128 * count, dtype=np.uint8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ._arrays import (
     REGISTER,
@@ -28,7 +28,7 @@ class RowParts(NamedTuple):
     indices: NDArray[Any] | None = None
     starts: NDArray[np.int64] | None = None
     columns: int = 0
-    """Of a CSR matrix; a dense one has them as its shape."""
+    """Of a CSR matrix; a dense matrix has its own shape."""
 
 
 def hadamard(X: NDArray[Any]) -> None:
@@ -54,16 +54,23 @@ def hadamard_sketch(
 
     Parameters
     ----------
-    rows : the parts of a dense or CSR matrix of float32 or float64
-    places : ndarray of shape (degree, n_features + 1): where an entry goes among 2 size buckets, real ones first
-    signs : ndarray of that shape, in the type of the rows: what it is multiplied by
-    constant : one more entry of every row
-    scale : what the features are multiplied by
-    out : ndarray of shape (n_rows, width), written to; size is the power of two from half the width on
+    rows : RowParts
+        Dense or CSR rows of float32 or float64.
+    places : ndarray of shape (degree, n_features + 1), int32
+        The bucket of every entry, among 2 size buckets of which the real ones come first.
+    signs : ndarray of the same shape, in the type of the rows
+        What every entry is multiplied by.
+    constant : float
+        One more entry of every row.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of the rows
+        Written to; size is the smallest power of two that is at least half the width.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     dtype, (degree, columns), (n_rows, width) = rows.values.dtype, signs.shape, two_dimensional("out", out)
     size = 1 << ((width + 1) // 2 - 1).bit_length()
@@ -89,7 +96,7 @@ def hadamard_sketch(
 
 
 class SrhtTables(NamedTuple):
-    """What :func:`srht` reads of its parameters; :func:`srht_tables` makes it."""
+    """The parameters as :func:`srht` reads them; made by :func:`srht_tables`."""
 
     signs: NDArray[Any]
     outputs: NDArray[np.int32]
@@ -99,13 +106,19 @@ class SrhtTables(NamedTuple):
     n_outputs: int
 
 
-def srht_tables(real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np.int32], dtype: Any) -> SrhtTables:
-    """Complex signs and outputs as the kernel reads them.
+def srht_tables(
+    real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np.int32], dtype: DTypeLike
+) -> SrhtTables:
+    """Pack complex signs and outputs in the way in which the kernel reads them.
 
     Parameters
     ----------
-    real, imaginary : arrays of shape (n_blocks, degree, n_columns), the parts of the signs
-    outputs : ndarray of shape (degree, count): which output of its block's transform a feature takes
+    real, imaginary : ndarray of shape (n_blocks, degree, n_columns)
+        The parts of the signs.
+    outputs : ndarray of shape (degree, count), int32
+        Which output of its block's transform a feature takes.
+    dtype : dtype
+        The type of the rows.
     """
     (blocks, degree, columns), count = real.shape, outputs.shape[1]
     size = 1 << (columns - 1).bit_length()
@@ -114,7 +127,7 @@ def srht_tables(real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np
         raise ValueError(f"outputs must be from 0 to {size - 1}")
     table = np.zeros((blocks, degree, 2, size), dtype=dtype)
     table[:, :, 0, :columns], table[:, :, 1, :columns] = real, imaginary
-    # After the last sign a kernel reads a register further, and after the last output of a degree too.
+    # The kernel reads one register beyond the last sign, and beyond the last output of every degree.
     wide = np.zeros((degree, count + REGISTER), dtype=np.int32)
     wide[:, :count] = outputs
     return SrhtTables(padded(table, dtype), wide, columns, size, degree, count)
@@ -133,15 +146,22 @@ def srht(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    tables : those of :func:`srht_tables`, in the type of X
-    scale : what the features are multiplied by
-    out : ndarray of shape (n_rows, width), width 2 count or one less, written to; columns of a wider one will do
-    constant : one more entry of every row, unless it is 0
-    scales : one more factor for every row, or None
+        The rows.
+    tables : SrhtTables
+        The parameters, in the type of X.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of X
+        Written to; the width is 2 count or one less. Columns of a wider array will do.
+    constant : float, default=0.0
+        One more entry of every row, unless it is 0.
+    scales : ndarray of shape (n_rows,), optional
+        One more factor for every row.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     (rows, n), (_, width), dtype = two_dimensional("X", X), two_dimensional("out", out), X.dtype
     if n + (constant != 0.0) != tables.columns:
@@ -176,13 +196,20 @@ def craft(
     Parameters
     ----------
     X : ndarray of shape (n_rows, n_features), float32 or float64
-    signs : one for every column, of the same type
-    outputs : the indices of the outputs, below the power of two from the larger of both widths on
-    out : ndarray of shape (n_rows, len(outputs)), written to
+        The rows.
+    signs : ndarray of shape (n_features,), in the type of X
+        One sign for every column.
+    outputs : ndarray of shape (width,), int32
+        The indices of the outputs, below the smallest power of two that is at least n_features and at least width.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of X
+        Written to.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     (rows, n), dtype, width = two_dimensional("X", X), X.dtype, len(outputs)
     size = 1 << (max(n, width) - 1).bit_length()
@@ -205,14 +232,14 @@ def craft(
 
 
 def row_addresses(rows: RowParts, n_rows: int, columns: int) -> tuple[int, int, int, int]:
-    """Values, indices, their size and starts of dense rows, which have none but the first, or of CSR ones."""
+    """Return values, indices, the size of an index and starts; all but the first are 0 for dense rows."""
     if rows.indices is None:
         return checked("X", rows.values, rows.values.dtype, (n_rows, columns)), 0, 0, 0
     return csr_addresses(rows, n_rows, columns)
 
 
 def csr_addresses(rows: RowParts, n_rows: int, columns: int) -> tuple[int, int, int, int]:
-    """Values, indices, their size and starts of CSR rows, with indices that lead nowhere else."""
+    """Return values, indices, the size of an index and starts of CSR rows whose indices are within the columns."""
     indices, starts = rows.indices, rows.starts
     if indices is None or starts is None or indices.dtype not in (np.int32, np.int64):
         raise TypeError("the indices of CSR rows must be int32 or int64")

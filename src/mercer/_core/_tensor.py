@@ -20,7 +20,7 @@ LANES_BYTES = 64
 
 
 class Spectrum(NamedTuple):
-    """What transforms of real rows of one width need: see ``csrc/fft.h`` and ``csrc/tensor.cpp``."""
+    """The tables for transforms of real rows of one width, which ``csrc/fft.h`` and ``csrc/tensor.cpp`` describe."""
 
     width: int
     radices: NDArray[np.int32]
@@ -31,7 +31,7 @@ class Spectrum(NamedTuple):
 
 @lru_cache(maxsize=16)
 def spectrum(width: int, dtype: Any) -> Spectrum | None:
-    """The tables for rows of this width; None where half of it has a prime factor above 5, or is no whole number."""
+    """Return the tables for rows of this width, or None if it is odd or half of it has a prime factor above 5."""
     radices = _radices(width // 2)
     if width % 2 or width == 0 or radices is None:
         return None
@@ -52,7 +52,7 @@ def _parts(angles: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _radices(length: int) -> list[int] | None:
-    """The factors of the passes: fours, then what is left, the last pass with an eight where there would be a two."""
+    """Return the radices of the passes: fours, fives, threes, and a last eight if a two would be left over."""
     radices: list[int] = []
     for factor in (5, 3):
         while length % factor == 0 and length > 0:
@@ -67,7 +67,7 @@ def _radices(length: int) -> list[int] | None:
 
 
 def _order(radices: list[int]) -> NDArray[np.int32]:
-    """Where frequency k stands after the passes: the digits of k, in the mixed radix, reversed."""
+    """Return where frequency k ends up after the passes: the digits of k in the mixed radix, reversed."""
     order = np.zeros(1, dtype=np.int32)
     for radix in reversed(radices):
         order = (order[:, None] + len(order) * np.arange(radix, dtype=np.int32)).ravel()
@@ -88,18 +88,27 @@ def tensor_sketch(
 
     Parameters
     ----------
-    factors : the parts of dense or CSR matrices of equally many rows, float32 or float64
-    places : ndarray of shape (degree, columns + 1 or more): the bucket of every entry
-    signs : ndarray of that shape, in the type of the rows: what it is multiplied by
-    constants : one more entry, after those of the rows, for every factor
-    tables : those of :func:`spectrum`
-    in_time : whether the convolution is wanted, and not its spectrum
-    scale : what the features are multiplied by
-    out : ndarray of shape (n_rows, width), written to
+    factors : sequence of RowParts
+        Dense or CSR matrices with equally many rows, float32 or float64.
+    places : ndarray of shape (degree, n_columns + 1 or more), int32
+        The bucket of every entry.
+    signs : ndarray of the same shape, in the type of the rows
+        What every entry is multiplied by.
+    constants : sequence of float
+        One more entry, after those of the rows, for every factor.
+    tables : Spectrum
+        Those of :func:`spectrum`.
+    in_time : bool
+        Whether to write the convolution rather than its spectrum.
+    scale : float
+        What the features are multiplied by.
+    out : ndarray of shape (n_rows, width), in the type of the rows
+        Written to.
 
     Returns
     -------
-    The first row of which a feature overflowed, None where none did.
+    int or None
+        The first row in which a feature overflowed; None if there is none.
     """
     dtype, (degree, stride), (rows, width) = signs.dtype, signs.shape, two_dimensional("out", out)
     if width != tables.width or len(factors) != degree or len(constants) != degree:

@@ -146,7 +146,7 @@ def _value(kernel: Kernel, t: float) -> float:
     """f(t) of a dot-product kernel: its value at two equal rows of one column."""
     row = np.array([[math.sqrt(t)]])
     with np.errstate(over="ignore", invalid="ignore"):
-        return _finite(kernel._block(row, row).item(), kernel)
+        return _finite(kernel.gram(row, row).item(), kernel)
 
 
 def _slope(kernel: Kernel, t: float) -> float:

@@ -19,15 +19,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._array import double, squares, to_numpy
 from .._checks import check_probability, check_whole
-from .._random import Stream, as_seed
+from .._random import RandomState, Stream, as_seed
 from .._tiles import tiles
 from ..data import is_rows
 from ..maps import Compressed, FeatureMap, Nystrom
-from ..maps._nystrom_parameters import restored
-from ..maps._rpcholesky import NOISE
-from ..maps._whitening import most_negative
 from ..maps.executor import features
 from ..maps.landmarks import kernel_block
+from ..maps.nystrom_parameters import restored
+from ..maps.rpcholesky import NOISE
+from ..maps.whitening import most_negative
 
 Matrix = NDArray[np.float64]
 
@@ -100,7 +100,7 @@ def projection_norm(
     delta: float,
     n_probes: int = 10,
     power: int = 1,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> float:
     r"""Bound the largest eigenvalue of F F' - Z Z', what TEFM's projection takes from the wide map, but for delta.
 
@@ -206,12 +206,12 @@ def _check_definite(map: Nystrom, row: Any) -> None:
 
 def _diagonal(map: Nystrom, X: Any) -> Matrix:
     """k(x, x)."""
-    if not hasattr(map.kernel_, "_diagonal"):
+    if not hasattr(map.kernel_, "diagonal"):
         raise ValueError(
             "a precomputed kernel does not tell k(x, x) of the rows it is given; residual_trace_ has its sum"
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return map.kernel_._diagonal(X)
+        return map.kernel_.diagonal(X)
 
 
 def _tiles(map: FeatureMap, X: Any) -> Iterator[Any]:

@@ -85,6 +85,7 @@ MAPS: tuple[MapNote, ...] = (
         "D nnz times the mean degree",
         "yes",
     ),
+    MapNote("RandomRelu", "arc-cosine", "directions of rows matter; neural networks", "D nnz", "yes"),
     MapNote(
         "Calibrated", "those of the map", "rows to come are like those of `fit`", "that of the map", "no", over=True
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from ..learn._bar import Line, bar_of, clock
+from ..learn.progress_bar import Line, bar_of, clock
 
 if TYPE_CHECKING:
     from .search import Search

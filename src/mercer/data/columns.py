@@ -20,6 +20,7 @@ from .times import TIMES, days_of, times
 PLAIN = (*NUMBERS, "empty")
 """Kinds that are numbers as they are, or may become any."""
 LEVELS = ("text", "bool", "int levels", "uint64 levels", "float levels")
+WHOLE = {"int": np.int64, "uint64": np.uint64}
 LABELS = {"bool": bool, "text": str, "int levels": np.int64, "uint64 levels": np.uint64, "float levels": np.float64}
 """The types of targets that are levels."""
 MOST_LISTED = 20
@@ -95,6 +96,10 @@ class Columns(ABC):
     def apart(self, column: Any) -> Self:
         """The columns in which rows are told apart by this column, which is no feature then."""
 
+    def without_gaps(self, y: Any) -> Any:
+        """Targets once the rows in which they are missing are left out."""
+        return y
+
     @abstractmethod
     def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
         """The columns with these features, in this order, and these roles."""
@@ -134,6 +139,7 @@ class NamedColumns(Columns):
             self._merge(source)
             assert isinstance(source.schema, dict)
             extra |= {name: source.name for name in source.schema if name not in (*self.kinds, *excluded, *extra)}
+        self._settle_unsigned()
         if names is None:
             self.notes = tuple(
                 f"column {name!r} of {where} is ignored: {sources[0].name} has none" for name, where in extra.items()
@@ -159,6 +165,16 @@ class NamedColumns(Columns):
             if not self.kinds[name]:
                 before = self.sources[0].name
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
+
+    def _settle_unsigned(self) -> None:
+        """Columns of several files that hold whole numbers, some from 2^63 on in one that does not say their type.
+
+        They are unsigned where nobody has a negative one, and floats elsewhere, as they would be in one such file.
+        """
+        for name, kind in self.kinds.items():
+            found = [(source.schema[name], name in source.unsigned) for source in self.sources]  # type: ignore[index]
+            if kind == "int" and ("uint64", True) in found:
+                self.kinds[name] = "float64" if ("int", False) in found else "uint64"
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NamedColumns:
         return NamedColumns(
@@ -200,7 +216,11 @@ class NamedColumns(Columns):
             found = levels(column)
             return found if absent(found).any() else found.astype(LABELS[kind])
         found = numbers(column).astype(np.float64, copy=False)
-        if kind not in ("int", "uint64") or np.isnan(found).any():
+        gaps = np.isnan(found)
+        if kind in WHOLE and gaps.any() and (np.abs(found) >= 2.0**53).any():  # which floats would round
+            listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+            return np.array([None if gap else int(one) for one, gap in zip(listed, gaps, strict=True)], dtype=object)
+        if kind not in WHOLE or gaps.any():
             return found
         whole = np.asarray(column)  # not from floats, which would round labels beyond 2^53
         if kind == "int" and whole.dtype == np.uint64 and (whole >= 2**63).any():
@@ -208,7 +228,12 @@ class NamedColumns(Columns):
                 f"column {name!r} has whole numbers from 2^63 on in one file, and other whole numbers in another, "
                 "which no type of integers holds: write them as text"
             )
-        return whole.astype(np.int64 if kind == "int" else np.uint64)
+        return whole.astype(WHOLE[kind])
+
+    def without_gaps(self, y: Any) -> Any:
+        target = self.roles.target
+        kind = self.kinds.get(target) if isinstance(target, str) else None
+        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every batch, or labels would depend on the cuts
 
     def groups(self, batch: Any) -> NDArray[Any]:
         column, kind = columns(batch)[self.roles.group], self.kinds[self.roles.group]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
-from .csv_types import LateColumn, failed_column, has_large, is_fine, is_whole, wider
-from .frames import arrow_kind, numbers
+from .csv_types import LateColumn, WholeNumbers, failed_column, has_large, is_fine, is_whole, wider
+from .frames import NUMBERS, arrow_kind, numbers
 from .sources import FileSource, Reading, SourceError, arrow, portions
 
 READ_BYTES = 1 << 23
@@ -17,11 +17,15 @@ READ_BYTES = 1 << 23
 
 
 class Survey(NamedTuple):
-    """What the first pass finds: the types to read columns as, their kinds, and the number of rows."""
+    """What the first pass finds: the types to read columns as, their kinds, and the number of rows.
+
+    ``unsigned`` are the columns of whole numbers none of which is negative.
+    """
 
     types: dict[str, Any]
     kinds: dict[str, str]
     n_rows: int
+    unsigned: frozenset[str] = frozenset()
 
 
 class CsvFile(FileSource):
@@ -72,6 +76,10 @@ class CsvFile(FileSource):
     @property
     def n_rows(self) -> int:
         return self._survey.n_rows
+
+    @property
+    def unsigned(self) -> frozenset[str]:
+        return self._survey.unsigned
 
     def _open(self, types: dict[str, Any], names: tuple[str, ...] = (), gaps: bool = True) -> Any:
         csv = arrow(".csv")
@@ -140,23 +148,43 @@ class CsvFile(FileSource):
         return fields
 
     def _counted(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
-        """Count rows, and see what columns hold that were guessed to be whole numbers or empty."""
+        """Count rows, and see what columns hold that were guessed to be numbers or empty."""
         rows = 0
         large: set[str] = set()
         late = {name: LateColumn() for name, kind in kinds.items() if kind == "empty"}
+        whole = {name: WholeNumbers() for name, kind in kinds.items() if kind in NUMBERS}
         with self._open(types) as reader:
             for batch in reader:
                 rows += batch.num_rows
                 for name, column in zip(types, batch.columns, strict=True):
                     if name in late:
                         late[name].see(column)
-                    elif kinds[name] == "int" and arrow_kind(column.type) != "int":
+                    if name in whole:
+                        whole[name].see(column)
+                    if name not in late and kinds[name] == "int" and arrow_kind(column.type) != "int":
                         values = numbers(column)
                         kinds[name] = "int" if is_whole(values) else "float64"
                         large |= {name} if has_large(values) else set()
         exact = {name: arrow().int64() for name in large if kinds[name] == "int"}  # floats would round them
         found = {name: column.type for name, column in late.items()}
-        return Survey(types | exact | found, kinds | {name: column.kind for name, column in late.items()}, rows)
+        kinds |= {name: column.kind for name, column in late.items()}
+        whole |= {name: column.whole for name, column in late.items() if column.kind in NUMBERS}
+        asked = [name for name, one in whole.items() if one.may_be_unsigned and one.beyond_signed]
+        beyond = [name for name in asked if self._reads_as_unsigned(name)]
+        kinds |= dict.fromkeys(beyond, "uint64")
+        unsigned = {name for name, one in whole.items() if one.may_be_unsigned and kinds[name] in ("int", "uint64")}
+        exact |= {name: arrow().uint64() for name in beyond}
+        return Survey(types | found | exact, kinds, rows, frozenset(unsigned))
+
+    def _reads_as_unsigned(self, name: str) -> bool:
+        """Whether all entries of a column are written as whole numbers below 2^64, which takes another pass."""
+        try:
+            with self._open({name: arrow().uint64()}, (name,)) as reader:
+                for _ in reader:
+                    pass
+        except arrow().ArrowInvalid:  # a fraction, or 2^64 itself
+            return False
+        return True
 
     def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}

@@ -7,12 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from .frames import arrow_kind, numbers
+from .frames import NUMBERS, arrow_kind, numbers
 from .sources import arrow
 
 FAILED = re.compile(r"In CSV column #(\d+): .*conversion error", re.DOTALL)
 LARGE = 2.0**53
 """From here on floats do not hold every whole number."""
+
+
+class WholeNumbers:
+    """Whether a column may hold whole numbers from 0 to 2^64 alone, as far as its batches of floats have been seen.
+
+    Arrow takes those from 2^63 on for floats, which round them: that all are such is for a reader of integers to say.
+
+    Attributes
+    ----------
+    may_be_unsigned : whether there are no others
+    beyond_signed : whether some are too large for 64 bits with a sign
+    """
+
+    def __init__(self) -> None:
+        self.may_be_unsigned = True
+        self.beyond_signed = False
+
+    def see(self, column: Any) -> None:
+        """Take the next batch."""
+        if not self.may_be_unsigned:
+            return
+        values = numbers(column)
+        there = values[~np.isnan(values)]
+        self.may_be_unsigned = bool(((there == np.floor(there)) & (there >= 0.0) & (there <= 2.0**64)).all())
+        self.beyond_signed = self.beyond_signed or bool((there >= 2.0**63).any())
 
 
 class LateColumn:
@@ -21,10 +46,12 @@ class LateColumn:
     Attributes
     ----------
     kind : that of the column, as ``arrow_kind`` has it; "empty" before there are entries
+    whole : which whole numbers it has, where it has numbers
     """
 
     def __init__(self) -> None:
         self.kind = "empty"
+        self.whole = WholeNumbers()
         self._held = arrow().string()
         self._large = False
 
@@ -46,6 +73,8 @@ class LateColumn:
             self._held = found.type
             if self.kind == "empty":
                 self.kind = arrow_kind(found.type)
+            if arrow_kind(found.type) in NUMBERS:
+                self.whole.see(found)
             if self.kind == "int":
                 values = numbers(found)
                 self.kind = "int" if is_whole(values) else "float64"

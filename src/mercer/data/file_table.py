@@ -96,6 +96,7 @@ class SourceTable(Table):
         self._starts = [Start(0, 0)]
         self._n_rows: int | None = None
         self._kept: list[Block] | None = None
+        self._head: Block | None = None
 
     def _with(self, columns: Columns, given: Given | None = None) -> Self:
         """The same rows in another columns."""
@@ -188,8 +189,17 @@ class SourceTable(Table):
         if self._all_kept:
             return int(self._first_rows[-1])
         if self._n_rows is None:
-            self._n_rows = self._survey() if self._by_number else sum(len(piece.rows) for piece in self._pieces(0))
+            self._n_rows = self._survey() if self._by_number else self._count_rows()
         return self._n_rows
+
+    def _count_rows(self) -> int:
+        """How many rows are in the table, by a pass over no more columns than decide that."""
+        deciding = self
+        if not self._drop and self.names is not None:
+            deciding = self._with(self._columns.only((), self._columns.roles._replace(target=None)))
+        count = sum(len(piece.rows) for piece in deciding._pieces(0))
+        self._starts = deciding._starts
+        return count
 
     def _survey(self) -> int:
         """How many rows are in the table by their numbers; where its blocks begin is noted on the way."""
@@ -214,6 +224,13 @@ class SourceTable(Table):
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
+
+    def head(self) -> Block:
+        for source in self._sources:
+            source.check()
+        if self._head is None:
+            self._head = super().head()
+        return self._head
 
     def where(self, row: int) -> str | None:
         if self._order is not None:
@@ -394,6 +411,7 @@ class SourceTable(Table):
                 kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
                 if kept is not None:
                     rows, block = rows[kept], rows_of(block, kept)
+                    block = block if fine is None else block._replace(y=self._columns.without_gaps(block.y))
                     self._note_starts(source, rows, count)
                 count += len(rows)
                 yield Piece(source, rows, block)

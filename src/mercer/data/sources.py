@@ -70,6 +70,11 @@ class Source(ABC):
         """All rows with the columns of these names as they are stored, of any type, in batches of any size."""
         return self.batches(0, names)
 
+    @property
+    def unsigned(self) -> frozenset[str]:
+        """Columns of whole numbers none of which is negative, where the file does not say what type they have."""
+        return frozenset()
+
     @abstractmethod
     def fingerprint(self) -> str: ...
 

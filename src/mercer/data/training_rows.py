@@ -71,11 +71,15 @@ class TableRows(Rows):
         order = np.argsort(numbers, kind="stable")
         parts: list[Any] = []
         rest = numbers[order]
-        for part in self._table.take(rest):
+        for part in self._unprepared(rest):
             parts.append(self._prepared(part, rest[: part.shape[0]]))
             rest = rest[part.shape[0] :]
         taken = stacked(parts)
         return taken if (order[1:] > order[:-1]).all() else taken[np.argsort(order)]
+
+    def _unprepared(self, numbers: NDArray[np.int64]) -> list[Any]:
+        """The rows of these numbers, which rise, as the table has them, in parts."""
+        return self._table.take(numbers)
 
     def _prepared(self, X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
         return placed(self._table, self._prepare, X, numbers)

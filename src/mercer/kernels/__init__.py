@@ -2,6 +2,7 @@
 
 from .additive import AdditiveChi2, Hellinger, Intersection, JensenShannon
 from .algebra import Product, Scaled, Sum
+from .arc_cosine import ArcCosine
 from .base import Kernel
 from .cauchy import Cauchy
 from .composition import Composition, DistanceComposition
@@ -17,6 +18,7 @@ from .vovk import VovkInfinite, VovkReal
 
 __all__ = [
     "AdditiveChi2",
+    "ArcCosine",
     "Cauchy",
     "Composition",
     "DistanceComposition",

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import canonical_csr
+from .._array import Array, canonical_csr
 from .base import Kernel, first_entry
 from .families import by_columns, column_sum, inner_products
 
@@ -54,13 +54,13 @@ class Additive(Kernel):
         """What it looks at of rows."""
         return (X,)
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         compiled, extreme = by_columns(self._term, Y, planes=self._planes), _extreme_rows(Y)
 
-        def block(X: Any) -> NDArray[np.float64]:
+        def block(X: Array) -> NDArray[np.float64]:
             values = compiled(X)
             if values is None:
                 return column_sum(self.coordinate, X, Y)
@@ -73,16 +73,20 @@ class Additive(Kernel):
 
         return block
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return np.asarray(X.sum(axis=1)).ravel()
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return False
+
+    def check_rows(self, X: Array) -> None:
         found = first_entry(X, lambda values: values < 0)
         if found:  # beginning as scikit-learn's own
             raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
 
 
-def _extreme_rows(X: Any) -> NDArray[np.int64]:
+def _extreme_rows(X: Array) -> NDArray[np.int64]:
     """The dense rows with a value that is neither 0 nor moderate."""
     values = np.zeros((0, 1)) if sp.issparse(X) else X
     return np.flatnonzero((((values > 0.0) & (values < MODERATE[0])) | (values > MODERATE[1])).any(axis=1))
@@ -189,10 +193,10 @@ class Hellinger(Additive):
     def step(self, order: int) -> float:
         return 1.0
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         roots = _roots(Y)
         return lambda X: inner_products(_roots(X), roots)
 
 
-def _roots(X: Any) -> Any:
+def _roots(X: Array) -> Any:
     return np.sqrt(canonical_csr(X) if sp.issparse(X) else X)

@@ -59,7 +59,11 @@ class _Pair(Kernel):
     def radius(self) -> float:
         return min(self.left.radius, self.right.radius)
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return self.left.takes_every_row and self.right.takes_every_row
+
+    def check_rows(self, X: Array) -> None:
         self.left.check_rows(X)
         self.right.check_rows(X)
 
@@ -77,11 +81,11 @@ class Sum(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
         return f"{self.left!r} + {right}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left._block(X, Y) + self.right._block(X, Y)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.left.gram(X, Y) + self.right.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.left._diagonal(X) + self.right._diagonal(X)
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return self.left.diagonal(X) + self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) + self.right.value(t)
@@ -98,7 +102,7 @@ class Sum(_Pair):
     def amplitude(self) -> float:
         return self.left.amplitude + self.right.amplitude
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.spectral_block(X, Y) + self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -139,11 +143,11 @@ class Product(_Pair):
         right = f"({self.right!r})" if isinstance(self.right, Sum | Product | Scaled) else repr(self.right)
         return f"{left} * {right}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.left._block(X, Y) * self.right._block(X, Y)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.left.gram(X, Y) * self.right.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.left._diagonal(X) * self.right._diagonal(X)
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return self.left.diagonal(X) * self.right.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) * self.right.value(t)
@@ -160,7 +164,7 @@ class Product(_Pair):
     def amplitude(self) -> float:
         return self.left.amplitude * self.right.amplitude
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.spectral_block(X, Y) * self.right.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -200,16 +204,20 @@ class Scaled(Kernel):
         inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product | Scaled) else repr(self.kernel)
         return f"{format_value(self.weight)} * {inner}"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.weight * self.kernel._block(X, Y)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.weight * self.kernel.gram(X, Y)
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.weight * self.kernel._diagonal(X)
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return self.weight * self.kernel.diagonal(X)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return self.kernel.takes_every_row
+
+    def check_rows(self, X: Array) -> None:
         self.kernel.check_rows(X)
 
     @property
@@ -250,7 +258,7 @@ class Scaled(Kernel):
     def coordinates(self, X: Array) -> Array:
         return self.kernel.coordinates(X)
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.spectral_block(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:

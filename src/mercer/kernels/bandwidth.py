@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import check_positive
+from .._rows import Rows
 from .base import Kernel
 from .families import manhattan_distances, squared_distances
 
@@ -35,21 +36,25 @@ class LearnedBandwidth(Kernel):
     def _learns(self) -> str | None:
         return self._bandwidth if isinstance(getattr(self, self._bandwidth), str) else None
 
-    def _with_learned_bandwidth(self, rows: Any) -> Self:
+    @property
+    def rows_sampled(self) -> int:
+        return MEDIAN_ROWS if getattr(self, self._bandwidth) == "median" else 0
+
+    def _with_learned_bandwidth(self, rows: Rows) -> Self:
         if self._learns() is None:
             return self
         rule = self._scale if getattr(self, self._bandwidth) == "scale" else self._median
         return self.replace(**{self._bandwidth: rule(rows)})
 
-    def _scale(self, rows: Any) -> float:
+    def _scale(self, rows: Rows) -> float:
         return 1.0 / total_variance(rows)
 
     @abstractmethod
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         """The value of ``"median"``."""
 
 
-def total_variance(rows: Any) -> float:
+def total_variance(rows: Rows) -> float:
     """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
     count, mean, deviation = 0.0, 0.0, 0.0
     for block, weight in rows.weighted_blocks():
@@ -87,7 +92,7 @@ def _squared_deviation(block: Any, weight: Any, mean: float) -> float:
     return of_stored + float(weight @ (block.shape[1] - stored)) * mean**2
 
 
-def _median(distances: Callable[[Any, Any], Any], rows: Any) -> float:
+def _median(distances: Callable[[Any, Any], Any], rows: Rows) -> float:
     sample = rows.sample(MEDIAN_ROWS).astype(np.float64)
     matrix = distances(sample, sample)
     pairs = matrix[np.triu_indices_from(matrix, k=1)]
@@ -98,11 +103,11 @@ def _median(distances: Callable[[Any, Any], Any], rows: Any) -> float:
     return median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
 
 
-def median_squared_distance(rows: Any) -> float:
+def median_squared_distance(rows: Rows) -> float:
     """The median squared Euclidean distance between seeded sample rows."""
     return _median(squared_distances, rows)
 
 
-def median_manhattan_distance(rows: Any) -> float:
+def median_manhattan_distance(rows: Rows) -> float:
     """The median 1-norm distance between seeded sample rows."""
     return _median(manhattan_distances, rows)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 
 from .._array import Array, canonical_csr, to_numpy
 from .._memory import check_memory
-from .._rows import as_rows, is_rows
+from .._rows import Rows, as_rows, is_rows
 
 if TYPE_CHECKING:
     from .._random import Stream
@@ -27,7 +27,7 @@ BLOCK_ELEMENTS = 1 << 21
 
 
 @contextmanager
-def located(X: Any) -> Iterator[None]:
+def located(X: Array) -> Iterator[None]:
     """Let an error about NaN or infinity say where the first one is."""
     try:
         yield
@@ -40,13 +40,13 @@ def located(X: Any) -> Iterator[None]:
         raise ValueError(f"{error}\nThe first is in row {row}, column {column}: {values[row, column]}.") from error
 
 
-def check_matrix(X: Any, name: str = "X") -> Any:
+def check_matrix(X: Array, name: str = "X") -> Any:
     """X as float32 or float64, dense or CSR, finite."""
     with located(X):
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
 
 
-def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
+def first_entry(X: Array, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
     """Where the first entry is that is wrong, in words; a CSR matrix is asked for the entries that it stores."""
     for start, block in row_blocks(X):
         values = block.data if sp.issparse(block) else block.ravel()
@@ -61,7 +61,7 @@ def first_entry(X: Any, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> s
     return None
 
 
-def row_blocks(X: Any) -> Iterator[tuple[int, Any]]:
+def row_blocks(X: Array) -> Iterator[tuple[int, Any]]:
     """NumPy or CSR blocks of rows, small beside a large matrix, with the number of their first row."""
     X = to_numpy(X)
     width = -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
@@ -71,7 +71,7 @@ def row_blocks(X: Any) -> Iterator[tuple[int, Any]]:
         yield start, canonical_csr(block) if sp.issparse(block) else block
 
 
-def row_values(function: Callable[[Any], NDArray[np.float64]], X: Any) -> NDArray[np.float64]:
+def row_values(function: Callable[[Any], NDArray[np.float64]], X: Array) -> NDArray[np.float64]:
     """One number a row, computed in float64 block by block."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.concatenate([function(block.astype(np.float64)) for _, block in row_blocks(X)])
@@ -91,7 +91,7 @@ def format_value(value: Any) -> str:
 class Kernel(ABC):
     """A positive definite function of two rows: frozen, hashable, without data or randomness.
 
-    Subclasses are frozen dataclasses that give ``_block`` and ``_diagonal``; what maps need of a kernel (a Maclaurin
+    Subclasses are frozen dataclasses that give ``gram`` and ``diagonal``; what maps need of a kernel (a Maclaurin
     series, a spectral law) they give where they have it.
     """
 
@@ -99,7 +99,7 @@ class Kernel(ABC):
 
     # -- exact values --------------------------------------------------------------------------------------------------
 
-    def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
+    def __call__(self, X: Array, Y: Any = None) -> NDArray[Any]:
         """The exact Gram matrix of the rows of X against those of Y (X itself when None).
 
         Computed in float64 block by block, returned in the precision of X.
@@ -113,7 +113,7 @@ class Kernel(ABC):
         self.check_rows(Y)
         dtype = np.result_type(X.dtype, Y.dtype)
         check_memory((X.shape[0], Y.shape[0]), dtype.itemsize, "the Gram matrix")
-        values = self._against(Y.astype(np.float64))
+        values = self.gram_against(Y.astype(np.float64))
 
         def block(start: int, stop: int) -> NDArray[Any]:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -129,34 +129,42 @@ class Kernel(ABC):
             gram[start : start + step] = block(start, start + step)
         return gram
 
-    def diag(self, X: Any) -> NDArray[Any]:
+    def diag(self, X: Array) -> NDArray[Any]:
         """The values k(x, x), without the rest of the Gram matrix."""
         self.check_resolved()
         X = check_matrix(X)
         self.check_rows(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self._diagonal(X.astype(np.float64)).astype(X.dtype)
+            values = self.diagonal(X.astype(np.float64)).astype(X.dtype)
         self._check_finite(values)
         return values
 
     @abstractmethod
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         """k of the rows of two float64 matrices."""
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
-        """``_block`` as a function of X alone, with what depends on Y alone made once."""
-        return lambda X: self._block(X, Y)
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
+        """``gram`` as a function of X alone, with what depends on Y alone made once."""
+        return lambda X: self.gram(X, Y)
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         """The same for a thread that has some of the rows X: it is to use one core, and others have the other rows."""
-        return self._against(Y)
+        return self.gram_against(Y)
 
     @abstractmethod
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         """k(x, x) of the rows of a float64 matrix."""
 
-    def check_rows(self, X: Any) -> None:  # noqa: B027 - most kernels are defined everywhere
+    def check_rows(self, X: Array) -> None:  # noqa: B027 - most kernels are defined everywhere
         """Raise a ValueError that names the first row outside the kernel's domain."""
+
+    @property
+    def takes_every_row(self) -> bool:
+        """Whether ``check_rows`` has nothing to refuse, so that rows need not be read for it.
+
+        A kernel that has a ``check_rows`` of its own is taken to refuse some unless it says otherwise.
+        """
+        return type(self).check_rows is Kernel.check_rows
 
     def _check_finite(self, values: NDArray[Any], first_row: int = 0) -> None:
         finite = np.isfinite(values)
@@ -249,23 +257,28 @@ class Kernel(ABC):
     def __sklearn_clone__(self) -> Self:
         return self  # frozen: a copy could not differ
 
-    def resolve(self, X: Any, rng: Any = None) -> Self:
+    def resolve(self, X: Array, rng: Any = None) -> Self:
         """A copy in which ``"scale"`` and ``"median"`` have become numbers learned from X.
 
         ``rng`` seeds the sample behind ``"median"``: an int, a Generator, a RandomState or None.
         """
         return self._resolved(X if is_rows(X) else as_rows(check_matrix(X), rng))
 
-    def _resolved(self, rows: Any) -> Self:
+    def _resolved(self, rows: Rows) -> Self:
         fields = self._fields().items()
         resolved = {name: value._resolved(rows) if isinstance(value, Kernel) else value for name, value in fields}
         return type(self)(**resolved)._with_learned_bandwidth(rows)
+
+    @property
+    def rows_sampled(self) -> int:
+        """How large a sample of the rows ``resolve`` takes; 0 where it takes none."""
+        return max((value.rows_sampled for value in self._fields().values() if isinstance(value, Kernel)), default=0)
 
     def _learns(self) -> str | None:
         """The name of the field that is still to be learned from data."""
         return None
 
-    def _with_learned_bandwidth(self, rows: Any) -> Self:
+    def _with_learned_bandwidth(self, rows: Rows) -> Self:
         """A copy with that field learned."""
         return self
 
@@ -351,9 +364,9 @@ class Kernel(ABC):
         """The rows in which the kernel is shift-invariant: X itself, for most."""
         return X
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         """k between rows that are given by their coordinates."""
-        return self._block(X, Y)
+        return self.gram(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
         """Independent draws from the spectral law, one a row."""

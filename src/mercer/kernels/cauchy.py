@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._array import dense
+from .._array import Array, dense
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
 from .families import FAR, ShiftInvariant, by_columns, column_product, refuse_far_rows
 
@@ -23,26 +24,29 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
 
     gamma: float | str = 1.0
 
-    def _scale(self, rows: Any) -> float:
+    def _scale(self, rows: Rows) -> float:
         return float(1.0 / np.sqrt(total_variance(rows)))
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return float(1.0 / np.sqrt(median_squared_distance(rows)))
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            reaches = np.isfinite(np.square(np.float64(self.gamma) * FAR))
-        if reaches:
+            return not np.isfinite(np.square(np.float64(self.gamma) * FAR))
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: dense(abs(rows).max(axis=1)).ravel(), "largest entry")
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         gamma = float(self.gamma)
         compiled = by_columns("cauchy", Y, gamma)
 
-        def block(X: Any) -> NDArray[np.float64]:
+        def block(X: Array) -> NDArray[np.float64]:
             values = compiled(X)
             return 1.0 / column_product(lambda delta: 1.0 + (gamma * delta) ** 2, X, Y) if values is None else values
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,16 +55,20 @@ class Composition(Kernel):
     def __repr__(self) -> str:
         return f"{_bracketed(self.outer)}.of({self.inner!r})"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self.outer.value(self.inner._block(X, Y))
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.outer.value(self.inner.gram(X, Y))
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
-        return self.outer.value(self.inner._diagonal(X))
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
+        return self.outer.value(self.inner.diagonal(X))
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return self.inner.takes_every_row and not np.isfinite(self.outer.radius)
+
+    def check_rows(self, X: Array) -> None:
         self.inner.check_rows(X)
         if np.isfinite(self.outer.radius):
-            self.outer.check_arguments(row_values(self.inner._diagonal, X), "inner kernel value")
+            self.outer.check_arguments(row_values(self.inner.diagonal, X), "inner kernel value")
 
     @property
     def is_shift_invariant(self) -> bool:
@@ -86,7 +89,7 @@ class Composition(Kernel):
     def coordinates(self, X: Array) -> Array:
         return self.inner.coordinates(X)
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.outer.value(self.inner.spectral_block(X, Y))
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -163,10 +166,10 @@ class DistanceComposition(Kernel):
     def __repr__(self) -> str:
         return f"{_bracketed(self.outer)}.of_distance({self.inner!r})"
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        norms = self.inner._diagonal(X)[:, None] + self.inner._diagonal(Y)[None, :]
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        norms = self.inner.diagonal(X)[:, None] + self.inner.diagonal(Y)[None, :]
         self._check_rounding(float(norms.max()))
-        return self.outer.radial(np.maximum(norms - 2.0 * self.inner._block(X, Y), 0.0))
+        return self.outer.radial(np.maximum(norms - 2.0 * self.inner.gram(X, Y), 0.0))
 
     def _check_rounding(self, norm: float) -> None:
         """Raise where the kernel would depend on the last digits of a distance."""
@@ -179,8 +182,12 @@ class DistanceComposition(Kernel):
                 f"are only known to {distance:.1g}; scale the rows down, or give a wider outer kernel"
             )
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.outer.radial(np.zeros(X.shape[0]))
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return self.inner.takes_every_row
+
+    def check_rows(self, X: Array) -> None:
         self.inner.check_rows(X)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance
 from .families import DotProduct
 
@@ -19,7 +19,7 @@ class Exponential(LearnedBandwidth, DotProduct):
 
     gamma: float | str = 1.0
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return 1.0 / median_squared_distance(rows)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
 from .. import _core
-from .._array import canonical_csr, dense, squares
+from .._array import Array, canonical_csr, dense, squares
 from .._random import Stream
 from .._tiles import TILE, tiles
 from .base import BLOCK_ELEMENTS, Kernel, row_values
@@ -23,7 +23,7 @@ CANCELLED = 1e-6
 """Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
 
 
-def inner_products(X: Any, Y: Any) -> NDArray[np.float64]:
+def inner_products(X: Array, Y: Array) -> NDArray[np.float64]:
     """The matrix of inner products, dense."""
     values = X @ Y.T
     return values.toarray() if sp.issparse(values) else values
@@ -33,7 +33,7 @@ FAR = 1e303
 """Squares, and sums over columns, of this size are still far enough from the largest number to be added up."""
 
 
-def refuse_far_rows(kernel: Kernel, X: Any, size: Callable[[Any], NDArray[np.float64]], what: str) -> None:
+def refuse_far_rows(kernel: Kernel, X: Array, size: Callable[[Any], NDArray[np.float64]], what: str) -> None:
     """Raise where distances would overflow; for kernels so wide that they are not 0 at any distance that does not."""
     sizes = row_values(size, X)
     far = ~(sizes <= FAR / 4.0)
@@ -58,24 +58,28 @@ class DotProduct(Kernel):
         """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
         return self.value(t)
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self._overwritten(inner_products(X, Y))
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         if not _core.AVAILABLE or sp.issparse(Y):
-            return self._against(Y)
+            return self.gram_against(Y)
         products = packed_products(Y)
 
-        def block(X: Any) -> NDArray[np.float64]:
-            return self._block(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
+        def block(X: Array) -> NDArray[np.float64]:
+            return self.gram(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
 
         return block
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.value(squares(X))
 
-    def check_rows(self, X: Any) -> None:
-        if np.isfinite(self.radius):
+    @property
+    def takes_every_row(self) -> bool:
+        return not np.isfinite(self.radius)
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
             # In float64: at the edge of the domain float32 would let through what the kernel then diverges on.
             self.check_arguments(row_values(squares, X), "squared norm")
 
@@ -89,7 +93,7 @@ class ShiftInvariant(Kernel):
     def amplitude(self) -> float:
         return 1.0
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
@@ -109,10 +113,13 @@ class Radial(ShiftInvariant):
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """g."""
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            reaches = self.radial(np.array([FAR]))[0] > 0.0  # else a distance that overflows gives the 0 that it should
-        if reaches:
+            return not self.radial(np.array([FAR]))[0] > 0.0  # a distance that overflows gives the 0 that it should
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
             refuse_far_rows(self, X, squares, "squared norm")
 
     @property
@@ -120,19 +127,19 @@ class Radial(ShiftInvariant):
         """What the compiled core knows g by, and its scale; None where it knows distances alone."""
         return None
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         return self._of(Distances(Y))
 
-    def _against_alone(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         return self._of(Distances(Y, packed=True))
 
     def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
         shape = self._shape
 
-        def block(X: Any) -> NDArray[np.float64]:
+        def block(X: Array) -> NDArray[np.float64]:
             if shape is not None and distances.are_compiled(X):
                 return distances(X, *shape)
             return self.radial(distances(X))
@@ -140,7 +147,7 @@ class Radial(ShiftInvariant):
         return block
 
 
-def column_sum(term: Callable[[Any, Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
     """sum_j term(x_j, y_j), where a term with a 0 is 0, column by column: n x m x d would not fit."""
     total = np.zeros((X.shape[0], Y.shape[0]))
     X, Y = _by_column(X), _by_column(Y)
@@ -158,7 +165,7 @@ Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]
 
 
 def by_columns(
-    term: str, Y: Any, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
+    term: str, Y: Array, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
 ) -> Callable[[Any], NDArray[np.float64] | None]:
     """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
 
@@ -166,7 +173,7 @@ def by_columns(
     """
     others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
 
-    def values(X: Any) -> NDArray[np.float64] | None:
+    def values(X: Array) -> NDArray[np.float64] | None:
         if others is None or sp.issparse(X):
             return None
         return _core.pairs(term, tuple(map(np.ascontiguousarray, planes(X))), others, scale)
@@ -174,7 +181,7 @@ def by_columns(
     return values
 
 
-def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+def column_product(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
     """prod_j factor(x_j - y_j) for an even factor with factor(0) = 1, column by column."""
     if sp.issparse(X) or sp.issparse(Y):
         return np.exp(_column_logarithms(factor, sp.csr_array(X), sp.csr_array(Y)))
@@ -184,7 +191,7 @@ def column_product(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.f
     return product
 
 
-def _column_logarithms(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[np.float64]:
+def _column_logarithms(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
     """sum_j log factor(x_j - y_j) of CSR rows, by the entries that they store."""
 
     def alone(M: Any) -> NDArray[np.float64]:
@@ -202,7 +209,7 @@ def _column_logarithms(factor: Callable[[Any], Any], X: Any, Y: Any) -> NDArray[
     return total
 
 
-def _by_column(X: Any) -> Any:
+def _by_column(X: Array) -> Any:
     """The matrix in a form whose columns are at hand, without stored zeros."""
     if not sp.issparse(X):
         return X
@@ -211,12 +218,12 @@ def _by_column(X: Any) -> Any:
     return X
 
 
-def _occupied(X: Any) -> NDArray[np.int64]:
+def _occupied(X: Array) -> NDArray[np.int64]:
     """The columns that are not 0."""
     return np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=0))
 
 
-def _entries(X: Any, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _entries(X: Array, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The rows at which a column is not 0, and its values there."""
     if sp.issparse(X):
         part = slice(X.indptr[column], X.indptr[column + 1])
@@ -225,7 +232,7 @@ def _entries(X: Any, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return rows, X[rows, column]
 
 
-def squared_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+def squared_distances(X: Array, Y: Array) -> NDArray[np.float64]:
     """Squared Euclidean distances, dense; never negative, exactly 0 between equal rows."""
     left, right = X, Y
     if not sp.issparse(X) and not sp.issparse(Y):
@@ -245,7 +252,7 @@ class Distances:
     Where Y is packed, the distances of a row are the same whatever rows stand beside it.
     """
 
-    def __init__(self, Y: Any, packed: bool = False):
+    def __init__(self, Y: Array, packed: bool = False):
         self._others = Y
         self._dense = _core.AVAILABLE and not sp.issparse(Y)
         if self._dense:
@@ -255,11 +262,11 @@ class Distances:
             parts = (self._others[tile] - self._origin for tile in tiles(self._others.shape[0], TILE))
             self._norms = np.concatenate([row_squares(part) for part in parts])
 
-    def are_compiled(self, X: Any) -> bool:
+    def are_compiled(self, X: Array) -> bool:
         """Whether the compiled core makes them, and functions of them."""
         return self._dense and not sp.issparse(X)
 
-    def __call__(self, X: Any, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
+    def __call__(self, X: Array, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
         """The distances of the rows of X, dense; another shape only where they are compiled."""
         if not self.are_compiled(X):
             return squared_distances(X, self._others)
@@ -296,7 +303,7 @@ def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _near_pairs(distances: Any, norms: Any, X: Any, Y: Any) -> Iterator[tuple[Any, Any]]:
+def _near_pairs(distances: Any, norms: Any, X: Array, Y: Array) -> Iterator[tuple[Any, Any]]:
     """Rows much nearer to each other than to the origin, so that the digits that count have cancelled, by blocks."""
     near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # so that NaN, infinity less infinity, is among them
     both_sparse = sp.issparse(X) and sp.issparse(Y)
@@ -306,28 +313,28 @@ def _near_pairs(distances: Any, norms: Any, X: Any, Y: Any) -> Iterator[tuple[An
         yield near_x[start : start + step], near_y[start : start + step]
 
 
-def _pair_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+def _pair_distances(X: Array, Y: Array) -> NDArray[np.float64]:
     """The squared distance of every row of X to the same row of Y."""
     return squares(X - Y if sp.issparse(X) == sp.issparse(Y) else dense(X) - dense(Y))
 
 
-def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+def manhattan_distances(X: Array, Y: Array) -> NDArray[np.float64]:
     """1-norm distances, dense."""
     return manhattan_distances_to(Y)(X)
 
 
-def manhattan_distances_to(Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+def manhattan_distances_to(Y: Array) -> Callable[[Any], NDArray[np.float64]]:
     """1-norm distances to the rows of Y, dense, as a function of X."""
     compiled = by_columns("manhattan", Y)
 
-    def distances(X: Any) -> NDArray[np.float64]:
+    def distances(X: Array) -> NDArray[np.float64]:
         values = compiled(X)
         return sklearn_manhattan_distances(*map(with_short_indices, (X, Y))) if values is None else values
 
     return distances
 
 
-def with_short_indices(X: Any) -> Any:
+def with_short_indices(X: Array) -> Any:
     """X with int32 indices where it is sparse: scikit-learn's loop over its entries takes no others."""
     if not sp.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X

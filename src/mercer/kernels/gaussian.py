@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from .._random import Stream
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance
 from .families import Radial
 
@@ -24,7 +24,7 @@ class Gaussian(LearnedBandwidth, Radial):
 
     gamma: float | str = 1.0
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return 0.5 / median_squared_distance(rows)
 
     @property

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._array import Array
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_manhattan_distance
 from .families import FAR, ShiftInvariant, manhattan_distances_to, refuse_far_rows
 
@@ -22,22 +24,25 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
 
     gamma: float | str = 1.0
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return 1.0 / median_manhattan_distance(rows)
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            reaches = np.exp(-np.float64(self.gamma) * FAR) > 0.0
-        if reaches:
+            return not np.exp(-np.float64(self.gamma) * FAR) > 0.0
+
+    def check_rows(self, X: Array) -> None:
+        if not self.takes_every_row:
             refuse_far_rows(self, X, lambda rows: np.asarray(abs(rows).sum(axis=1)).ravel(), "1-norm")
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
-        return self._against(Y)(X)
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
+        return self.gram_against(Y)(X)
 
-    def _against(self, Y: Any) -> Callable[[Any], NDArray[np.float64]]:
+    def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         distances = manhattan_distances_to(Y)
 
-        def block(X: Any) -> NDArray[np.float64]:
+        def block(X: Array) -> NDArray[np.float64]:
             values = distances(X)
             values *= -float(self.gamma)
             return np.exp(values, out=values)

@@ -12,6 +12,7 @@ from scipy.special import gammaincinv, gammaln, kve, ndtri
 
 from .._checks import check_positive
 from .._random import Stream
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
 from .families import Radial
 
@@ -60,10 +61,10 @@ class Matern(LearnedBandwidth, Radial):
         super().__post_init__()
         check_positive("nu", self.nu)
 
-    def _scale(self, rows: Any) -> float:
+    def _scale(self, rows: Rows) -> float:
         return float(np.sqrt(total_variance(rows)))
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return float(np.sqrt(median_squared_distance(rows)))
 
     @property

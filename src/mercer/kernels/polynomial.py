@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from .._checks import check_whole
+from .._rows import Rows
 from .bandwidth import LearnedBandwidth, median_squared_distance
 from .families import CACHED_ELEMENTS, DotProduct
 
@@ -53,7 +53,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
         if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"coef0 must be a finite number, found {self.coef0!r}")
 
-    def _median(self, rows: Any) -> float:
+    def _median(self, rows: Rows) -> float:
         return 1.0 / median_squared_distance(rows)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,13 +44,17 @@ class _Skewed(Kernel):
             return (canonical_csr(X) * (1.0 / self.skewedness)).log1p()
         return namespace(X).log1p(X * (1.0 / self.skewedness))
 
-    def _block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.spectral_block(self.coordinates(X), self.coordinates(Y))
 
-    def _diagonal(self, X: Any) -> NDArray[np.float64]:
+    def diagonal(self, X: Array) -> NDArray[np.float64]:
         return np.ones(X.shape[0])
 
-    def check_rows(self, X: Any) -> None:
+    @property
+    def takes_every_row(self) -> bool:
+        return False
+
+    def check_rows(self, X: Array) -> None:
         # As coordinates computes it, so that an entry just above -c does not become the logarithm of 0.
         found = first_entry(X, lambda values: ~(values * (1.0 / self.skewedness) > -1.0))
         if found:
@@ -73,7 +76,7 @@ def _exponentials(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 class SkewedChi2(_Skewed):
     """k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c) for entries above -c, c the skewedness."""
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         values = None
         if max(abs(X).max(), abs(Y).max()) < LONGEST:
             values = by_columns("skewed-chi2", Y, planes=_exponentials)(X)
@@ -91,7 +94,7 @@ class SkewedChi2(_Skewed):
 class SkewedIntersection(_Skewed):
     """k(x, y) = prod min(x_i + c, y_i + c) / sqrt((x_i + c)(y_i + c)) for entries above -c, c the skewedness."""
 
-    def spectral_block(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return np.exp(-0.5 * manhattan_distances(X, Y))
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:

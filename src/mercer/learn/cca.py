@@ -15,15 +15,15 @@ from .._checks import check_positive, check_whole
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
 from ..maps.layouts import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._map_choice import check_map_choice
-from ._progress import Progress, Reporter
-from ._room import Extent, check_after
-from ._rows import Chunk, PreparedRows
 from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .map_choice import check_map_choice
+from .memory_estimates import Extent, check_after
 from .passes import Passes
 from .pca import signs_towards
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -34,12 +34,18 @@ class SecondView(Table):
 
     def __init__(self, table: Table, as_matrix: Callable[[Any], Matrix]):
         self._table, self._as_matrix = table, as_matrix
+        self._head: Block | None = None
 
     @property
     def n_rows(self) -> int:
         if isinstance(self._table, ArrayTable):  # which keeps rows of weight 0 where X has kernel values
             return sum(block.X.shape[0] for block in self.blocks())
         return self._table.n_rows
+
+    def head(self) -> Block:
+        if self._head is None:
+            self._head = super().head()
+        return self._head
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         given = (Block(self._as_matrix(block.y), None, block.weight) for block in self._table.targets())
@@ -97,8 +103,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     scale : {"standard", "unit", "minmax"} or None, default=None
         How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, rows of norm 1,
         columns from 0 to 1, or as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"

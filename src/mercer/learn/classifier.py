@@ -15,30 +15,31 @@ from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from ..data import Table
 from ..maps.layouts import floats
-from ._additive import AdditiveMachine, can_add_rows
-from ._class_predictions import ClassPredictions
-from ._classes import class_design, least_loss
-from ._descent import NEWTON_PASSES, pass_cost
-from ._forecast import Work, features_work
-from ._labels import (
+from .additive_machine import AdditiveMachine, can_add_rows
+from .class_predictions import ClassPredictions
+from .class_solution import class_design, least_loss
+from .context import FitContext
+from .forecast import Work, features_work
+from .labels import (
+    AllLabels,
     Tasks,
-    all_labels,
     checked_labels,
     classes_of,
     given_classes,
     known_classes,
 )
-from ._machine import KernelMachine
-from ._map_choice import is_narrow
-from ._newton import Report
-from ._passes import usual_works
-from ._progress import Progress, Reporter
-from ._ridge import solve_ridge
-from ._room import Extent
-from ._rows import Chunk, PreparedRows
-from ._widening import widened
-from .context import FitContext
+from .machine import KernelMachine
+from .map_choice import is_narrow
+from .memory_estimates import Extent
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
+from .scans import ScanPlan
+from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost
+from .solvers.newton import Report
+from .solvers.pass_costs import usual_works
+from .solvers.ridge import solve_ridge
 from .statistics import Moments
+from .warm_start import widened
 
 Matrix = NDArray[np.float64]
 
@@ -106,8 +107,10 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -240,15 +243,20 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
-        if classes is not None and self._sums_suffice and not isinstance(self.class_weight, str):
+        plan, labels = ScanPlan(table, passes), AllLabels()
+        are_known = classes is not None and self._sums_suffice and not isinstance(self.class_weight, str)
+        if not are_known:
+            plan.add("labels", labels)
+        draft = self._learn_preparation(plan)
+        if are_known:
             class_weights = self._weights_of(Tasks(classes), classes)
         else:
-            y, weight = all_labels(table, passes)
+            y, weight = labels.found()
             classes = classes_of(y[weight > 0.0]) if classes is None else classes
             counted = weight > 0.0
             class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
-        rows = self._start(table, exact=True, passes=passes)
+        rows = self._learn_map(draft, exact=True, plan=plan)
         self.convergence_: Report | None = None
         if self.loss == "squared":
             self._fit_sums(rows)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._random import as_seed
-from ._keeping import Keeper
-from ._progress import Callback
+from .checkpoint_state import Keeper
+from .progress import Callback
 
 if TYPE_CHECKING:
-    from ._machine import KernelMachine
+    from .machine import KernelMachine
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from .._random import Stream
 from .._tiles import sum_in_order
 from ..data import Table
 from ..maps.layouts import Leaf, floats
-from ._designs import Design, Part, design_of
-from ._forecast import Work, features_work, steps_left
-from ._keeping import Arrays
-from ._machine import KernelMachine
-from ._progress import Progress
+from .checkpoint_state import Arrays
 from .context import FitContext
+from .feature_matrix import Design, Part, design_of
+from .forecast import Work, features_work, steps_left
+from .machine import KernelMachine
 from .passes import after_parts
+from .progress import Progress
 
 Matrix = NDArray[np.float64]
 
@@ -79,8 +79,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -188,7 +190,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return super()._labelled(X, y, sample_weight, reset)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        if next(table.blocks()).weight is not None:
+        if table.head().weight is not None:
             raise ValueError("KernelKMeans counts all rows alike, found blocks with weights")
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         if rows.n_rows < self.n_clusters:
@@ -199,7 +201,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         design = design_of(rows, self._features, width, False, self.n_jobs, most)
-        sample = self._features(rows.sample(max(1000, SEED_ROWS * int(self.n_clusters))), 0).astype(np.float64)
+        sample = self._features(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
@@ -223,6 +225,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         if self.batch_rows is not None:
             check_whole("batch_rows", self.batch_rows, alternatives=" or None")
         as_bytes(self.memory)
+
+    @property
+    def _rows_sampled(self) -> int:
+        return max(1000, SEED_ROWS * int(self.n_clusters))
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         starts = int(self.n_init) * [min(USUAL_PASSES, int(self.max_iter))]

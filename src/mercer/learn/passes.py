@@ -7,8 +7,8 @@ from typing import Any
 
 from ..data import Table
 from ..data.block import Block
-from ._progress import Callback, Reporter
 from .context import FitContext
+from .progress import Callback, Reporter
 
 
 class Passes:
@@ -54,8 +54,13 @@ class Passes:
 
         return self.report.begin(what, first, keep)
 
+    def count_read(self) -> None:
+        """The table is read once more."""
+        self.report.count_read()
+
     def over(self, what: str, blocks: Iterable[Block]) -> Iterator[Block]:
-        """These blocks, each told of when the next one is asked for."""
+        """These blocks of one reading of the table, each told of when the next one is asked for."""
+        self.count_read()
         tell, rows = self.begin(what), 0
         for block in blocks:
             yield block

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_whole
 from ..data import Table
 from ..maps.layouts import floats
-from ._forecast import DECOMPOSITION, Work, sums_work
-from ._machine import KernelMachine
-from ._progress import Progress
-from ._room import Extent, check_after
-from ._rows import Chunk
 from .context import FitContext
+from .forecast import DECOMPOSITION, Work, sums_work
+from .machine import KernelMachine
+from .memory_estimates import Extent, check_after
+from .prepared_rows import Chunk
+from .progress import Progress
 from .statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -56,8 +56,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"

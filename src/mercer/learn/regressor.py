@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_choice, is_number
 from ..data import Table
 from ..maps.layouts import floats
-from ._additive import AdditiveMachine, can_add_rows
-from ._forecast import DECOMPOSITION, Work
-from ._map_choice import is_narrow
-from ._progress import Progress, Reporter
-from ._ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
-from ._room import Extent
-from ._rows import Chunk, PreparedRows
+from .additive_machine import AdditiveMachine, can_add_rows
 from .context import FitContext
+from .forecast import DECOMPOSITION, Work
+from .map_choice import is_narrow
+from .memory_estimates import Extent
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress, Reporter
+from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from .statistics import Centred, Moments
 
 Matrix = NDArray[np.float64]
@@ -64,8 +64,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
+        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column.
+        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
+        the share of each, or of those alone whose zeros do not stay zeros, as above.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -334,7 +336,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            observed, predicted, weight = self._observed(X, self.predict)
+            observed, predicted, weight = self.observed(X, self.predict)
             return float(r2_score(observed, predicted, sample_weight=weight))
         return float(super().score(X, y, sample_weight))
 

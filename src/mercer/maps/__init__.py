@@ -5,14 +5,16 @@ from .calibrated import Calibrated
 from .complex_sketch import ComplexSketch
 from .composed import Composed
 from .compressed import Compressed
+from .estimator import FeatureMap
 from .fastfood import Fastfood
-from .feature_map import FeatureMap
 from .hadamard_sketch import HadamardSketch
 from .nystrom import Nystrom
 from .orthogonal_fourier import OrthogonalFourier
 from .quasi_fourier import QuasiFourier
 from .random_fourier import RandomFourier
 from .random_maclaurin import RandomMaclaurin
+from .random_relu import RandomRelu
+from .rules import feature_map as feature_map
 from .stack import Stack
 from .structured_fourier import StructuredFourier
 from .taylor_sketch import TaylorSketch
@@ -34,6 +36,7 @@ __all__ = [
     "QuasiFourier",
     "RandomFourier",
     "RandomMaclaurin",
+    "RandomRelu",
     "Stack",
     "StructuredFourier",
     "TaylorSketch",

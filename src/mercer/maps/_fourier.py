@@ -8,17 +8,18 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.special import gammaincinv
 
 from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .layouts import floats
+from .refusals import unserved
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
 """Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
@@ -109,7 +110,7 @@ def fourier_features(params: Frequencies, X: Array, width: int) -> Array:
     return waves(phases, params.offset, width)
 
 
-def fourier_variance(kernel: Kernel, X: Any, Y: Any, width: int, form: str = "paired") -> NDArray[np.float64]:
+def fourier_variance(kernel: Kernel, X: Array, Y: Array, width: int, form: str = "paired") -> NDArray[np.float64]:
     """Variance of the estimate from independent frequencies.
 
     With k the kernel over its amplitude, D Var is 1 + k(2 delta) - 2 k^2 for pairs, 1 + k(2 delta) / 2 - k^2 for
@@ -129,17 +130,19 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 """Writes the features of rows, and returns their longest phases."""
 
 
-def matrix_waves(params: Frequencies, scale: float, dtype: Any) -> Waves:
+def matrix_waves(params: Frequencies, scale: float, dtype: DTypeLike) -> Waves:
     """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
     panels, offset = _core.panels(params.frequencies.T, dtype), params.offset.astype(dtype)
 
-    def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+    def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
         return _core.matrix_waves(row_parts(X), panels, offset, scale, out)
 
     return write
 
 
-def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: Any) -> Native:
+def native_waves(
+    kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: DTypeLike
+) -> Native:
     """The compiled path of Fourier features; rows with long phases are mapped in float64, or by the ``reference``.
 
     ``waves`` gives what writes the features of rows in a type.
@@ -150,7 +153,7 @@ def native_waves(kernel: Kernel, waves: Callable[[Any], Waves], reference: Calla
     def in_float64() -> Native:
         return native_waves(kernel, waves, reference, np.float64)
 
-    def mapped(X: Any, out: NDArray[Any]) -> int | None:
+    def mapped(X: Array, out: NDArray[Any]) -> int | None:
         rows = X if kernel.chart is None else kernel.coordinates(double(X)).astype(dtype)
         longest = write(rows, out)
         if longest.max() <= limit:
@@ -178,9 +181,7 @@ class FourierConstruction(Construction):
 
     def check_kernel(self) -> None:
         if not self.kernel.has_spectrum:
-            raise ValueError(
-                f"{self.name} needs a shift-invariant kernel, found {self.kernel!r}{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a shift-invariant kernel", self.kernel)
 
     @property
     def paired(self) -> bool:
@@ -203,11 +204,11 @@ class FourierConstruction(Construction):
         """What a cosine is multiplied by."""
         return math.sqrt(2.0 * self.kernel.amplitude / self.n_components)
 
-    def waves(self, params: Any, dtype: Any) -> Waves:
+    def waves(self, params: Any, dtype: DTypeLike) -> Waves:
         """What writes the features of rows in this type and returns their longest phases."""
         return matrix_waves(params, self.scale, dtype)
 
-    def native(self, params: Any, dtype: Any) -> Native:
+    def native(self, params: Any, dtype: DTypeLike) -> Native:
         return native_waves(
             self.kernel, lambda type_: self.waves(params, type_), lambda X: self.apply(params, X), dtype
         )
@@ -233,10 +234,7 @@ class RotationInvariantConstruction(FourierConstruction):
     def check_kernel(self) -> None:
         super().check_kernel()
         if not self.kernel.is_rotation_invariant:
-            raise ValueError(
-                f"{self.name} needs a kernel that depends on ||x - y|| alone, found {self.kernel!r}"
-                f"{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a kernel that depends on ||x - y|| alone", self.kernel)
 
 
 class FourierMap(FeatureMap):
@@ -247,7 +245,7 @@ class FourierMap(FeatureMap):
         kernel: Kernel | str = GAUSSIAN,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from .._array import Array, affine
 from .._random import Stream
+from .._rows import Rows
 from ..kernels import Kernel, Linear, Polynomial, Scaled
 from .construction import Construction
-from .feature_map import other_maps
 from .fitted_map import FittedMap
 from .pair_moments import PairMoments, pair_moments
+from .refusals import unserved
 
 
 class HomogeneousForm(NamedTuple):
@@ -74,11 +75,9 @@ class PolynomialConstruction(Construction):
 
     def check_kernel(self) -> None:
         if homogeneous_form(self.kernel) is None:
-            raise ValueError(
-                f"{self.name} needs a Linear or Polynomial kernel, found {self.kernel!r}{other_maps(self.kernel)}"
-            )
+            raise unserved(self.name, "a Linear or Polynomial kernel", self.kernel)
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         form = self.form
         return self.fitted(self.draw_sketch(rng, form.degree, form.width(rows.n_features)))
 
@@ -87,7 +86,7 @@ class PolynomialConstruction(Construction):
         Z = self.sketch(params, form.lift(X))
         return Z if form.weight == 1.0 else Z * math.sqrt(form.weight)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         form = self.form
         moments = pair_moments(form.lift(X), form.lift(Y))
         variance = self.sketch_variance(moments, form.degree, form.width(X.shape[1]))

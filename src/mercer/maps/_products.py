@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
@@ -167,7 +167,7 @@ def flattened(params: RandomProducts) -> RandomProducts:
     return RandomProducts(weights, np.diff(counts[np.concatenate([[0], ends])]).astype(np.int32), inner.factors)
 
 
-def native_random_products(params: RandomProducts, scale: float, dtype: Any) -> NativePart | None:
+def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLike) -> NativePart | None:
     """What writes these features, times the scale; None where weights of products of products are beyond the type."""
     flat = flattened(params)
     weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
@@ -187,7 +187,7 @@ def native_products(products: _core.SignProducts, negative: Callable[[int, int],
     def packed(sparse: bool) -> NDArray[Any]:
         return (_core.sparse_signs if sparse else _core.dense_signs)(products, negative)
 
-    def write(X: Any, out: NDArray[Any], first: int = 0) -> int | None:
+    def write(X: Array, out: NDArray[Any], first: int = 0) -> int | None:
         with lock:
             table = packed(is_sparse(X))
         return _core.sign_products(row_parts(X), table, products, out, first)
@@ -195,7 +195,7 @@ def native_products(products: _core.SignProducts, negative: Callable[[int, int],
     return write
 
 
-def second_moment(kernel: Kernel, base: float, X: Any, Y: Any, series: Series | None = None) -> Series:
+def second_moment(kernel: Kernel, base: float, X: Array, Y: Array, series: Series | None = None) -> Series:
     """E[W(x)^2 W(y)^2] of one scalar feature W of the kernel, infinite where its series diverges.
 
     ``series`` stands in for the kernel's own where only some of its degrees are drawn.

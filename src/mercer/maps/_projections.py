@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, first_overflow, hadamard, namespace, pad
 from .._memory import check_memory
 from .._random import Stream
+from .._rows import Rows
 from .._tiles import aligned, sum_in_order
 from .complex_sketch import padded_width
 from .construction import Native
@@ -46,7 +47,7 @@ class CraftParameters(NamedTuple):
         turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), self._padded))
         return xp.take(turned, self.outputs, axis=1) / math.sqrt(self.outputs.shape[0])
 
-    def native(self, dtype: Any) -> Native:
+    def native(self, dtype: DTypeLike) -> Native:
         """``project`` by the compiled core."""
         signs, scale = _core.aligned(self.signs, dtype), 1.0 / math.sqrt(self.outputs.shape[0])
         return lambda wide, out: _core.craft(wide, signs, self.outputs, scale, out)
@@ -68,7 +69,7 @@ class TefmParameters(NamedTuple):
         """F Q."""
         return wide @ self.projection
 
-    def native(self, dtype: Any) -> Native:
+    def native(self, dtype: DTypeLike) -> Native:
         """``project`` without an array of its own."""
 
         def write(wide: NDArray[Any], out: NDArray[Any]) -> int | None:
@@ -93,7 +94,7 @@ class Tefm(NamedTuple):
     """What the learning of a projection needs: ``features(X, first_row)`` gives the ``wide`` features F of rows."""
 
     features: Callable[[Array, int], Matrix]
-    rows: Any
+    rows: Rows
     wide: int
     n_jobs: int | None
 

@@ -8,13 +8,13 @@ parameter of the map; zeros mean that nothing is split off.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import comb
 
 from .._array import Array, dense, namespace, product, squares
+from .._rows import Rows
 from ..kernels import Exponential, Gaussian, Kernel, Scaled
 from ._polynomial import HomogeneousForm, homogeneous_form
 
@@ -25,7 +25,7 @@ NO_MEAN = 1e-10
 """A mean that is this much shorter than the rows is rounding: its direction would differ from machine to machine."""
 
 
-def mean_row(rows: Any) -> tuple[Vector, float]:
+def mean_row(rows: Rows) -> tuple[Vector, float]:
     """The mean of all rows, and the mean of their squared norms."""
     total, energy, count = np.zeros(rows.n_features), 0.0, 0
     for block in rows.blocks():
@@ -43,7 +43,7 @@ class Split(ABC):
     """What ``split=`` calls the vector that can be learned."""
 
     @abstractmethod
-    def learn(self, rows: Any) -> Vector:
+    def learn(self, rows: Rows) -> Vector:
         """The vector learned from rows."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class SeriesSplit(Split):
         self.kernel = kernel
         self.max_degree = kernel.max_degree
 
-    def learn(self, rows: Any) -> Vector:
+    def learn(self, rows: Rows) -> Vector:
         raise AssertionError("a plain series learns nothing")
 
     def neutral(self, n_features: int) -> Vector:
@@ -104,7 +104,7 @@ class DirectionSplit(Split):
         self.form = form
         self.max_degree = form.degree
 
-    def learn(self, rows: Any) -> Vector:
+    def learn(self, rows: Rows) -> Vector:
         mean, energy = mean_row(rows)
         direction = self.form.lift(mean[None, :])[0]
         norm = float(np.linalg.norm(direction))
@@ -147,7 +147,7 @@ class CentreSplit(Split):
         self.gamma = float(kernel.gamma)
         self.weight = weight
 
-    def learn(self, rows: Any) -> Vector:
+    def learn(self, rows: Rows) -> Vector:
         return mean_row(rows)[0]
 
     def neutral(self, n_features: int) -> Vector:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from .._array import double, stack_rows
+from .._array import Array, double, stack_rows
 from .._random import Stream
 from .._tiles import tile_rows, tiles
 from ..data import Rows
 from ..kernels import Kernel
 from .construction import Construction
+from .estimator import FeatureMap
 from .executor import tile_features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap
 from .row_checks import check_domain
 
@@ -29,7 +29,7 @@ def check_map(name: str, map: Any) -> None:
         raise TypeError(f"{name} must be a feature map, found {map!r}")
 
 
-def construction_of(map: FeatureMap, width: int, rows: Any) -> Construction:
+def construction_of(map: FeatureMap, width: int, rows: Rows) -> Construction:
     """The construction of a map inside another one, at this width."""
     inner: FeatureMap = clone(map).set_params(n_components=width)
     return inner.construct(rows)
@@ -54,7 +54,7 @@ class MapWrapper(FeatureMap):
 
     map: FeatureMap
 
-    def construct(self, rows: Any) -> Construction:
+    def construct(self, rows: Rows) -> Construction:
         check_map("map", self.map)
         self.check_arguments()
         inner = construction_of(self.map, self._inner_width(), rows)
@@ -64,7 +64,7 @@ class MapWrapper(FeatureMap):
         """The width of the map inside."""
         return int(self.width())
 
-    def takes_objects(self, X: Any, reset: bool) -> bool:
+    def takes_objects(self, X: Array, reset: bool) -> bool:
         return super().takes_objects(X, reset) if reset else self.map_.takes_objects(X, reset)
 
     def __sklearn_tags__(self) -> Any:
@@ -84,7 +84,7 @@ class PairConstruction(Construction):
     right: Construction
     parts: ClassVar[tuple[str, ...]] = ("left", "right")
 
-    def draw_both(self, rng: Stream, rows: Any) -> tuple[FittedMap, FittedMap]:
+    def draw_both(self, rng: Stream, rows: Rows) -> tuple[FittedMap, FittedMap]:
         """Both maps, drawn from streams of their own, so that two of the same map differ.
 
         What depends on the rows and the seed alone they share: bandwidths, the uniform landmarks of two Nystrom maps.
@@ -105,7 +105,7 @@ class MapPair(FeatureMap):
             inner.check_arguments()
         super().check_arguments()
 
-    def construct(self, rows: Any) -> Construction:
+    def construct(self, rows: Rows) -> Construction:
         self.check_arguments()
         if rows.dtype == object:
             raise TypeError(f"{type(self).__name__} takes rows of numbers and kernels of mercer.kernels, found objects")
@@ -137,7 +137,7 @@ class MappedRows(Rows):
         The rows that the map takes.
     """
 
-    def __init__(self, construction: Construction, fitted: FittedMap | None, rows: Any):
+    def __init__(self, construction: Construction, fitted: FittedMap | None, rows: Rows):
         self._construction = construction
         self._fitted = fitted
         self._rows = rows
@@ -173,7 +173,7 @@ class MappedRows(Rows):
                 yield features, None if weight is None else weight[first:last]
                 first = last
 
-    def _tiles(self, fitted: FittedMap, X: Any) -> Iterator[Any]:
+    def _tiles(self, fitted: FittedMap, X: Array) -> Iterator[Any]:
         for tile in tiles(X.shape[0], tile_rows(self._construction.scratch)):
             yield tile_features(fitted, double(X[tile]), 0, as_is=True)
 

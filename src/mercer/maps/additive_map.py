@@ -7,20 +7,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .. import _core
 from .._array import Array, canonical_csr, dense, double, in_double, interleave, is_sparse, namespace, spread
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import AdditiveChi2, Kernel
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ..kernels.families import inner_products
 from .construction import Construction, Entries, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .layouts import floats
+from .refusals import unserved
 
 GRID = 4096
 """The least number of ratios of two values at which the error is looked at."""
@@ -41,7 +43,7 @@ class AdditiveConstruction(Construction):
 
     def check_kernel(self) -> None:
         if not isinstance(without_weight(self.kernel)[1], Additive):
-            raise ValueError(f"AdditiveMap needs an additive kernel, found {self.kernel!r}{other_maps(self.kernel)}")
+            raise unserved(self.name, "an additive kernel", self.kernel)
 
     def settled(self) -> Self:
         kernel, n_features = without_weight(self.kernel)[1], self.n_features
@@ -72,7 +74,7 @@ class AdditiveConstruction(Construction):
     def layout(self) -> SpectralSamples:
         return SpectralSamples(floats(self.order), floats(2 * self.order + 1, least=0.0))
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         weight, kernel = without_weight(self.kernel)
         energies = weight * _energies(kernel, self.order, self.step)
         weights = np.sqrt(np.concatenate([energies[:1], np.repeat(energies[1:], 2)]))
@@ -85,25 +87,25 @@ class AdditiveConstruction(Construction):
         features = xp.reshape(_features(params, xp.reshape(X, (-1,))), (X.shape[0], self.n_components))
         return xp.astype(features, X.dtype)
 
-    def apply_sparse(self, params: SpectralSamples, X: Any) -> Any:
+    def apply_sparse(self, params: SpectralSamples, X: Array) -> Any:
         X = canonical_csr(X)
         Z = spread(X, len(params.weights))
         Z.data[:] = _features(params, X.data).ravel()
         return Z
 
-    def native_entries(self, params: SpectralSamples, dtype: Any) -> Entries | None:
+    def native_entries(self, params: SpectralSamples, dtype: DTypeLike) -> Entries | None:
         # Beyond these a feature may overflow, or a weight lose its digits, in float32.
         limit = math.sqrt(float(np.finfo(dtype).max))
         if not 1.0 / limit < float(params.weights.max()) < limit:
             return None
         return lambda values, out: _core.additive(values, params.frequencies, params.weights, out)
 
-    def native(self, params: SpectralSamples, dtype: Any) -> Native | None:
+    def native(self, params: SpectralSamples, dtype: DTypeLike) -> Native | None:
         entries = self.native_entries(params, dtype)
         if entries is None:
             return None
 
-        def rows(X: Any, out: NDArray[Any]) -> int | None:
+        def rows(X: Array, out: NDArray[Any]) -> int | None:
             entry = entries(np.ascontiguousarray(dense(X)).ravel(), out.ravel())
             return None if entry is None else entry // X.shape[1]
 
@@ -113,10 +115,10 @@ class AdditiveConstruction(Construction):
     def rows_alone(self) -> bool:
         return True
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         return inner_products(*(self.fitted(params).apply_as_is(M) for M in (X, Y)))
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         return np.zeros((X.shape[0], Y.shape[0]))
 
     @property
@@ -171,7 +173,7 @@ class AdditiveMap(FeatureMap):
         kernel: Kernel | str = AdditiveChi2(),  # noqa: B008 - frozen
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -179,23 +181,17 @@ class AdditiveMap(FeatureMap):
     @property
     def order_(self) -> int:
         """The number m of frequencies."""
-        return self._additive.order
+        return self.construction_.order
 
     @property
     def step_(self) -> float:
         """The distance L between frequencies."""
-        return self._additive.step
+        return self.construction_.step
 
     @property
     def max_error_(self) -> float:
         """Computed when it is asked for, because its grid is longer than any row of features."""
-        return self._additive.max_error
-
-    @property
-    def _additive(self) -> AdditiveConstruction:
-        construction = self.fitted_.construction
-        assert isinstance(construction, AdditiveConstruction)
-        return construction
+        return self.construction_.max_error
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: those of the columns, and what each feature is of its column.

@@ -7,19 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, double, namespace
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
 from ._wrappers import MapWrapper, WrapperConstruction
 from .construction import Native
+from .estimator import FeatureMap
 from .executor import features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap
 from .layouts import floats
 
@@ -81,7 +82,7 @@ class CalibratedConstruction(WrapperConstruction):
     def draws_from_rows(self) -> bool:
         return True
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         inner = self.map.draw(rng.child("map"), rows)
         check_memory((min(int(self.n_rows), rows.n_rows), self.n_components), 8, "the features of the sampled rows")
         sample = double(rows.sample(int(self.n_rows)))
@@ -100,7 +101,7 @@ class CalibratedConstruction(WrapperConstruction):
         parameters = CalibratedParameters(inner.parameters, weights)
         return self.fitted(parameters, map=inner.construction, calibration=calibration)
 
-    def _features_and_kernel(self, inner: FittedMap, X: Any) -> tuple[Matrix, Matrix]:
+    def _features_and_kernel(self, inner: FittedMap, X: Array) -> tuple[Matrix, Matrix]:
         """Features and Gram matrix, both of a kernel scaled to a mean k(x, x) of 1."""
         Z, K = features(inner, X, self.n_jobs), self.kernel(X)
         size = float(K.diagonal().mean()) or 1.0
@@ -125,10 +126,10 @@ class CalibratedConstruction(WrapperConstruction):
         Z = self.part("map", params).mapped(X)
         return Z * namespace(Z).sqrt(params.weights)
 
-    def native(self, params: CalibratedParameters, dtype: Any) -> Native:
+    def native(self, params: CalibratedParameters, dtype: DTypeLike) -> Native:
         write_features, roots = self.part("map", params).writer(dtype), np.sqrt(params.weights).astype(dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             overflow = write_features(X, out)
             np.multiply(out, roots, out=out)
             return overflow
@@ -196,7 +197,7 @@ class Calibrated(MapWrapper):
         n_components: int | None = None,
         n_rows: int = 2000,
         regularization: float = 15.0,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map
@@ -222,9 +223,7 @@ class Calibrated(MapWrapper):
     @property
     def calibration_(self) -> Calibration | None:
         """How the weights were found and judged."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, CalibratedConstruction)
-        return construction.calibration
+        return self.construction_.calibration
 
 
 def _errors(weights: Matrix, Z: Matrix, K: Matrix) -> tuple[float, float]:

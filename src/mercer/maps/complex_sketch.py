@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._polynomial import PolynomialConstruction
 from ._products import native_products
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments, power
 
@@ -57,7 +57,7 @@ def srht_layout(degree: int, n_features: int, width: int) -> Any:
     return Srht(quarter_turns(-(-features // size), degree, n_features), places(size, degree, features))
 
 
-def srht_tables(params: Srht, dtype: Any, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
+def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
     """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
     real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
     for part in (real, imaginary):
@@ -132,7 +132,7 @@ class ComplexSketchConstruction(PolynomialConstruction):
         assert z is not None
         return to_real(z, self.n_components)
 
-    def native(self, params: Srht | Rademacher, dtype: Any) -> Native:
+    def native(self, params: Srht | Rademacher, dtype: DTypeLike) -> Native:
         form = self.form
         if isinstance(params, Srht):
             return self._srht_native(params, dtype)
@@ -152,13 +152,13 @@ class ComplexSketchConstruction(PolynomialConstruction):
         write = native_products(products, negative)
         return lambda X, out: write(form.lift(X), out, 0)
 
-    def _srht_native(self, params: Srht, dtype: Any) -> Native:
+    def _srht_native(self, params: Srht, dtype: DTypeLike) -> Native:
         form = self.form
         columns = params.turns.shape[2] - (form.constant != 0.0)
         tables = srht_tables(params, dtype, columns, form.scale)
         scale = math.sqrt(2.0 * form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
 
         return write
@@ -215,7 +215,7 @@ class ComplexSketch(FeatureMap):
         *,
         n_components: int = 256,
         projection: Literal["srht", "rademacher"] = "srht",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import clone
 
 from .._array import Array, double, first_overflow, in_double, is_sparse, namespace
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ._wrappers import MappedRows, check_map, construction_of
 from .construction import Construction, Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
 
@@ -47,7 +48,7 @@ class ComposedConstruction(Construction):
     def layout(self) -> ComposedParameters:
         return ComposedParameters(self.inner.layout(), self.outer.layout())
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         inner = self.inner.draw(rng.child("inner"), rows)
         outer = self.outer.draw(rng.child("outer"), MappedRows(self.inner, inner, rows))
         parameters = ComposedParameters(inner.parameters, outer.parameters)
@@ -57,11 +58,11 @@ class ComposedConstruction(Construction):
         features = self.part("outer", params).mapped(self.part("inner", params).apply_as_is(double(X)))
         return namespace(features).astype(features, X.dtype)
 
-    def native(self, params: ComposedParameters, dtype: Any) -> Native:
+    def native(self, params: ComposedParameters, dtype: DTypeLike) -> Native:
         inner, outer = self.part("inner", params), self.part("outer", params)
         write_inner, write_outer = inner.writer(np.float64), outer.writer(np.float64)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             overflow = None
             if is_sparse(X) and inner.keeps_sparse:
                 rows = inner.apply_as_is(double(X))
@@ -82,7 +83,7 @@ class ComposedConstruction(Construction):
     def paired(self) -> bool:
         return self.outer.paired
 
-    def mean(self, params: ComposedParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: ComposedParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         if not self.inner.is_deterministic:
             raise NotImplementedError(
                 "the mean of Composed is not known: the outer kernel bends that of random features"
@@ -90,7 +91,7 @@ class ComposedConstruction(Construction):
         inner = self.part("inner", params)
         return self.part("outer", params).mean(inner.apply_as_is(X), inner.apply_as_is(Y))
 
-    def variance(self, params: ComposedParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: ComposedParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         if not self.inner.is_deterministic:
             return super().variance(params, X, Y)
         inner = self.part("inner", params)
@@ -156,7 +157,7 @@ class Composed(FeatureMap):
         inner: FeatureMap,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.outer = outer
@@ -170,7 +171,7 @@ class Composed(FeatureMap):
         check_map("inner", self.inner)
         super().check_arguments()
 
-    def construct(self, rows: Any) -> Construction:
+    def construct(self, rows: Rows) -> Construction:
         self.check_arguments()
         inner = clone(self.inner).construct(rows)
         # Any stream draws the features of a map that is not random; those of a random one are not known yet.

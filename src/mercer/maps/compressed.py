@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import Array, double
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
 from .complex_sketch import padded_width
 from .construction import Native
+from .estimator import FeatureMap
 from .executor import features
-from .feature_map import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import floats, places, signs
 
@@ -52,7 +53,7 @@ class CompressedConstruction(WrapperConstruction):
             return TefmParameters(inner, floats(wide, width))
         return CraftParameters(inner, signs(wide), places(padded_width(max(wide, width)), width))
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         inner, width = self.map.draw(rng.child("map"), rows), self.n_components
         if self.method == "craft":
             parameters = draw_craft(rng, inner.parameters, inner.n_components, width)
@@ -73,10 +74,10 @@ class CompressedConstruction(WrapperConstruction):
     def apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.part("map", params).mapped(X))
 
-    def native(self, params: CraftParameters | TefmParameters, dtype: Any) -> Native:
+    def native(self, params: CraftParameters | TefmParameters, dtype: DTypeLike) -> Native:
         write_wide, project = self.part("map", params).writer(dtype), params.native(dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             wide = np.empty((X.shape[0], self.map.n_components), dtype=dtype)
             return earliest(write_wide(X, wide), project(wide, out))
 
@@ -88,7 +89,7 @@ class CompressedConstruction(WrapperConstruction):
         """What is learned on a projection needs none."""
         return self.part("map", params).linear(params.fold(coef))
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         if self.method == "craft":
             return self.part("map", params).mean(X, Y)
         raise NotImplementedError(f"the mean of Compressed is not known: {self.method} learns its projection")
@@ -169,7 +170,7 @@ class Compressed(MapWrapper):
         factor: int | None = None,
         method: Literal["craft", "tefm-g", "tefm-s"] = "craft",
         power: int = 1,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.map = map
@@ -192,9 +193,7 @@ class Compressed(MapWrapper):
     @property
     def captured_(self) -> float | None:
         """The least share of the wide map's trace that the projection keeps, None where it is unknown."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, CompressedConstruction)
-        return construction.captured
+        return self.construction_.captured
 
     def fold(self, coef: Any) -> NDArray[Any]:
         """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.

@@ -10,13 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, spread
 from .._random import Stream
+from .._rows import Rows
 from .._tiles import TILE, single_threaded_blas
 from .fitted_map import FittedMap, read_only
 
@@ -79,7 +80,7 @@ class Construction(ABC):
     # -- what a map gives ----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         """Draw the parameters, a NamedTuple of arrays, and return ``self.fitted(parameters)``."""
 
     @abstractmethod
@@ -90,15 +91,15 @@ class Construction(ABC):
         """The parameters with a :class:`~mercer.maps.layouts.Leaf` in the place of every array."""
         raise NotImplementedError(f"{self.name} does not say what its parameters look like")
 
-    def native(self, params: Any, dtype: Any) -> Native | None:
+    def native(self, params: Any, dtype: DTypeLike) -> Native | None:
         """``apply`` by the compiled core, for NumPy and CSR tiles of this type; None where there is none."""
         return None
 
-    def apply_sparse(self, params: Any, X: Any) -> Any:
+    def apply_sparse(self, params: Any, X: Array) -> Any:
         """The features of one CSR tile as CSR."""
         raise NotImplementedError(f"{self.name} has no sparse features")
 
-    def native_entries(self, params: Any, dtype: Any) -> Entries | None:
+    def native_entries(self, params: Any, dtype: DTypeLike) -> Entries | None:
         """``apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
 
         For maps that keep rows sparse and place the features of a column next to each other. Entries that are not
@@ -106,13 +107,13 @@ class Construction(ABC):
         """
         return None
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         """The mean of the estimate over seeds; the kernel itself unless a map says otherwise."""
         if self.bias:
             raise NotImplementedError(f"the mean of {self.name} is not known: {self.bias}")
         return self.kernel(X, Y)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         """The variance of the estimate over seeds."""
         raise NotImplementedError(
             f"no exact variance is known for {self.name}; mercer.kernel_error over several seeds measures it"
@@ -126,7 +127,7 @@ class Construction(ABC):
         """This construction with everything that follows from its arguments, such as a rounded width."""
         return self
 
-    def adapted(self, rows: Any) -> Self:
+    def adapted(self, rows: Rows) -> Self:
         """This construction with everything that rows decide before parameters are drawn."""
         return self
 
@@ -171,7 +172,7 @@ class Construction(ABC):
         """About how many floats one row needs while it is mapped."""
         return 4 * (self.n_features + self.n_components)
 
-    def sparse_frame(self, X: Any) -> Any:
+    def sparse_frame(self, X: Array) -> Any:
         """A CSR matrix for the features of CSR rows, whose values are still to be written."""
         return spread(X, self.n_components // X.shape[1])
 
@@ -214,6 +215,6 @@ class Construction(ABC):
         """The parameters from the seed and from the arrays that rows gave."""
         if not self.draws_from_rows:
             with single_threaded_blas():  # as in fit: the last digits of a decomposition depend on the threads
-                return self.draw(rng, ColumnCount(self.n_features)).parameters
+                return self.draw(rng, cast(Rows, ColumnCount(self.n_features))).parameters
         again = {part: inner.redrawn(rng.child(part), getattr(kept, part)) for part, inner in self.inner_maps.items()}
         return kept._replace(**again) if again else kept

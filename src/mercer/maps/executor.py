@@ -79,7 +79,7 @@ def _refuse(row: int | None, first_row: int, Z: Array) -> None:
         raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
 
 
-def sparse_features(fitted: FittedMap, X: Any, n_jobs: int | None, check: Check) -> Any:
+def sparse_features(fitted: FittedMap, X: Array, n_jobs: int | None, check: Check) -> Any:
     """The features of all CSR rows as CSR, for a map that keeps rows sparse."""
     fitted, X = fitted.on(X), canonical_csr(X)
     construction = fitted.construction

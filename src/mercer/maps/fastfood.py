@@ -6,11 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
+from .._rows import Rows
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 from .fitted_map import FittedMap
@@ -31,7 +32,7 @@ class FastfoodParameters(NamedTuple):
 class FastfoodConstruction(RotationInvariantConstruction):
     """Blocks of frequencies from signs, a permutation, a direction and lengths."""
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         count, width = self.n_frequencies, padded_width(rows.n_features)
         blocks = -(-count // width)
         normals = rng.child("directions").normals((blocks, width))
@@ -60,12 +61,12 @@ class FastfoodConstruction(RotationInvariantConstruction):
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / math.sqrt(width))
 
-    def waves(self, params: FastfoodParameters, dtype: Any) -> Waves:
+    def waves(self, params: FastfoodParameters, dtype: DTypeLike) -> Waves:
         tables = _core.fastfood_tables(params.signs, params.orders, params.directions, dtype)
         radii = _core.aligned(params.radii / (math.pi * math.sqrt(params.signs.shape[1])), dtype)
         offset = (params.offset / math.pi).astype(dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+        def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
             return _core.fastfood(np.ascontiguousarray(dense(X)), tables, radii, offset, self.scale, out)
 
         return write

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_sparse, place_of, send
@@ -59,7 +59,7 @@ class FittedMap:
             return self
         return self._copies.setdefault(key, FittedMap(self.construction, sent))
 
-    def native(self, dtype: Any) -> Native | None:
+    def native(self, dtype: DTypeLike) -> Native | None:
         """What the compiled core offers for NumPy and CSR tiles of this type, if anything."""
         if not _core.AVAILABLE:
             return None
@@ -93,24 +93,24 @@ class FittedMap:
         entries(X.data, Z.data)
         return Z
 
-    def writer(self, dtype: Any) -> Native:
+    def writer(self, dtype: DTypeLike) -> Native:
         """What writes the features of a tile inside another map: the compiled core, or a copy of the reference."""
         native = self.native(dtype)
         if native is not None:
             return native
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             with np.errstate(over="ignore", invalid="ignore"):
                 out[...] = self.apply(X)
             return first_overflow(out)
 
         return write
 
-    def mean(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, X: Array, Y: Array) -> NDArray[np.float64]:
         """The exact mean of the estimate over seeds."""
         return self.construction.mean(self.parameters, X, Y)
 
-    def variance(self, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, X: Array, Y: Array) -> NDArray[np.float64]:
         """The exact variance of the estimate over seeds."""
         return self.construction.variance(self.parameters, X, Y)
 

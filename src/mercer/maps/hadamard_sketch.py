@@ -6,17 +6,17 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, hadamard, namespace, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._polynomial import PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments
 
@@ -57,7 +57,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
         assert product is not None
         return to_real(product, self.n_components)
 
-    def native(self, params: ComplexHashes, dtype: Any) -> Native:
+    def native(self, params: ComplexHashes, dtype: DTypeLike) -> Native:
         form, size = self.form, 1 << self.bits
         places = params.buckets + np.int32(size) * (params.turns % 2)
         signs = (1 - 2 * (params.turns // 2)).astype(dtype)
@@ -66,7 +66,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
             places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
         scale = math.sqrt(2.0 * form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
 
         return write
@@ -120,7 +120,7 @@ class HadamardSketch(FeatureMap):
         kernel: Kernel | str = QUADRATIC,
         *,
         n_components: int = 256,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

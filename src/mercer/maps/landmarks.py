@@ -14,18 +14,19 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from .._array import dense, double, squares
+from .._array import Array, dense, double, squares
 from .._checks import is_whole
 from .._memory import check_memory
 from .._random import Stream
+from .._rows import Rows
 from .._tiles import tiles
 from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.families import with_short_indices
 from ._allotment import rounded
-from ._rpcholesky import NOISE, Pivots, explained, rpcholesky
-from ._whitening import most_negative, whitening
+from .rpcholesky import NOISE, Pivots, explained, rpcholesky
 from .value_kernels import Precomputed, as_objects
+from .whitening import most_negative, whitening
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -39,13 +40,13 @@ SMALLEST_RIDGE = 1e-9
 """The ridge of leverage scores is at least this fraction of the mean of k(x, x), so that no score is rounding."""
 
 
-def kernel_block(kernel: Any, X: Any, landmarks: Any) -> Matrix:
+def kernel_block(kernel: Any, X: Array, landmarks: Any) -> Matrix:
     """k of a tile of rows against landmarks, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return kernel._block(double(X) if isinstance(kernel, Kernel) else X, landmarks)
+        return kernel.gram(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
-def kernel_epsilon(kernel: Any, rows: Any) -> float:
+def kernel_epsilon(kernel: Any, rows: Rows) -> float:
     """The relative rounding of kernel values: that of float64, or of the matrix where it was computed by others."""
     return float(np.finfo(rows.dtype if isinstance(kernel, Precomputed) else np.float64).eps)
 
@@ -57,7 +58,7 @@ class Candidates:
     was found.
     """
 
-    def __init__(self, kernel: Any, rows: Any, count: int):
+    def __init__(self, kernel: Any, rows: Rows, count: int):
         self.kernel = kernel
         self.rows = rows
         self.epsilon = kernel_epsilon(kernel, rows)
@@ -143,14 +144,14 @@ class Candidates:
                 values[tile] = dense(double(X[:, self.numbers[tile]])).diagonal()
             else:
                 with np.errstate(over="ignore", invalid="ignore"):
-                    values[tile] = self.kernel._diagonal(double(X) if isinstance(self.kernel, Kernel) else X)
+                    values[tile] = self.kernel.diagonal(double(X) if isinstance(self.kernel, Kernel) else X)
         if not np.isfinite(values).all():
             row = int(self.numbers[np.argmin(np.isfinite(values))])
             raise ValueError(f"{self.kernel!r} overflows float64 at row {row}: scale the rows down or lower the degree")
         return values
 
 
-def as_landmarks(kernel: Any, rows: Any, numbers: Indices) -> Any:
+def as_landmarks(kernel: Any, rows: Rows, numbers: Indices) -> Any:
     """These rows in the form in which kernels take landmarks: float64 rows, objects, or columns of the matrix."""
     if isinstance(kernel, Precomputed):
         return numbers
@@ -191,7 +192,7 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
     return rounded(np.minimum(scores, 1.0))
 
 
-def kmeans(X: Any, start: Any) -> Any:
+def kmeans(X: Array, start: Any) -> Any:
     """The centres of Lloyd's algorithm on rows X, from these rows."""
     X = with_short_indices(double(X))
     check_memory(start.shape, 8, "the cluster centres")
@@ -207,7 +208,7 @@ def kmeans(X: Any, start: Any) -> Any:
     return sp.csr_array(centres) if sp.issparse(X) else np.clip(centres, X.min(axis=0), X.max(axis=0))
 
 
-def name_rows(landmarks: Any, rows: Any) -> bool:
+def name_rows(landmarks: Any, rows: Rows) -> bool:
     """Whether what the user gave are row numbers rather than objects like the rows."""
     if isinstance(landmarks, np.ndarray) and landmarks.dtype.kind in "iu":
         return True

@@ -11,21 +11,20 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_whole
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
-from ._nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
-from ._whitening import check_symmetric
 from .construction import Construction, Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .landmarks import (
     Candidates,
@@ -38,7 +37,9 @@ from .landmarks import (
     leverage,
     name_rows,
 )
+from .nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
 from .value_kernels import Pairwise, Precomputed, as_objects, is_matrix
+from .whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
@@ -92,7 +93,7 @@ class NystromConstruction(Construction):
     def _is_function(self) -> bool:
         return isinstance(self.kernel, Pairwise)
 
-    def adapted(self, rows: Any) -> Self:
+    def adapted(self, rows: Rows) -> Self:
         if self._is_precomputed and rows.n_rows != rows.n_features:
             shape = (rows.n_rows, rows.n_features)
             raise ValueError(f"kernel='precomputed' needs the square kernel matrix in fit, found shape {shape}")
@@ -115,7 +116,7 @@ class NystromConstruction(Construction):
         """The most eigenpairs to keep."""
         return self.n_landmarks if self.rank is None else int(self.rank)
 
-    def _given(self, rows: Any) -> tuple[Any, Any]:
+    def _given(self, rows: Rows) -> tuple[Any, Any]:
         """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
@@ -134,7 +135,7 @@ class NystromConstruction(Construction):
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         candidates = Candidates(self.kernel, rows, int(self.max_rows))
         landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
         count = landmarks.shape[0]
@@ -153,7 +154,7 @@ class NystromConstruction(Construction):
             return self.fitted(params._replace(residual=np.array([math.nan, 0.0, len(candidates)])), measure=later)
         return self.fitted(params._replace(residual=self._residual(probes, params, gram, candidates)))
 
-    def _landmarks(self, rng: Stream, rows: Any, candidates: Candidates) -> tuple[Any, Any]:
+    def _landmarks(self, rng: Stream, rows: Rows, candidates: Candidates) -> tuple[Any, Any]:
         """Landmarks and their row numbers."""
         if not isinstance(self.landmarks, str):
             return self._given(rows)
@@ -171,7 +172,7 @@ class NystromConstruction(Construction):
         # Centres are no rows, also where there are so few rows that each is one.
         return as_landmarks(self.kernel, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
 
-    def _gram(self, landmarks: Any, rows: Any) -> NDArray[np.float64]:
+    def _gram(self, landmarks: Any, rows: Rows) -> NDArray[np.float64]:
         """The kernel matrix of the landmarks."""
         if isinstance(self.kernel, Kernel):
             return self.kernel(landmarks)
@@ -221,13 +222,13 @@ class NystromConstruction(Construction):
         features = send(values, X, cast=False) @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
-    def native(self, params: NystromParameters, dtype: Any) -> Native | None:
+    def native(self, params: NystromParameters, dtype: DTypeLike) -> Native | None:
         if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
-        values = self.kernel._against_alone(params.landmarks)
+        values = self.kernel.single_core_gram_against(params.landmarks)
         whitening = _core.panels(params.whitening, np.float64)
 
-        def features(X: Any, out: NDArray[Any]) -> int | None:
+        def features(X: Array, out: NDArray[Any]) -> int | None:
             wide = out if out.dtype == np.float64 and out.flags.c_contiguous else np.empty(out.shape)
             with np.errstate(over="ignore", invalid="ignore"):
                 at_landmarks = np.ascontiguousarray(values(X.astype(np.float64, copy=False)))
@@ -347,7 +348,7 @@ class Nystrom(FeatureMap):
         landmarks: Any = "uniform",
         tol: float = 0.0,
         max_rows: int = 10_000,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -381,14 +382,14 @@ class Nystrom(FeatureMap):
     def _is_function(self) -> bool:
         return callable(self.kernel) and not isinstance(self.kernel, Kernel | type)
 
-    def resolved_kernel(self, rows: Any) -> Any:
+    def resolved_kernel(self, rows: Rows) -> Any:
         if self.is_precomputed:
             return Precomputed()
         if self._is_function:
             return Pairwise(self.kernel)
         return super().resolved_kernel(rows)
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Array, y: Any = None) -> Self:
         """Choose landmarks among the rows of X and decompose their kernel matrix.
 
         Parameters
@@ -405,7 +406,7 @@ class Nystrom(FeatureMap):
         """
         return super().fit(X, y)
 
-    def _drawn(self, rows: Any, seed: int) -> FittedMap:
+    def _drawn(self, rows: Rows, seed: int) -> FittedMap:
         fitted = super()._drawn(rows, seed)
         assert isinstance(fitted.construction, NystromConstruction)
         return fitted.construction.trimmed(fitted.parameters)
@@ -430,14 +431,14 @@ class Nystrom(FeatureMap):
         if self._measure is not None:
             with single_threaded_blas():
                 residual, self._measure = self._measure(), None
-            self.fitted_ = self.fitted_.construction.fitted(self.parameters_._replace(residual=residual))
+            self.fitted_ = self.construction_.fitted(self.parameters_._replace(residual=residual))
         trace, total, rows = self.parameters_.residual.tolist()
         return ResidualTrace(trace, trace / (total or 1.0), int(rows))
 
     def __getstate__(self) -> Any:
         return {**super().__getstate__(), "_measure": None} if hasattr(self, "_measure") else super().__getstate__()
 
-    def takes_objects(self, X: Any, reset: bool) -> bool:
+    def takes_objects(self, X: Array, reset: bool) -> bool:
         return self._is_function and not (is_matrix(X) if reset else self._fitted_on_rows())
 
     def _fitted_on_rows(self) -> bool:

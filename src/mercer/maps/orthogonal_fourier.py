@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._memory import check_memory
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
@@ -34,7 +35,7 @@ class OrthogonalFourierConstruction(RotationInvariantConstruction):
 
     coupled: bool
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         count, dimension = self.n_frequencies, rows.n_features
         radii = draw_radii(self.kernel, rng, count, dimension, self.coupled)
         directions = orthogonal_directions(rng.child("directions"), count, dimension)
@@ -90,7 +91,7 @@ class OrthogonalFourier(FourierMap):
         *,
         n_components: int = 256,
         coupled: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import squares
+from .._array import Array, squares
 from ..kernels.families import inner_products
 
 Matrix = NDArray[np.float64]
@@ -50,7 +50,7 @@ def power(values: Matrix, degree: int) -> Matrix:
     return result
 
 
-def pair_moments(X: Any, Y: Any) -> PairMoments:
+def pair_moments(X: Array, Y: Array) -> PairMoments:
     """The moments of every row of X with every row of Y, dense or CSR."""
     squared = [M.multiply(M) if sp.issparse(M) else M * M for M in (X, Y)]
     return PairMoments(inner_products(X, Y), np.outer(squares(X), squares(Y)), inner_products(*squared))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from . import _low_discrepancy
@@ -23,7 +24,7 @@ class QuasiFourierConstruction(FourierConstruction):
         super().check_kernel()
         self.kernel.spectral_dimension(1)  # a composition refuses here, with the reason
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         points_of = _low_discrepancy.sobol if self.sequence == "sobol" else _low_discrepancy.halton
         points = points_of(rng.child("points"), self.n_frequencies, self.kernel.spectral_dimension(rows.n_features))
         return self.fitted(frequency_table(self.kernel.quantiles(points, rows.n_features), draw_offsets(rng, 1)))
@@ -72,7 +73,7 @@ class QuasiFourier(FourierMap):
         *,
         n_components: int = 256,
         sequence: Literal["sobol", "halton"] = "sobol",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

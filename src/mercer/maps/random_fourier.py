@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._random import Stream
+from .._array import Array
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ._fourier import (
@@ -34,7 +36,7 @@ class RandomFourierConstruction(FourierConstruction):
     def paired(self) -> bool:
         return self.form == "paired"
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         width, n_features = self.n_components, rows.n_features
         if self.paired:
             return self.fitted(draw_frequencies(self.kernel, rng, width, n_features))
@@ -46,7 +48,7 @@ class RandomFourierConstruction(FourierConstruction):
             return super().layout()
         return frequency_layout(self.n_components, self.n_features, self.n_components)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         return fourier_variance(self.kernel, X, Y, self.n_components, self.form)
 
 
@@ -97,7 +99,7 @@ class RandomFourier(FourierMap):
         *,
         n_components: int = 256,
         form: Literal["paired", "offset"] = "paired",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Composition, Kernel, Maclaurin
 from ..kernels.defaults import QUADRATIC
 from ._fourier import (
@@ -40,10 +41,11 @@ from ._products import (
     second_moment,
 )
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
 from .pair_moments import pair_moments
+from .refusals import unserved
 
 
 class MaclaurinParameters(NamedTuple):
@@ -69,10 +71,8 @@ class MaclaurinConstruction(Construction):
         while isinstance(inner, Composition) and not inner.has_spectrum:
             inner = inner.inner
         if not (inner.is_dot_product or (inner is composed and isinstance(composed, Composition))):
-            raise ValueError(
-                "RandomMaclaurin needs a dot-product kernel, or one composed over a shift-invariant or a dot-product "
-                f"kernel, found {kernel!r}{other_maps(kernel)}"
-            )
+            needed = "a dot-product kernel, or one composed over a shift-invariant or a dot-product kernel"
+            raise unserved(self.name, needed, kernel)
         if not self._series().any():
             raise ValueError(f"{kernel!r} has no positive coefficient up to max_degree={self.max_degree!r}")
 
@@ -123,7 +123,7 @@ class MaclaurinConstruction(Construction):
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         series, fourier = self._random_series(), self._fourier_kernel()
         width = self.random_width
         random: RandomProducts | Frequencies
@@ -162,13 +162,13 @@ class MaclaurinConstruction(Construction):
         random = fourier_features(params.random, self.kernel.coordinates(double(X)), width)
         return namespace(X).astype(random, X.dtype) * params.random_scale
 
-    def native(self, params: MaclaurinParameters, dtype: Any) -> Native | None:
+    def native(self, params: MaclaurinParameters, dtype: DTypeLike) -> Native | None:
         exact = list(zip(params.exact.tolist(), params.exact_scales, strict=True))
         write = self._native_random(params, dtype)
         if write is None:
             return None
 
-        def mapped(X: Any, out: NDArray[Any]) -> int | None:
+        def mapped(X: Array, out: NDArray[Any]) -> int | None:
             first = 0
             with np.errstate(over="ignore"):
                 for degree, scale in exact:
@@ -180,7 +180,7 @@ class MaclaurinConstruction(Construction):
 
         return mapped
 
-    def _native_random(self, params: MaclaurinParameters, dtype: Any) -> NativePart | None:
+    def _native_random(self, params: MaclaurinParameters, dtype: DTypeLike) -> NativePart | None:
         scale = float(params.random_scale[0])
         if isinstance(params.random, RandomProducts):
             return native_random_products(params.random, scale, dtype)
@@ -193,7 +193,7 @@ class MaclaurinConstruction(Construction):
             dtype,
         )
 
-        def write(X: Any, out: NDArray[Any], first: int) -> int | None:
+        def write(X: Array, out: NDArray[Any], first: int) -> int | None:
             features = out if first == 0 else np.empty((len(out), width), dtype=dtype)
             native(X, features)
             out[:, first:] = features
@@ -206,7 +206,7 @@ class MaclaurinConstruction(Construction):
         degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
         return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
 
-    def mean(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         series, inner = self._series().copy(), argument(canonical(self.kernel))
         if self.max_degree is not None and isinstance(params.random, RandomProducts):
             kept = [*self.exact_degrees, *self._counts(params.random)]
@@ -214,7 +214,7 @@ class MaclaurinConstruction(Construction):
         drawn = Maclaurin(tuple(series.tolist()))
         return (drawn if inner is None else drawn.of(inner))(X, Y)
 
-    def variance(self, params: Any, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         width, fourier = self.random_width, self._fourier_kernel()
         if fourier is not None:
             return fourier_variance(fourier, X, Y, width)
@@ -288,7 +288,7 @@ class RandomMaclaurin(FeatureMap):
         base: float = 2.0,
         exact_terms: bool = False,
         max_degree: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -306,6 +306,4 @@ class RandomMaclaurin(FeatureMap):
     @property
     def exact_degrees_(self) -> tuple[int, ...]:
         """The degrees that are kept exactly."""
-        construction = self.fitted_.construction
-        assert isinstance(construction, MaclaurinConstruction)
-        return construction.exact_degrees
+        return self.construction_.exact_degrees

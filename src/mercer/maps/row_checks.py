@@ -11,12 +11,13 @@ from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
 from .._array import Array, aligned, first_overflow, has_kernels
+from .._rows import Rows
 from ..kernels import Kernel
 
 Check = Callable[[Array], None]
 
 
-def is_plain(X: Any, fitted: Any) -> bool:
+def is_plain(X: Array, fitted: Any) -> bool:
     """Whether a fitted map takes X as it is, but that its entries are still to be looked at."""
     return (
         type(X) is np.ndarray
@@ -30,7 +31,7 @@ def is_plain(X: Any, fitted: Any) -> bool:
     )
 
 
-def validated(estimator: Any, X: Any, **options: Any) -> Any:
+def validated(estimator: Any, X: Array, **options: Any) -> Any:
     """X as scikit-learn validates it, and as the compiled core can read it."""
     return aligned(validate_data(estimator, X, **options))
 
@@ -60,8 +61,10 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
     return check
 
 
-def check_domain(kernel: Kernel, rows: Any) -> None:
+def check_domain(kernel: Kernel, rows: Rows) -> None:
     """Raise a ValueError that names the first row outside the kernel's domain."""
+    if kernel.takes_every_row:
+        return
     if rows.whole is not None:  # where rows are counted from the first one
         return kernel.check_rows(rows.whole)
     first = 0
@@ -70,7 +73,7 @@ def check_domain(kernel: Kernel, rows: Any) -> None:
         first += block.shape[0]
 
 
-def check_rows(kernel: Kernel, X: Any, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
+def check_rows(kernel: Kernel, X: Array, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
     """The same for rows from number ``first_row`` on; ``where`` tells what a person calls one: a line of a file."""
     try:
         kernel.check_rows(X)

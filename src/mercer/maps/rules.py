@@ -7,23 +7,24 @@ from typing import Any, NamedTuple
 
 from .._checks import check_whole
 from .._defaults import MAP_WIDTH
-from ..kernels import Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
+from .._random import RandomState
+from ..kernels import ArcCosine, Composition, DistanceComposition, Kernel, Polynomial, Product, Scaled, Sum, parse
 from ..kernels.additive import Additive
 from ..kernels.algebra import without_weight
-from . import (
-    AdditiveMap,
-    Composed,
-    FeatureMap,
-    Nystrom,
-    OrthogonalFourier,
-    QuasiFourier,
-    RandomFourier,
-    Stack,
-    TaylorSketch,
-    TensorProduct,
-    TreeSketch,
-)
 from ._wrappers import MapPair
+from .additive_map import AdditiveMap
+from .composed import Composed
+from .estimator import FeatureMap
+from .nystrom import Nystrom
+from .orthogonal_fourier import OrthogonalFourier
+from .quasi_fourier import QuasiFourier
+from .random_fourier import RandomFourier
+from .random_relu import RandomRelu
+from .refusals import suggests
+from .stack import Stack
+from .taylor_sketch import TaylorSketch
+from .tensor_product import TensorProduct
+from .tree_sketch import TreeSketch
 
 HIGH_DEGREE = 7
 """From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
@@ -39,7 +40,7 @@ class Rule(NamedTuple):
     why: str
 
 
-def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Any = None) -> FeatureMap:
+def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> FeatureMap:
     """The map to begin with for a kernel, not fitted.
 
     The choice looks at the kernel alone and takes the first rule below that serves it; sums, products and compositions
@@ -56,6 +57,7 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Any
     any other spectral law               RandomFourier      a composition's frequencies are random sums
     homogeneous polynomial, degree >= 7  TreeSketch         its error grows slowly with the degree, on any rows
     another dot-product kernel           TaylorSketch       low degrees exactly, the width where the data need it
+    arc-cosine                           RandomRelu         the units of a random neural network have it exactly
     a multiple of what follows           that of the inside the weight moves to the terms, a factor or the outside
     a kernel over an additive one        Composed           another map on features that are nearly exact
     a sum                                Stack              both maps side by side, every term as wide as the others
@@ -105,6 +107,11 @@ def _choose(kernel: Any, n_components: int) -> FeatureMap:
     # Of a function or a matrix nothing is known but its values: that is the last rule's.
     rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
     return rule.make(kernel, n_components)
+
+
+@suggests
+def _name_of_map(kernel: Kernel) -> str:
+    return type(feature_map(kernel)).__name__
 
 
 # -- predicates --------------------------------------------------------------------------------------------------------
@@ -235,6 +242,13 @@ RULES = [
         "TaylorSketch",
         _maker(TaylorSketch),
         "low degrees exactly, the width where the data need it",
+    ),
+    Rule(
+        "arc-cosine",
+        lambda kernel: isinstance(without_weight(kernel)[1], ArcCosine),
+        "RandomRelu",
+        _maker(RandomRelu),
+        "the units of a random neural network have it exactly",
     ),
     Rule(
         "a multiple of what follows",

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array, beside
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
 
@@ -35,7 +36,7 @@ class StackConstruction(PairConstruction):
     def layout(self) -> StackParameters:
         return StackParameters(self.left.layout(), self.right.layout())
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         left, right = self.draw_both(rng, rows)
         parameters = StackParameters(left.parameters, right.parameters)
         return self.fitted(parameters, left=left.construction, right=right.construction)
@@ -43,11 +44,11 @@ class StackConstruction(PairConstruction):
     def apply(self, params: StackParameters, X: Array) -> Array:
         return beside(self.part("left", params).mapped(X), self.part("right", params).mapped(X))
 
-    def native(self, params: StackParameters, dtype: Any) -> Native:
+    def native(self, params: StackParameters, dtype: DTypeLike) -> Native:
         left, right = (self.part(name, params).writer(dtype) for name in self.parts)
         width = self.left.n_components
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             overflow = None
             for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
                 features = np.empty(columns.shape, dtype=dtype)
@@ -61,16 +62,16 @@ class StackConstruction(PairConstruction):
     def keeps_sparse(self) -> bool:
         return self.left.keeps_sparse and self.right.keeps_sparse
 
-    def apply_sparse(self, params: StackParameters, X: Any) -> Any:
+    def apply_sparse(self, params: StackParameters, X: Array) -> Any:
         return beside(self.part("left", params).apply_as_is(X), self.part("right", params).apply_as_is(X))
 
-    def sparse_frame(self, X: Any) -> Any:
+    def sparse_frame(self, X: Array) -> Any:
         return beside(self.left.sparse_frame(X), self.right.sparse_frame(X))
 
-    def mean(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: StackParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.part("left", params).mean(X, Y) + self.part("right", params).mean(X, Y)
 
-    def variance(self, params: StackParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def variance(self, params: StackParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.part("left", params).variance(X, Y) + self.part("right", params).variance(X, Y)
 
     @property
@@ -128,7 +129,7 @@ class Stack(MapPair):
         right: FeatureMap,
         *,
         n_components: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.left = left

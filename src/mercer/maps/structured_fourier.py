@@ -6,11 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
+from .._rows import Rows
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
 from .fitted_map import FittedMap
@@ -39,7 +40,7 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 
     bias = "three products of signs and Hadamard matrices are only nearly a random rotation"
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         count, width = self.n_frequencies, block_width(rows.n_features)
         flips = rng.child("signs").signs((-(-count // width), 3, width))
         return self.fitted(SignRotations(flips, draw_radii(self.kernel, rng, count, width), draw_offsets(rng, 1)))
@@ -60,12 +61,12 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
             blocks.append(turned[:, : count - block * width])
         return xp.concat(blocks, axis=1) * (params.radii / width**1.5)
 
-    def waves(self, params: SignRotations, dtype: Any) -> Waves:
+    def waves(self, params: SignRotations, dtype: DTypeLike) -> Waves:
         width = params.signs.shape[2]
         signs, offset = _core.aligned(params.signs, dtype), (params.offset / math.pi).astype(dtype)
         radii = _core.aligned(params.radii / (math.pi * width**1.5), dtype)
 
-        def write(X: Any, out: NDArray[Any]) -> NDArray[Any]:
+        def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
             return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self.scale, out)
 
         return write

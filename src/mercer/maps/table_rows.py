@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
+from .._array import Array
 from .._memory import check_memory
 from .._random import Stream
 from ..data import Rows, SourceTable, Table, as_rows
@@ -19,7 +20,7 @@ from .executor import features, sparse_features
 from .row_checks import check_rows
 
 if TYPE_CHECKING:
-    from .feature_map import FeatureMap
+    from .estimator import FeatureMap
 
 
 def adopt_columns(estimator: Any, table: SourceTable) -> None:
@@ -37,7 +38,7 @@ def matched_columns(estimator: Any, table: SourceTable) -> SourceTable:
     return table.matched(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, apart)
 
 
-def numeric(X: Any) -> Any:
+def numeric(X: Array) -> Any:
     """Rows as a map takes them, which turns no text into numbers and fills no gaps."""
     if is_frame(X):
         X = np.column_stack([numbers(column) for column in columns(X).values()])
@@ -49,7 +50,7 @@ def numeric(X: Any) -> Any:
     return X
 
 
-def rows_to_fit(map: FeatureMap, X: Any, rng: Stream) -> Rows:
+def rows_to_fit(map: FeatureMap, X: Array, rng: Stream) -> Rows:
     """The rows of a matrix or a table for a map, which then knows its columns."""
     if not isinstance(X, Table):
         return as_rows(map.validated(X, reset=True), rng)

@@ -9,11 +9,12 @@ from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, dense, first_overflow, namespace, ones
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
@@ -31,10 +32,11 @@ from .complex_sketch import (
     srht_variance,
 )
 from .construction import Construction, Native
-from .feature_map import FeatureMap, other_maps
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
 from .pair_moments import PairMoments, pair_moments, power
+from .refusals import unserved
 
 Matrix = NDArray[np.float64]
 
@@ -82,8 +84,7 @@ class TaylorConstruction(Construction):
     def check_kernel(self) -> None:
         kernel, split = self.kernel, split_of(self.kernel)
         if split is None:
-            hint = other_maps(kernel)
-            raise ValueError(f"TaylorSketch needs a dot-product kernel or a Gaussian, found {kernel!r}{hint}")
+            raise unserved(self.name, "a dot-product kernel or a Gaussian", kernel)
         if self.split in ("mean", "centre") and split.learns != self.split:
             serves = "polynomial kernels" if self.split == "mean" else "the Gaussian and the exponential kernel"
             raise ValueError(f"split={self.split!r} is for {serves}, found {kernel!r}")
@@ -94,7 +95,7 @@ class TaylorConstruction(Construction):
         assert split is not None
         return split
 
-    def adapted(self, rows: Any) -> Self:
+    def adapted(self, rows: Rows) -> Self:
         split = self._split
         sample = rows.sample(max(32, min(SAMPLE_ROWS, SAMPLE_ELEMENTS // rows.n_features))).astype(np.float64)
         self.kernel.check_rows(sample)
@@ -155,7 +156,7 @@ class TaylorConstruction(Construction):
             tuple(srht_layout(n, width, count) for n, count in sketched.items()),
         )
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         width, sketched = self._split.width(rows.n_features), self._sketched
         parameters = TaylorParameters(
             self.vector,
@@ -182,12 +183,12 @@ class TaylorConstruction(Construction):
         used = sum(feature.shape[1] for feature in scaled)
         return namespace(X).concat([*scaled, 0.0 * ones(X, self.n_components - used)], axis=1)
 
-    def native(self, params: TaylorParameters, dtype: Any) -> Native:
+    def native(self, params: TaylorParameters, dtype: DTypeLike) -> Native:
         split, exact, degrees = self._split, params.exact.tolist(), params.degrees.tolist()
         roots = np.sqrt(split.series(max([*exact, *degrees]) + 1)).tolist()
         tables = [srht_tables(sketch, dtype) for sketch in params.sketches]
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             with np.errstate(over="ignore", invalid="ignore"):
                 residual, scalar = split.residual(X, params.vector), split.scalar(X, params.vector)
                 rows, start = np.ascontiguousarray(dense(residual)), 0
@@ -208,11 +209,11 @@ class TaylorConstruction(Construction):
 
         return write
 
-    def mean(self, params: Any, X: Any, Y: Any) -> Matrix:
+    def mean(self, params: Any, X: Array, Y: Array) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
         return sum((terms.value(n) for n in self.degrees), np.zeros(terms.moments.t.shape))
 
-    def variance(self, params: Any, X: Any, Y: Any) -> Matrix:
+    def variance(self, params: Any, X: Array, Y: Array) -> Matrix:
         terms = _Terms(self._split, params.vector, X, Y, max(self.degrees) + 1)
         variance = np.zeros(terms.moments.t.shape)
         for n, width in zip(params.degrees.tolist(), params.widths.tolist(), strict=True):
@@ -278,7 +279,7 @@ class TaylorSketch(FeatureMap):
         *,
         n_components: int = 256,
         split: Literal["auto", "mean", "centre"] | None = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)
@@ -287,7 +288,7 @@ class TaylorSketch(FeatureMap):
     @property
     def split_(self) -> str | None:
         """What was done: "mean", "centre" or None."""
-        return self._taylor.chosen_split
+        return self.construction_.chosen_split
 
     @property
     def vector_(self) -> Matrix:
@@ -297,29 +298,23 @@ class TaylorSketch(FeatureMap):
     @property
     def degrees_(self) -> dict[int, int]:
         """The kept degrees and their widths."""
-        return self._taylor.degrees
+        return self.construction_.degrees
 
     @property
     def exact_degrees_(self) -> tuple[int, ...]:
         """The degrees that are not sketched."""
-        return self._taylor.exact_degrees
+        return self.construction_.exact_degrees
 
     @property
     def expected_error_(self) -> float:
         """The root of the expected squared error on pairs of sample rows, relative to the kernel's."""
-        return self._taylor.expected_error
-
-    @property
-    def _taylor(self) -> TaylorConstruction:
-        construction = self.fitted_.construction
-        assert isinstance(construction, TaylorConstruction)
-        return construction
+        return self.construction_.expected_error
 
 
 class _Terms:
     """The terms of a split series for pairs of rows: all of them, or each pair of rows of X ``once``."""
 
-    def __init__(self, split: Split, vector: Matrix, X: Any, Y: Any, count: int, once: bool = False):
+    def __init__(self, split: Split, vector: Matrix, X: Array, Y: Array, count: int, once: bool = False):
         self.split = split
         self.scalars = [split.scalar(M, vector) for M in (X, Y)]
         self.series = split.series(count)

@@ -7,15 +7,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, is_sparse, row_parts
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
+from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
@@ -41,7 +42,7 @@ class TensorProductConstruction(PairConstruction):
         hashes = [Hashes(places(self.n_components, side.n_components), signs(side.n_components)) for side in sides]
         return TensorParameters(*(side.layout() for side in sides), *hashes)
 
-    def draw(self, rng: Stream, rows: Any) -> FittedMap:
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         left, right = self.draw_both(rng, rows)
         parameters = TensorParameters(
             left.parameters,
@@ -61,8 +62,8 @@ class TensorProductConstruction(PairConstruction):
         spectrum = product_spectrum(count_sketch(Z, hashes.buckets, hashes.signs, width) for Z, hashes in hashed)
         return half_spectrum(spectrum, width)
 
-    def native(self, params: TensorParameters, dtype: Any) -> Native | None:
-        tables = _core.spectrum(self.n_components, dtype)
+    def native(self, params: TensorParameters, dtype: DTypeLike) -> Native | None:
+        tables = _core.spectrum(self.n_components, np.dtype(dtype))
         if tables is None:
             return None
         sides = [self.part(name, params) for name in self.parts]
@@ -73,7 +74,7 @@ class TensorProductConstruction(PairConstruction):
             places[side, : len(hashes.buckets)], signs[side, : len(hashes.signs)] = hashes
         scale = math.sqrt(2.0 / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             factors, overflow = [], None
             for side, write_side in zip(sides, writers, strict=True):
                 if is_sparse(X) and side.keeps_sparse:
@@ -87,7 +88,7 @@ class TensorProductConstruction(PairConstruction):
 
         return write
 
-    def mean(self, params: TensorParameters, X: Any, Y: Any) -> NDArray[np.float64]:
+    def mean(self, params: TensorParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.part("left", params).mean(X, Y) * self.part("right", params).mean(X, Y)
 
     @property
@@ -152,7 +153,7 @@ class TensorProduct(MapPair):
         *,
         n_components: int = 256,
         factor: int | None = 2,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         self.left = left

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, signs
 from .pair_moments import PairMoments, power
 
@@ -49,7 +49,7 @@ def product_spectrum(sketches: Iterable[Array]) -> Array:
     return spectrum
 
 
-def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: Any) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: DTypeLike) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Buckets and signs, as numbers, of the entries of rows and of one constant more."""
     places, signs = params.buckets, params.signs.astype(dtype)
     signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
@@ -78,15 +78,15 @@ class TensorSketchConstruction(PolynomialConstruction):
         spectrum = product_spectrum(count_sketch(X, buckets, signs, width) for buckets, signs in hashes)
         return irfft(spectrum, width) if self.output == "time" else half_spectrum(spectrum, width)
 
-    def native(self, params: Hashes, dtype: Any) -> Native | None:
-        form, tables = self.form, _core.spectrum(self.n_components, dtype)
+    def native(self, params: Hashes, dtype: DTypeLike) -> Native | None:
+        form, tables = self.form, _core.spectrum(self.n_components, np.dtype(dtype))
         if tables is None:
             return None
         places, signs = hashed_entries(params, form, dtype)
         in_time = self.output == "time"
         scale = math.sqrt(form.weight * (1.0 if in_time else 2.0 / self.n_components))
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             factors, constants = [row_parts(X)] * form.degree, [form.constant] * form.degree
             return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
 
@@ -150,7 +150,7 @@ class TensorSketch(FeatureMap):
         *,
         n_components: int = 256,
         output: Literal["spectrum", "time"] = "spectrum",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

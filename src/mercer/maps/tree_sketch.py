@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
 from .._array import Array, count_sketch, irfft, row_parts
 from .._checks import check_whole
-from .._random import Stream
+from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
-from .feature_map import FeatureMap
+from .estimator import FeatureMap
 from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
@@ -117,7 +117,7 @@ class TreeSketchConstruction(PolynomialConstruction):
 
         return _climb([X] * degree, join)
 
-    def _nodes(self, params: Tree, dtype: Any) -> list[Node] | None:
+    def _nodes(self, params: Tree, dtype: DTypeLike) -> list[Node] | None:
         """The nodes as the compiled core takes them, None where it has no transform of their widths."""
         form, nodes = self.form, iter(enumerate(params.nodes))
         prepared: list[Node] = []
@@ -129,21 +129,21 @@ class TreeSketchConstruction(PolynomialConstruction):
             sides = zip(self._sides(hashes, left, right), forms, strict=True)
             places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
             width, is_root = self._node_width(node, form.degree), node == form.degree - 2
-            tables = _core.spectrum(width, dtype)
+            tables = _core.spectrum(width, np.dtype(dtype))
             prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
             return width
 
         _climb([None] * form.degree, join)
         return None if any(node.tables is None for node in prepared) else prepared
 
-    def native(self, params: Tree, dtype: Any) -> Native | None:
+    def native(self, params: Tree, dtype: DTypeLike) -> Native | None:
         degree = self.form.degree
         prepared = self._nodes(params, dtype) if degree > 1 else None
         if prepared is None:
             return None
         root_scale = math.sqrt(2.0 * self.form.weight / self.n_components)
 
-        def write(X: Any, out: NDArray[Any]) -> int | None:
+        def write(X: Array, out: NDArray[Any]) -> int | None:
             nodes, overflow = iter(prepared), None
 
             def join(left: Any, right: Any) -> Any:
@@ -212,7 +212,7 @@ class TreeSketch(FeatureMap):
         *,
         n_components: int = 256,
         factor: int = 4,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
         super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._array import dense, double, is_foreign
+from .._array import Array, dense, double, is_foreign
 
 Matrix = NDArray[np.float64]
 
@@ -23,18 +23,20 @@ class Pairwise:
 
     function: Callable[[Any, Any], Any]
 
-    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+    def __call__(self, X: Array, Y: Any = None) -> Matrix:
         """The Gram matrix of the objects of X against those of Y."""
-        return self._block(X, X if Y is None else Y)
+        return self.gram(X, X if Y is None else Y)
 
-    def check_rows(self, X: Any) -> None:
+    takes_every_row = True
+
+    def check_rows(self, X: Array) -> None:
         """Whatever the function takes."""
 
-    def _block(self, X: Any, Y: Any) -> Matrix:
+    def gram(self, X: Array, Y: Array) -> Matrix:
         right = _items(Y)
         return np.array([[self._value(x, y) for y in right] for x in _items(X)])
 
-    def _diagonal(self, X: Any) -> Matrix:
+    def diagonal(self, X: Array) -> Matrix:
         return np.array([self._value(x, x) for x in _items(X)])
 
     def _value(self, x: Any, y: Any) -> float:
@@ -56,7 +58,7 @@ class Pairwise:
 class Precomputed:
     """A kernel matrix in place of rows: row i holds k(x_i, y) for every y of the fit."""
 
-    def __call__(self, X: Any, Y: Any = None) -> Matrix:
+    def __call__(self, X: Array, Y: Any = None) -> Matrix:
         """The Gram matrix of some rows against all of them, which is those rows themselves."""
         whole = X if Y is None else Y
         if whole.shape[0] != whole.shape[1]:
@@ -66,19 +68,21 @@ class Precomputed:
             )
         return dense(double(X))
 
-    def check_rows(self, X: Any) -> None:
+    takes_every_row = True
+
+    def check_rows(self, X: Array) -> None:
         """Whatever the matrix holds."""
 
-    def _block(self, X: Any, Y: NDArray[np.int64]) -> Matrix:
+    def gram(self, X: Array, Y: NDArray[np.int64]) -> Matrix:
         return dense(double(X[:, Y]))
 
 
-def _items(X: Any) -> Any:
+def _items(X: Array) -> Any:
     """What the function is called on: objects as they are, rows of numbers dense and in float64."""
     return dense(double(X))
 
 
-def is_matrix(X: Any) -> bool:
+def is_matrix(X: Array) -> bool:
     """Whether these are rows of numbers, rather than a sequence of objects of any kind.
 
     An array of numbers with one axis is neither: it may as well be one row, or a column that lost its second axis.
@@ -102,7 +106,7 @@ def is_matrix(X: Any) -> bool:
     return array.ndim == 2 and array.dtype.kind in "biuf"
 
 
-def as_objects(X: Any, name: str = "X") -> NDArray[Any]:
+def as_objects(X: Array, name: str = "X") -> NDArray[Any]:
     """A sequence of objects as a one-dimensional array."""
     listed = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not listed or sp.issparse(X) or isinstance(X, str | bytes | Mapping) or hasattr(X, "columns"):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from .. import learn
 from .._random import Stream, as_seed
 from ..data.times import TIMES
-from ..learn._machine import KernelMachine
-from ..learn._preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..learn.cca import View
+from ..learn.machine import KernelMachine
+from ..learn.prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..maps import FeatureMap
 from ..maps.layouts import floats
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned

@@ -202,7 +202,7 @@ def write_map(map: FeatureMap, target: Target, path: str = "") -> dict[str, Any]
     record |= names_of(map)
     if target.from_seed:
         record["integers"] = digest(params)
-    construction = map.fitted_.construction
+    construction = map.construction_
     record |= _inner_record(construction, f"{path}kernel")
     _put_parameters(construction, params, target, f"{path}parameters")
     return record

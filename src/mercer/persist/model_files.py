@@ -19,7 +19,7 @@ from .. import __version__
 from .._atomic import atomic_write
 from .._checks import check_choice
 from .._memory import as_bytes
-from ..learn._machine import KernelMachine
+from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import NotStoredError
 from .map_records import Source, Target, same_parameters

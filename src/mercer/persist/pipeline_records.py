@@ -11,7 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..learn._machine import KernelMachine
+from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
 from .learner_records import MACHINES, read_machine, read_unfitted_machine, write_machine

@@ -25,10 +25,10 @@ from .._memory import as_bytes
 from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
-from ..learn._bar import Bar, fit_line
-from ..learn._keeping import Keeper
-from ..learn._progress import Progress
+from ..learn.checkpoint_state import Keeper
 from ..learn.context import FitContext
+from ..learn.progress import Progress
+from ..learn.progress_bar import Bar, fit_line
 from ..maps import FeatureMap
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
 from .json_values import ArgumentWriter, plain_kernel

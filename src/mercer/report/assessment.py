@@ -10,9 +10,10 @@ from ..learn import KernelClassifier
 from .baselines import Baseline, baselines
 from .concerns import Concern, concerns
 from .evaluation import measures, scored
-from .imbalance import Imbalance, imbalance
+from .imbalance import Imbalance, imbalance_of
 from .scores import Score
-from .unknown_levels import UnknownLevels, treating_unknown, unknown_levels
+from .target_totals import TargetTotals
+from .unknown_levels import UnknownCounter, UnknownLevels, treating_unknown
 
 
 class Assessment(NamedTuple):
@@ -71,13 +72,16 @@ def assess(
     >>> found.held_out, [score.name for score in found.scores], found.concerns
     (92, ['R2', 'RMSE', 'MAE'], [])
     """
-    uneven = imbalance(train) if isinstance(model, KernelClassifier) else None
+    are_labels = isinstance(model, KernelClassifier)
+    totals = TargetTotals.of(train, are_labels) if are_labels or test is not None else None
+    uneven = imbalance_of(totals) if totals is not None and are_labels else None
     if test is None:
         return Assessment(0, [], UnknownLevels(0, 0, {}), [], [], uneven)
-    strange, model = unknown_levels(model, test), treating_unknown(model)
-    measured = measures(model, test, strict=False)  # the fit is done: its scores are not to end it
+    strange, model = UnknownCounter(model.preparation_), treating_unknown(model)
+    # Not strict: the fit is done, and its scores are not to end it.
+    measured = measures(model, test, strict=False, each=strange.update)
     scores = scored(measured, random_state=random_state)
     given: dict[str, Any] = {"trained": trained, "random_state": random_state, "progress": progress}
-    others = baselines(model, train, test, measured=measured, **given)
+    others = baselines(model, train, test, measured=measured, totals=totals, **given)
     worries = concerns(model, test, scores=scores, baselines=others)
-    return Assessment(test.n_rows, scores, strange, others, worries, uneven)
+    return Assessment(test.n_rows, scores, strange.found, others, worries, uneven)

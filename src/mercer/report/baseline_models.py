@@ -22,8 +22,8 @@ from .._random import Stream
 from ..data import Table
 from ..data.block import Block, concatenated, rows_of
 from ..learn import KernelClassifier
-from ..learn._labels import Tasks
-from ..learn._machine import numbered
+from ..learn.labels import Tasks
+from ..learn.machine import numbered
 
 MOST_COLUMNS = 2000
 """Columns of dense rows, each level counted as one; with more, the models are left out."""
@@ -57,7 +57,7 @@ class Sampled:
 
     def __init__(self, model: Any, table: Table, most: int, seed: int):
         self.model, self.most, self.seed = model, most, seed
-        self.table = model._adopted(table, reset=False)
+        self.table = model.matched_table(table)
         # Levels that the learner has not seen are its own affair: it has refused or ignored them by now.
         self.preparation = copy(model.preparation_)
         self.preparation.unknown = "ignore"
@@ -186,7 +186,7 @@ def told_by(model: Any, X: Any, n_classes: int) -> Told:
 def of_table(one: Any, model: Any, table: Table) -> Told:
     """What a trained model gives for all rows of a table, block by block."""
     n_classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
-    adopted = model._adopted(table, reset=False)
+    adopted = model.matched_table(table)
     parts = [one.predict(block.X, n_classes) for _, block in numbered(adopted)]
     values, chances = zip(*parts, strict=True)
     return Told(np.concatenate(values), None if chances[0] is None else np.concatenate(chances))

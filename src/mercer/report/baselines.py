@@ -15,6 +15,7 @@ from ..learn import KernelClassifier
 from .baseline_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
 from .evaluation import Measured, check_predicts, measures
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
+from .target_totals import TargetTotals
 from .unknown_levels import treating_unknown
 
 MOST_ROWS = 20_000
@@ -62,6 +63,7 @@ def baselines(
     random_state: Any = 0,
     progress: Callable[[str], None] | None = None,
     measured: Measured | None = None,
+    totals: TargetTotals | None = None,
 ) -> list[Baseline]:
     """Score other models on the rows that were held out, beside a fitted learner.
 
@@ -87,6 +89,8 @@ def baselines(
         Called with what is done next.
     measured : tuple or None, default=None
         What ``mercer.report.evaluation.measures`` found on the rows held out, where that was asked before.
+    totals : TargetTotals or None, default=None
+        What is known of the targets of the training rows, where they were gone through before.
 
     Returns
     -------
@@ -109,7 +113,7 @@ def baselines(
     told, seed = progress or (lambda what: None), as_seed(random_state)
     mine, y, weight = measures(model, test) if measured is None else measured
     contest = Contest(model, mine, y, (np.ones(len(y)) if weight is None else weight, resamples, level, seed))
-    found = [contest.simplest(train)]
+    found = [contest.simplest(totals or TargetTotals.of(train, isinstance(model, KernelClassifier)))]
     for kind in (LinearModel, BoostedTrees) if trained else ():
         told(f"report: {kind.name}")
         try:
@@ -132,22 +136,24 @@ class Contest:
         """Another model, with its scores and what the kernel machine gains on it."""
         return self._beside(name, what, rows, self._metrics(told))
 
-    def simplest(self, train: Table) -> Baseline:
+    def simplest(self, totals: TargetTotals) -> Baseline:
         """The class that comes up most often, or the mean, of all training rows."""
-        counted = Counted.of(self.model, train)
         n = len(self.y)
         if not isinstance(self.model, KernelClassifier):
-            return self.entry(SIMPLEST[1], f"always {counted.mean:.4g}", counted.rows, Told(np.full(n, counted.mean)))
-        labels, most = np.asarray(self.model.classes_).tolist(), int(np.argmax(counted.shares))
+            mean = totals.total / totals.weight
+            return self.entry(SIMPLEST[1], f"always {mean:.4g}", totals.rows, Told(np.full(n, mean)))
+        labels = np.asarray(self.model.classes_).tolist()
+        shares = np.array([totals.by_label.get(label, 0.0) for label in labels]) / totals.weight
+        most = int(np.argmax(shares))
         values = np.zeros(len(labels))
         values[most] = 1.0
-        chances = np.broadcast_to(counted.shares, (n, len(labels)))
+        chances = np.broadcast_to(shares, (n, len(labels)))
         shown = Told(
             np.full(n, 2.0 * values[1] - 1.0) if len(labels) == 2 else np.broadcast_to(values, chances.shape), chances
         )
         # The area of what is equal for all rows is 1/2, and takes long to find out for many classes.
         metrics = {**self._metrics(shown), "AUC": lambda w: 0.5}
-        return self._beside(SIMPLEST[0], f"always {labels[most]}", counted.rows, metrics)
+        return self._beside(SIMPLEST[0], f"always {labels[most]}", totals.rows, metrics)
 
     def _metrics(self, told: Told) -> dict[str, Metric]:
         if not isinstance(self.model, KernelClassifier):
@@ -158,33 +164,6 @@ class Contest:
         ours, theirs = self.mine[self.first], metrics[self.first]
         (gain,) = bootstrap({self.first: lambda w: ours(w) - theirs(w)}, *self.drawing)
         return Baseline(name, what, rows, bootstrap(metrics, *self.drawing), gain)
-
-
-class Counted(NamedTuple):
-    """The rows of a table, the shares of classes in them, and the mean of numbers."""
-
-    rows: int
-    shares: NDArray[np.float64]
-    mean: float
-
-    @classmethod
-    def of(cls, model: Any, train: Table) -> Counted:
-        """In one pass over the targets."""
-        labels = np.asarray(model.classes_).tolist() if isinstance(model, KernelClassifier) else []
-        counts = dict.fromkeys(labels, 0.0)
-        rows, total, summed = 0, 0.0, 0.0
-        for block in train.targets():
-            y = np.asarray(block.y)
-            weight = np.ones(len(y)) if block.weight is None else np.asarray(block.weight)
-            rows, total = rows + len(y), total + float(weight.sum())
-            if not labels:
-                summed += float(weight @ y.astype(np.float64))
-                continue
-            found, place = np.unique(y, return_inverse=True)
-            for label, count in zip(found.tolist(), np.bincount(place, weight).tolist(), strict=True):
-                counts[label] = counts.get(label, 0.0) + count
-        shares = np.array([counts[label] for label in labels]) / total
-        return cls(rows, shares, summed / total)
 
 
 def first_score(model: Any) -> str:

@@ -20,10 +20,10 @@ from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of, rows_of
 from ..kernels import parse
 from ..kernels.defaults import GAUSSIAN
-from ..learn._preparation import Preparation
+from ..learn.prepare.preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
-from .unknown_levels import UnknownLevels, unknown_in
+from .unknown_levels import UnknownCounter, UnknownLevels
 
 EXACT = "exact kernel"
 ERROR_ROWS = 1000
@@ -129,7 +129,9 @@ def strange_levels(train: Block, test: Block) -> UnknownLevels:
     with warnings.catch_warnings():  # what is to be said of columns was said by the machines
         warnings.simplefilter("ignore", UserWarning)
         prepared.learn_columns([train.X])
-    return unknown_in(prepared, [test.X])
+    counter = UnknownCounter(prepared)
+    counter.update(test.X)
+    return counter.found
 
 
 def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int) -> list[tuple[str, FeatureMap]]:

@@ -178,7 +178,7 @@ class Outlying(NamedTuple):
     @classmethod
     def of_model(cls, model: Any, test: Table) -> Outlying | None:
         """Those of a regressor on rows held out."""
-        y, predicted, weight = model._observed(test, model.predict)
+        y, predicted, weight = model.observed(test, model.predict)
         squares = (np.asarray(y, dtype=np.float64) - predicted) ** 2
         return cls.of_errors(squares if weight is None else squares * weight)
 

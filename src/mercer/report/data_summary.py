@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import Table
-from ..learn._column_summaries import Summary, joined
+from ..learn.statistics.column_summaries import Summary, joined
 
 
 class ColumnSummary(NamedTuple):

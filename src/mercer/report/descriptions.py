@@ -7,6 +7,7 @@ from ..maps import FeatureMap
 
 KERNELS = {
     "AdditiveChi2": "Histograms are alike where their bins are, by the harmonic mean of every pair of bins.",
+    "ArcCosine": "Rows are alike where they point the same way, times their lengths: a wide random neural network.",
     "Cauchy": "Rows are alike where they are near in every column; likeness falls slowly, with heavy tails.",
     "Composition": "The likeness that one kernel finds is put through another, a power series in it.",
     "DistanceComposition": "Rows are alike where they are near each other, by the distance that another kernel has.",
@@ -41,6 +42,7 @@ MAPS = {
     "QuasiFourier": "cosines and sines along directions that are spread evenly, not drawn one by one",
     "RandomFourier": "cosines and sines along random directions, drawn one by one",
     "RandomMaclaurin": "products of a random number of random projections",
+    "RandomRelu": "random projections, of which what is negative is cut off: units of a neural network",
     "Stack": "the features of two maps side by side, one for each part of the kernel",
     "StructuredFourier": "cosines and sines along nearly orthogonal directions, made by fast transforms",
     "TaylorSketch": "the power series of the kernel, a sketch for each of the degrees that matter",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..data import Table
 from ..learn import KernelClassifier
-from ..learn._labels import Tasks, probabilities
+from ..learn.labels import Tasks, probabilities
 from .charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures
@@ -29,7 +29,7 @@ def errors_section(model: Any, test: Table) -> str:
 
 
 def _classes(model: KernelClassifier, test: Table, told: str) -> str:
-    y, values, weight = model._observed(test, model.decision_function)
+    y, values, weight = model.observed(test, model.decision_function)
     labels = np.asarray(model.classes_).tolist()
     predicted = Tasks(model.classes_).predicted(values.reshape(len(values), -1))
     counted = np.ones(len(y)) if weight is None else weight
@@ -81,7 +81,7 @@ def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: 
 
 
 def _numbers(model: Any, test: Table, told: str) -> str:
-    y, predicted, _ = model._observed(test, model.predict)
+    y, predicted, _ = model.observed(test, model.predict)
     y, predicted = np.asarray(y, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     said = (
         "In the first chart, good predictions lie near the dashed line. In the second, the residuals should scatter "

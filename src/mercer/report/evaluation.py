@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from .._checks import check_choice
 from ..data import SourceTable, Table
 from ..data.stored_columns import as_written
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn._gaps import check_complete
-from ..learn._labels import Tasks, probabilities
-from ..learn._machine import KernelMachine, numbered
-from ..learn._preparation import UNKNOWN
+from ..learn.labels import Tasks, probabilities
+from ..learn.machine import KernelMachine
+from ..learn.prepare.gaps import check_complete
+from ..learn.prepare.preparation import UNKNOWN
 from ..maps import FeatureMap
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
 from .unknown_levels import treating_unknown
@@ -74,16 +74,19 @@ def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)
 
 
-def measures(model: Any, table: Table, strict: bool = True) -> Measured:
+def measures(
+    model: Any, table: Table, strict: bool = True, each: Callable[[Any], None] = lambda rows: None
+) -> Measured:
     """The scores of a fitted learner, as functions of what rows count; targets, or the numbers of classes; weights.
 
-    Unless it is ``strict``, labels of which the model has learned none count as wrong, as some of them do.
+    Unless it is ``strict``, labels of which the model has learned none count as wrong, as some of them do. ``each`` is
+    called with the rows of every block, so that whoever needs them too does not read them again.
     """
     check_predicts(model)
     if not isinstance(model, KernelClassifier):
-        y, predicted, weight = model._observed(table, model.predict)
+        y, predicted, weight = model.observed(table, model.predict, each)
         return regression_metrics(y, predicted), y, weight
-    y, values, weight = model._observed(table, model.decision_function)
+    y, values, weight = model.observed(table, model.decision_function, each)
     codes = known_codes(y, model, strict)
     given = probabilities(values) if model.loss == "logistic" else None
     return classification_metrics(codes, values, given), codes, weight
@@ -136,7 +139,7 @@ def check_predicts(model: Any) -> None:
     if not isinstance(model, KernelClassifier | KernelRegressor):
         raise TypeError(f"expected a classifier or a regressor, found {type(model).__name__}, which predicts no target")
     check_is_fitted(model)
-    several = isinstance(model.classes_, list) if isinstance(model, KernelClassifier) else not model._single
+    several = isinstance(model.classes_, list) if isinstance(model, KernelClassifier) else np.ndim(model.coef_) > 1
     if several:
         raise ValueError("expected a model of one target, found one of several")
 
@@ -171,7 +174,7 @@ def predictions(
         check_choice("extras", extra, EXTRAS)
     if keep:
         # The rows that a prediction is made for are those without gaps in the model's own columns.
-        table = model._adopted(table.features(), reset=False)
+        table = model.matched_table(table.features())
     found = (_classes if isinstance(model, KernelClassifier) else _numbers)(model, table, extras)
     return beside(table, keep, found) if keep else found
 
@@ -252,7 +255,4 @@ def features(model: Any, table: Table) -> Iterator[Any]:
         return
     if not isinstance(model, KernelMachine):
         raise TypeError(f"expected a map or a learner of mercer, found {type(model).__name__}")
-    check_is_fitted(model)
-    table = model._adopted(table.features(), reset=False)
-    for first, block in numbered(table):
-        yield model._of_rows(table, block.X, first, model._features)
+    yield from model.feature_blocks(table)

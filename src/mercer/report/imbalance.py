@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..data import Table
+from .target_totals import TargetTotals
 
 TIMES = 10.0
 """How many times as large as the rarest class the largest one is where classes are imbalanced."""
@@ -59,11 +58,12 @@ def imbalance(table: Table) -> Imbalance | None:
     >>> mercer.report.imbalance(mercer.data.open(np.eye(200), target=y))
     Imbalance(shares={'fine': 0.96, 'fraud': 0.04}, majority_accuracy=0.96)
     """
-    sums: dict[Any, float] = {}
-    for block in table.targets():
-        labels, codes = np.unique(np.asarray(block.y), return_inverse=True)
-        for label, weight in zip(labels.tolist(), np.bincount(codes, block.weight).tolist(), strict=True):
-            sums[label] = sums.get(label, 0.0) + weight
+    return imbalance_of(TargetTotals.of(table, are_labels=True))
+
+
+def imbalance_of(totals: TargetTotals) -> Imbalance | None:
+    """The same from what is known of the targets."""
+    sums = totals.by_label
     total = sum(sums.values())
     shares = {label: sums[label] / total for label in sorted(sums, key=lambda label: -sums[label])}
     if len(shares) < 2 or min(shares.values()) * TIMES >= max(shares.values()):

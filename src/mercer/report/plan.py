@@ -8,7 +8,7 @@ from .._memory import as_bytes
 from ..data import SourceTable
 from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn._map_choice import expected_map
+from ..learn.map_choice import expected_map
 
 
 class Plan(NamedTuple):
@@ -51,7 +51,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     chosen = expected_map(learner, n_rows)
     width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
-    rows = next(table.blocks()).X
+    rows = table.head().X
     itemsize = rows.dtype.itemsize if hasattr(rows, "dtype") else 8  # a frame has types of its own
     held = 8 * width**2 if sums else n_rows * width * itemsize
     streamed = isinstance(learner, KernelClassifier) and not sums and held > as_bytes(learner.memory)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
 from ..data.frames import columns
-from ..learn._coded_rows import UNSEEN
-from ..learn._machine import KernelMachine
-from ..learn._preparation import Preparation
+from ..learn.machine import KernelMachine
+from ..learn.prepare.preparation import Preparation
 
 
 class UnknownLevels(NamedTuple):
@@ -61,29 +58,37 @@ def unknown_levels(model: Any, table: Table) -> UnknownLevels:
     prepared = model.preparation_
     if prepared.levelled is None:
         return UnknownLevels(0, table.n_rows, {})
-    return unknown_in(prepared, (block.X for block in model._adopted(table.features(), reset=False).blocks()))
+    counter = UnknownCounter(prepared)
+    for block in model.matched_table(table.features()).blocks():
+        counter.update(block.X)
+    return counter.found
 
 
-def unknown_in(prepared: Preparation, blocks: Iterable[Any]) -> UnknownLevels:
-    """The same for blocks of rows, and what was learned of columns."""
-    rows, of, each = 0, 0, dict[str, int]()
-    named = [column for column in prepared.columns or () if column.levels is not None]
-    for X in blocks:
-        wrong = np.zeros(X.shape[0], dtype=bool)
-        for column in named:
-            found = prepared.codes(column, columns(X)[column.name])[1] == UNSEEN
-            wrong |= found
-            if found.any():
-                each[column.name] = each.get(column.name, 0) + int(np.count_nonzero(found))
-        rows, of = rows + int(np.count_nonzero(wrong)), of + len(wrong)
-    return UnknownLevels(rows, of, each)
+class UnknownCounter:
+    """Counts rows with unknown levels, block by block.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        What was learned of the columns.
+    """
+
+    def __init__(self, preparation: Preparation):
+        self._preparation = preparation
+        self._levelled = [column for column in preparation.columns or () if column.levels is not None]
+        self.found = UnknownLevels(0, 0, {})
+
+    def update(self, X: Any) -> None:
+        """Count the rows of another block."""
+        wrong, each = np.zeros(X.shape[0], dtype=bool), dict(self.found.columns)
+        for column in self._levelled:
+            unseen = self._preparation.is_unseen(column, columns(X)[column.name])
+            wrong |= unseen
+            if unseen.any():
+                each[column.name] = each.get(column.name, 0) + int(np.count_nonzero(unseen))
+        self.found = UnknownLevels(self.found.rows + int(np.count_nonzero(wrong)), self.found.of + len(wrong), each)
 
 
 def treating_unknown(model: Any, unknown: str = "ignore") -> Any:
     """The same fitted learner, for which a level that it has not learned counts as none, or is an error."""
-    if model.preparation_.levelled is None:
-        return model
-    other = copy(model)
-    other.preparation_ = copy(model.preparation_)
-    other.preparation_.unknown = unknown
-    return other
+    return model if model.preparation_.levelled is None else model.treating_unknown(unknown)

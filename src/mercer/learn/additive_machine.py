@@ -1,0 +1,240 @@
+"""Machines whose rows enter by sums alone: rows can be added, merged and taken back."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._checks import check_truth
+from ..maps.layouts import floats
+from .context import FitContext
+from .forecast import Work, sums_work
+from .machine import KernelMachine
+from .memory_estimates import Extent, check_after
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Reporter
+from .statistics import Moments
+from .statistics.moments import SAFETY
+
+Matrix = NDArray[np.float64]
+
+
+def can_add_rows(model: Any) -> bool:
+    """Whether sums are all that a machine needs of rows."""
+    return bool(model._sums_suffice)
+
+
+class AdditiveMachine(KernelMachine, ABC):
+    """A machine that is solved from the moments of features and targets."""
+
+    keep_statistics: bool
+    statistics_: Moments | None
+
+    @property
+    @abstractmethod
+    def _sums_suffice(self) -> bool:
+        """Whether sums are all that it needs of rows, as its arguments are."""
+
+    fit_intercept: bool
+
+    def _check_arguments(self) -> None:
+        super()._check_arguments()
+        for name in ("fit_intercept", "keep_statistics"):
+            check_truth(name, getattr(self, name))
+
+    @abstractmethod
+    def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
+        """The targets of rows as numbers, a column each, and what every row counts; None where that is 1."""
+
+    @abstractmethod
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
+        """Coefficients from moments; ``rows`` for a second pass, where it is asked for.
+
+        ``report`` is told before anything is set: an error that it raises leaves all as it was.
+        """
+
+    def _needed(self, extent: Extent) -> int:
+        return extent.sums(copies=3)  # sums, the same about the mean, and a factor
+
+    def _check_additive(self) -> None:
+        """Refuse arguments with which sums cannot be changed."""
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _is_prepared(self) -> bool:
+        return hasattr(self, "statistics_")  # not where fit has failed
+
+    @available_if(can_add_rows)
+    def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
+
+        What ``partial_fit`` would else learn from its first batch.
+
+        Parameters
+        ----------
+        X, sample_weight : as for ``fit``
+        y : ignored
+        """
+        self._check_arguments()
+        # Few rows now say nothing about how many will come: the map is the one for many.
+        table = self._table(X, None, sample_weight, reset=True)
+        self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        self.statistics_ = None
+        return self
+
+    def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn from more rows, with the preparation and the map that are there."""
+        if self.statistics_ is None and hasattr(self, "coef_"):
+            warnings.warn(
+                "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
+                UserWarning,
+                stacklevel=3,
+            )
+        more, precision, report = self._more(X, y, sample_weight)
+        if self.statistics_ is not None:
+            more, precision = summed(self.statistics_, more), max(self._precision, precision)
+        self._renew(more, precision, report)
+        return self
+
+    @available_if(can_add_rows)
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take back rows that were learned from, as if they had never been seen.
+
+        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as they were given
+        """
+        held = self._held()
+        less, precision, report = self._more(X, y, sample_weight)
+        if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
+            raise ValueError(
+                f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
+                f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
+            )
+        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision), report)
+        return self
+
+    @available_if(can_add_rows)
+    def merge(self, other: Self) -> Self:
+        """Learn what another machine with the same map and preparation has learned from its own rows.
+
+        Parameters
+        ----------
+        other : a learner of the same kind
+            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+        """
+        if not isinstance(other, type(self)):
+            raise TypeError(f"expected another {type(self).__name__} to merge with, found {type(other).__name__}")
+        ours, theirs = self._held(), other._held()
+        difference = self._difference(other)
+        if difference is not None:
+            raise ValueError(f"learners with different features or classes cannot be merged: {difference}")
+        self._renew(summed(ours, theirs), max(self._precision, other._precision), None)
+        return self
+
+    # -- sums ----------------------------------------------------------------------------------------------------------
+
+    def _held(self) -> Moments:
+        check_is_fitted(self)
+        self._check_additive()
+        if self.statistics_ is None:
+            raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
+        return self.statistics_
+
+    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float, Reporter]:
+        """The moments of more rows, their precision, and who is told of them."""
+        self._check_arguments()
+        table = self._labelled(X, y, sample_weight, reset=False)
+        passes = self._begin(table, FitContext())
+        passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
+        rows = PreparedRows(table, self.preparation_, self._rng, passes)
+        return self._moments(rows), self._precision_of(rows), passes.report
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
+
+    def _moments(self, rows: PreparedRows) -> Moments:
+        width = self.map_.n_components_
+        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            return Moments.of(Z, *self._targets(chunk), exact)
+
+        exact = self._needs_digits(rows)
+        return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+
+    def _needs_digits(self, rows: PreparedRows) -> bool:
+        """Whether the least alpha that may be asked for is below what sums in the precision of the rows are off.
+
+        Features are taken to be of norm 1, as those of most kernels are.
+        """
+        return self._least_alpha <= SAFETY * float(np.finfo(rows.dtype).eps) * rows.n_rows
+
+    @property
+    @abstractmethod
+    def _least_alpha(self) -> float:
+        """The least alpha that is given, 0 where it is chosen."""
+
+    def _precision_of(self, rows: PreparedRows) -> float:
+        """That of sums over these rows."""
+        return float(np.finfo(np.float64 if self._needs_digits(rows) else rows.dtype).eps)
+
+    def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
+        """Coefficients from other sums, which are then kept."""
+        before, self._precision = getattr(self, "_precision", precision), precision
+        try:
+            self._solve(moments, None, report)
+        except BaseException:
+            self._precision = before
+            raise
+        self.statistics_ = moments
+
+    def _fit_sums(self, rows: PreparedRows) -> None:
+        """Coefficients from one pass, and perhaps another."""
+        rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+        moments, self._precision = self._moments(rows), self._precision_of(rows)
+        self._solve(moments, rows, rows.passes.report)
+        self.statistics_ = moments if self.keep_statistics else None
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _n_targets(self) -> int | None:
+        """Columns of targets as a model file says beside its arrays; None where it does not."""
+
+    def _layout(self) -> dict[str, Any]:
+        width, targets = self.map_.n_components_, self._n_targets
+        sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
+        return {"statistics_": Moments(*(floats(*shape) for shape in sums))}
+
+    def _check_fitted(self) -> None:
+        self.statistics_ = statistics = getattr(self, "statistics_", None)
+        if not hasattr(self, "coef_"):  # `prepare` gives none
+            self._refuse_unless(statistics is None and not hasattr(self, "intercept_"))
+            return
+        targets = np.atleast_2d(self.coef_).shape[0]
+        self._check_coefficients(targets)
+        if statistics is not None:
+            sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
+            self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0 and hasattr(self, "_precision"))
+
+    @abstractmethod
+    def _check_coefficients(self, targets: int) -> None:
+        """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
+
+
+def summed(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
+    """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
+    if ours.cross.shape != theirs.cross.shape:
+        raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
+    return ours.plus(theirs, sign)

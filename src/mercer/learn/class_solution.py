@@ -1,0 +1,60 @@
+"""How a classifier comes to coefficients where sums do not suffice: features, held or not, and their least loss."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .._memory import as_bytes
+from .feature_matrix import Design, HeldDesign, design_of
+from .labels import Codes, Tasks
+from .losses import SideBySide, loss_named
+from .memory_estimates import Extent, check_after
+from .prepared_rows import PreparedRows
+from .solvers.conjugate_gradients import solver_for
+from .solvers.liblinear import check_room, liblinear
+from .solvers.newton import Report
+
+Matrix = NDArray[np.float64]
+
+
+def class_design(model: Any, rows: PreparedRows) -> Design:
+    """The features, held where they fit; LIBLINEAR takes no others."""
+    width, itemsize = model.map_.n_components_, rows.dtype.itemsize
+    arguments = rows, model._features, width, bool(model.fit_intercept), model.n_jobs
+    if model.solver == "liblinear":
+        check_room(rows.n_rows, width, itemsize, model.memory)
+        return HeldDesign.of(*arguments)
+    extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
+    memory = rows.passes.context.memory
+    check_after(model, extent, memory)
+    left = float("inf") if memory is None else memory - model._needed(extent)
+    return design_of(*arguments, min(as_bytes(model.memory), left))
+
+
+def least_loss(
+    model: Any, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None
+) -> tuple[Matrix, Report | None]:
+    """Coefficients from the class of every row in every task, and what it counts there; and how they were found."""
+    tasks = list(zip(Tasks(model.classes_).classes, codes.T, weights, strict=True))
+    if isinstance(design, HeldDesign) and model.solver == "liblinear":
+        return np.hstack([liblinear(model, design, mine, weight) for _, mine, weight in tasks]), None
+    losses = [
+        loss_named(model.loss, len(classes))(mine, len(classes), float(model.C) * weight)
+        for classes, mine, weight in tasks
+    ]
+    loss = SideBySide(losses) if len(losses) > 1 else losses[0]
+    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
+    report = solution.report
+    if not report.converged:
+        warnings.warn(
+            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
+            "raise max_iter or tol, or lower C",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return solution.W, report

@@ -1,0 +1,262 @@
+"""The matrix of features of all rows, as solvers use it: products with it, with its transpose, and its second moments.
+
+It is held in memory where it fits, and made again in every pass where it does not. One more column, of ones, stands for
+the intercept.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._memory import check_memory
+from .._tiles import run_tiles, sum_in_order
+from .narrow_products import add_to, times
+from .passes import Passes, after_parts
+from .prepared_rows import Chunk, PreparedRows
+from .statistics import chunk_rows
+
+Matrix = NDArray[np.float64]
+Part = tuple[slice, Callable[[], NDArray[Any]]]
+"""Consecutive rows, with a function that gives their features."""
+
+CACHED_BYTES = 4 * 2**20
+"""Features that stay in a cache between two products."""
+LEAST_ROWS = 64
+"""Fewer at once would make products slow."""
+PANEL = 512
+"""Columns of second moments that one thread finds at a time."""
+
+
+class Design(ABC):
+    """Features Z of n rows, and a column of ones where there is an intercept."""
+
+    n_passes = 0
+    """How often all rows were gone through."""
+
+    def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
+        self.n_rows = n_rows
+        self.n_features = n_features
+        self.dtype = dtype
+        self.intercept = intercept
+        self.n_jobs = n_jobs
+        self.passes = passes
+        self.chunk_rows = chunk_rows(n_features, np.dtype(dtype).itemsize)
+
+    @property
+    def width(self) -> int:
+        return self.n_features + self.intercept
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Part]:
+        """All rows in order."""
+
+    def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
+        """What ``make`` finds in so many passes, unless it is known already: then they only count."""
+        checkpoint = self.passes.context.checkpoint
+        if checkpoint is None:
+            return make(*arguments)
+        self.n_passes += passes if what in checkpoint.found else 0
+        return checkpoint.kept(what, lambda: (make(*arguments),))[0]
+
+    def products(self, W: Matrix, what: str) -> NDArray[Any]:
+        """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
+        self.n_passes += 1
+        F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
+        columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
+
+        def work(item: Part) -> tuple[Matrix]:
+            rows, features = item
+            F[rows] = times(features(), columns)
+            return (np.zeros(1),)
+
+        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.passes.begin(what)))
+        if self.intercept:
+            F += W[self.n_features].astype(self.dtype)
+        return F
+
+    def transposed(self, R: NDArray[Any], what: str) -> Matrix:
+        """Z' R; ``what`` is what the pass is for."""
+        self.n_passes += 1
+        R = R.astype(self.dtype, copy=False)
+
+        def work(item: Part) -> tuple[Matrix]:
+            rows, features = item
+            sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
+            add_to(sums, features(), R[rows])
+            return (sums.T.astype(np.float64),)
+
+        held, after = 8 * self.n_features * R.shape[1], after_parts(self.passes.begin(what))
+        (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
+        return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
+
+    def curved(self, W: Matrix, bend: Callable[[slice, NDArray[Any]], NDArray[Any]], what: str) -> Matrix:
+        """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product."""
+        self.n_passes += 1
+        columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
+        offset = W[self.n_features :].astype(self.dtype)
+        few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
+
+        def work(item: Part) -> tuple[Matrix, Matrix]:
+            chunk, features = item
+            Z, sums = features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
+            totals = np.zeros(W.shape[1])
+            for start in range(0, len(Z), few):
+                z = Z[start : start + few]
+                V = times(z, columns)
+                if self.intercept:
+                    V += offset
+                R = bend(slice(chunk.start + start, chunk.start + start + len(z)), V)
+                add_to(sums, z, R)
+                totals += R.sum(axis=0)
+            return sums.T.astype(np.float64), totals
+
+        held, after = 8 * self.n_features * W.shape[1], after_parts(self.passes.begin(what))
+        G, totals = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
+        return np.vstack([G, totals]) if self.intercept else G
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        self.n_passes += 1
+
+        def work(item: Part) -> tuple[NDArray[Any], ...]:
+            rows, features = item
+            chosen = np.flatnonzero(h[rows])
+            return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
+
+        n_jobs, after = self.n_jobs if alone else 1, after_parts(self.passes.begin("curvature"))
+        return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
+
+    def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
+        """The same as one matrix, of which the half above the diagonal is right: threads add to it, a part each."""
+        self.n_passes += 1
+        whole = np.zeros((self.width, self.width), dtype=self.dtype)
+        tell = self.passes.begin("curvature")
+        for stop, Z, mine in self.weighted_parts(h):
+            root = np.sqrt(mine)
+            scaled = np.empty((len(Z), self.width), dtype=self.dtype)
+            np.multiply(Z, root[:, None], out=scaled[:, : self.n_features])
+            scaled[:, self.n_features :] = root[:, None]
+
+            def work(columns: slice, scaled: NDArray[Any] = scaled) -> None:
+                whole[columns, columns.start :] += scaled[:, columns].T @ scaled[:, columns.start :]
+
+            run_tiles(work, self.width, PANEL, self.n_jobs)
+            if tell is not None:
+                tell(stop)
+        return whole
+
+    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        """The features of the rows where h is positive, some at a time, with their h and the rows gone through."""
+        for rows, features in self.chunks():
+            chosen = np.flatnonzero(h[rows])
+            if len(chosen):
+                yield rows.stop, features()[chosen], h[rows][chosen]
+
+    @property
+    def _held_bytes(self) -> int:
+        return self.n_features**2 * np.dtype(self.dtype).itemsize
+
+
+def weighted_moments(Z: NDArray[Any], h: NDArray[Any], intercept: bool) -> tuple[NDArray[Any], ...]:
+    """Z' diag(h) Z and, for a column of ones beside Z, Z' h and the sum of h."""
+    root = np.sqrt(h)
+    scaled = Z * root[:, None]
+    gram = scaled.T @ scaled
+    return (gram, root @ scaled, np.array([h.sum()], dtype=h.dtype)) if intercept else (gram,)
+
+
+def joined_moments(parts: tuple[NDArray[Any], ...]) -> NDArray[Any]:
+    """The moments as one matrix."""
+    if len(parts) == 1:
+        return parts[0]
+    gram, sums, total = parts
+    whole = np.empty((len(sums) + 1, len(sums) + 1), dtype=gram.dtype)
+    whole[:-1, :-1], whole[:-1, -1], whole[-1, :-1], whole[-1, -1] = gram, sums, sums, total[0]
+    return whole
+
+
+Features = Callable[[Any, int], NDArray[Any]]
+"""The features of prepared rows, given with the number of the first."""
+
+
+class HeldDesign(Design):
+    """Features in memory."""
+
+    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
+        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, passes)
+        self.Z = Z
+
+    @classmethod
+    def of(cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None) -> HeldDesign:
+        """The features of all rows, from one pass."""
+        check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
+        Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
+
+        tell = rows.passes.begin("features")
+
+        def work(chunk: Chunk) -> tuple[Matrix]:
+            Z[chunk.first : chunk.last] = features(chunk.X, chunk.first)
+            return (np.zeros(1),)
+
+        def after(chunk: Chunk) -> None:
+            if tell is not None:
+                tell(chunk.last)
+
+        sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
+        return cls(Z, intercept, n_jobs, rows.passes)
+
+    def chunks(self) -> Iterator[Part]:
+        for start in range(0, self.n_rows, self.chunk_rows):
+            rows = slice(start, min(start + self.chunk_rows, self.n_rows))
+            yield rows, partial(self.Z.__getitem__, rows)
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        self.n_passes += 1
+        chosen = np.flatnonzero(h)  # gathered from all over, so that products are of many rows
+
+        def work(start: int) -> tuple[NDArray[Any], ...]:
+            rows = chosen[start : start + self.chunk_rows]
+            return weighted_moments(self.Z[rows], h[rows], self.intercept)
+
+        tell = self.passes.begin("curvature")
+
+        def after(start: int) -> None:
+            stop = start + self.chunk_rows
+            if tell is not None:
+                tell(int(chosen[stop]) if stop < len(chosen) else self.n_rows)
+
+        starts = range(0, max(len(chosen), 1), self.chunk_rows)
+        return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes, after))
+
+    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        chosen = np.flatnonzero(h)
+        for start in range(0, len(chosen), self.chunk_rows):
+            rows = chosen[start : start + self.chunk_rows]
+            yield int(rows[-1]) + 1, self.Z[rows], h[rows]
+
+
+class StreamedDesign(Design):
+    """Features that are made again in every pass."""
+
+    def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
+        super().__init__(rows.n_rows, width, rows.dtype, intercept, n_jobs, rows.passes)
+        self._rows = rows
+        self._features = features
+
+    def chunks(self) -> Iterator[Part]:
+        for chunk in self._rows.chunks(self.chunk_rows):
+            yield slice(chunk.first, chunk.last), partial(self._features, chunk.X, chunk.first)
+
+
+def design_of(
+    rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: float
+) -> Design:
+    """The features of all rows, held where they take no more than so many bytes."""
+    kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedDesign
+    return kind(rows, features, width, intercept, n_jobs)

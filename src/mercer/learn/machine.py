@@ -1,0 +1,492 @@
+"""What every kernel machine shares: arguments, the way from rows to features, and predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from .._checks import check_choice, check_jobs
+from .._random import Stream
+from .._tiles import run_tiles, sum_in_order
+from ..data import ArrayTable, SourceTable, Table
+from ..data.block import Block, part_of
+from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.times import TIMES
+from ..data.training_rows import placed
+from ..kernels import Kernel
+from ..maps import FeatureMap
+from ..maps.executor import features
+from ..maps.row_checks import check_rows
+from ..maps.table_rows import adopt_columns, matched_columns
+from .context import FitContext
+from .forecast import Work
+from .machine_parameters import MachineParameters
+from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
+from .memory_estimates import Extent, asked_width, check_before, check_levels
+from .passes import Passes
+from .prepare.input_rows import as_in_fit, checked_rows
+from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
+from .prepared_rows import Chunk, PreparedRows
+from .progress import Progress
+from .scans import RowSample, ScanPlan
+from .statistics import chunk_rows
+from .training_origin import remember
+
+PREDICTED_ROWS = 1024
+"""Rows that are prepared and mapped at once for a prediction."""
+
+
+class Matched(ArrayTable):
+    """Rows of a table, from number ``first`` on, whose columns are those of the model already."""
+
+    def __init__(self, table: Table, X: Any, first: int):
+        super().__init__(X)
+        self._table, self._first = table, first
+
+    def where(self, row: int) -> str | None:
+        return self._table.where(self._first + row)
+
+
+class MapDraft(NamedTuple):
+    """A map that is yet to be fitted, its seed, and rows that were taken along for it."""
+
+    map: FeatureMap
+    seed: int
+    sample: RowSample | None
+
+
+def has_levels(X: Any) -> bool:
+    """Whether rows are those of a frame with columns of text or truth values."""
+    return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
+
+
+class KernelMachine(MachineParameters):
+    """A linear model on the features of a map.
+
+    Every learner documents its arguments itself, these among them.
+
+    Attributes
+    ----------
+    map_ : the map, fitted
+    preparation_ : what was learned of the columns
+    target_name_, weight_name_ : the columns of targets and weights in the table that the rows came from
+        Their names, or their numbers where columns have none; None where there was no such column, or no table.
+    first_rows_ : short texts by which the first rows of that table are known again
+    """
+
+    _set_last: ClassVar[str] = "coef_"
+    """The attribute that ``fit`` sets last: without it nothing is fitted."""
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        n_components: int | None = None,
+        map: Any = "auto",
+        scale: str | None = None,
+        missing: str = "error",
+        unknown: str = "error",
+        dates: str = "number",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.map = map
+        self.scale = scale
+        self.missing = missing
+        self.unknown = unknown
+        self.dates = dates
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def _check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+        check_jobs(self.n_jobs)
+        for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
+            check_choice(name, getattr(self, name), choices)
+        check_map_choice(self.kernel, self.n_components, self.map)
+        if not (self.callback is None or callable(self.callback)):
+            raise ValueError(f"callback must be a function or None, found {self.callback!r}")
+
+    # -- from X to a table of rows -------------------------------------------------------------------------------------
+
+    def table_to_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+        """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+
+        Returns
+        -------
+        Table
+            What :meth:`fit_table` takes.
+        """
+        self._check_arguments()
+        return self._labelled(X, y, sample_weight, reset=True)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        """Learn from rows, in a context: ``fit`` is this with the default one.
+
+        Parameters
+        ----------
+        table : Table
+            What :meth:`table_to_fit` gave.
+        context : FitContext
+            Who is told of the passes, what keeps their results, how much memory there is, and where to start.
+        """
+        raise NotImplementedError
+
+    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        """The rows to learn from, with their targets where the learner has some."""
+        return self._table(X, None, sample_weight, reset)
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """X as scikit-learn validates it; a frame with levels or dates as it is."""
+        return checked_rows(self, X, reset)
+
+    def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+        """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
+        if reset:
+            self._drop_learned()
+            self._check_pairwise()
+            remember(self, X)
+        if isinstance(X, Table):
+            if y is not None or sample_weight is not None:
+                raise ValueError("the blocks of X bring their own y and weights, found y or sample_weight beside them")
+            return self._adopted(X, reset)
+        X = self._checked(X, reset)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight must not be all 0")
+        return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
+
+    @property
+    def _holds_rows(self) -> bool:
+        """Whether something is held of every row."""
+        return False
+
+    def _needed(self, extent: Extent) -> int:
+        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
+        return 0
+
+    def _adopted(self, table: Table, reset: bool) -> Table:
+        """A table as this machine takes it: the columns of files are matched by name."""
+        if isinstance(table, Matched):
+            return table
+        if not isinstance(table, SourceTable):
+            validate_data(self, table.head().X, skip_check_array=True, reset=reset)
+            return table
+        if reset:
+            table.head()  # where there are no rows, that is what is said
+            adopt_columns(self, table)
+            return table
+        matched = matched_columns(self, table)
+        matched.head()  # not that of the table, which may have faults in columns that are not asked for
+        return as_in_fit(matched, self.preparation_)
+
+    # -- from rows to features -----------------------------------------------------------------------------------------
+
+    def _begin(self, table: Table, context: FitContext) -> Passes:
+        """The passes of a fit over a table, which is refused where it cannot be held."""
+        check_before(self, table, context.memory)
+        return Passes(table, context, self.callback, self.n_jobs)
+
+    def _begin_fit(self, table: Table, context: FitContext) -> Passes:
+        """The same, with what is to come as far as it is known."""
+        passes = self._begin(table, context)
+        if passes.report.is_heard:
+            passes.report.expect(self._expected(table.n_rows, min(asked_width(self), table.n_rows)))
+        return passes
+
+    def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:
+        """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
+        plan = ScanPlan(table, passes)
+        return self._learn_map(self._learn_preparation(plan), exact, plan)
+
+    def _learn_preparation(self, plan: ScanPlan) -> MapDraft:
+        """Learn the preparation, in scans that serve all that is waiting and take a sample along for the map."""
+        table, passes = plan.table, plan.passes
+        names = getattr(self, "feature_names_in_", None)
+        self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
+        chosen = chosen_map(self)
+        seed = passes.context.seed(chosen.random_state)
+        # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
+        self._rng = Stream(seed).child("rows")
+        count = max(rows_sampled(chosen), self._rows_sampled)
+        sample = RowSample(self._rng, count) if count and not isinstance(table, ArrayTable) else None
+        if sample is not None:
+            plan.add("sample", sample)
+        head = table.head().X
+        levelled = has_levels(head)  # else the first block tells all that there is to know of the kinds of columns
+        self.preparation_.learn_columns((block.X for block in plan.scan("levels")) if levelled else [head])
+        if self._is_pairwise and self.preparation_.levelled is not None:
+            raise ValueError(
+                f"kernel='precomputed' takes kernel values, found the levels of column {self.preparation_.levelled!r}"
+            )
+        check_levels(self, self.preparation_, passes.context.memory)
+        if self.preparation_.needs_summary:
+            self.preparation_.learn_scale((block.X, block.weight) for block in plan.scan("scales"))
+        plan.finish()
+        return MapDraft(chosen, seed, sample)
+
+    def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
+        """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
+        rows = PreparedRows(plan.table, self.preparation_, self._rng, plan.passes, draft.sample)
+        chosen = (exact_map(self, rows) if exact else None) or draft.map
+        chosen.fit_rows(rows, draft.seed)
+        self.map_: FeatureMap = chosen
+        return rows
+
+    @property
+    def _rows_sampled(self) -> int:
+        """How large a sample of the rows the learner takes itself; 0 where it takes none."""
+        return 0
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        """What is to come once there is a map, with features of this width."""
+        return []
+
+    @property
+    def _is_pairwise(self) -> bool:
+        """Whether rows are those of a kernel matrix."""
+        named = self.get_params(deep=True).items()
+        return any(
+            isinstance(value, str) and value == "precomputed"
+            for name, value in named
+            if name == "kernel" or name.startswith("map__")
+        )
+
+    def _check_pairwise(self) -> None:
+        if self._is_pairwise and not (self.scale is None and self.missing == "error"):
+            raise ValueError(
+                "kernel='precomputed' has kernel values in place of columns, which cannot be scaled or filled: give "
+                f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
+            )
+
+    @staticmethod
+    def _refuse_overflow(*learned: NDArray[Any]) -> None:
+        """Raise where numbers have become too large: what they would predict means nothing."""
+        if not all(np.isfinite(one).all() for one in learned):
+            raise ValueError("what was learned is too large for a number: scale the rows, targets or weights down")
+
+    def _drop_learned(self) -> None:
+        """Be as before ``fit``, so that one that fails leaves no coefficients of another map behind."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.endswith("_in_")]:
+            delattr(self, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._set_last)
+
+    @property
+    def _is_prepared(self) -> bool:
+        """Whether there is a model to save: one that is fitted, or could add rows."""
+        return hasattr(self, self._set_last)
+
+    def _features(self, X: Any, first_row: int) -> NDArray[Any]:
+        """The features of prepared rows."""
+        check_rows(self.map_.kernel_, X, first_row)
+        return features(self.map_.fitted_, X, 1, first_row)
+
+    def _summed(
+        self,
+        part: Callable[[NDArray[Any], Chunk], tuple[Any, ...]],
+        rows: PreparedRows,
+        held: int,
+        what: str,
+    ) -> tuple[Any, ...]:
+        """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
+        size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
+
+        def work(chunk: Chunk) -> tuple[Any, ...]:
+            return part(self._features(chunk.X, chunk.first), chunk)
+
+        def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
+            def after(chunk: Chunk) -> None:
+                if tell is not None:
+                    tell(chunk.last)
+
+            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
+
+        return rows.passes.summed(what, add)
+
+    def _difference(self, other: KernelMachine) -> str | None:
+        """What tells the features of two machines apart, in words."""
+        ours, theirs = self.map_, other.map_
+        for name, mine, its in (
+            ("the map", type(ours).__name__, type(theirs).__name__),
+            ("the kernel", ours.kernel_, theirs.kernel_),
+            ("the seed", ours.seed_, theirs.seed_),
+            ("the width", ours.n_components_, theirs.n_components_),
+            ("the number of columns", self.n_features_in_, other.n_features_in_),
+        ):
+            if mine != its:
+                return f"{name} is {mine!r} here and {its!r} there"
+        difference = self.preparation_.differs(other.preparation_)
+        if difference is None and not equal_parameters(ours.parameters_, theirs.parameters_):
+            return "the maps have learned from different rows"
+        return difference
+
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+        """<coef, z> + intercept for every row of X and every row of ``coef``.
+
+        In the precision of the rows, or in that of ``result``, in which the intercept is then added.
+        """
+        fitted, weights = self.map_.fitted_.linear(coef)
+
+        def products(prepared: Any, first: int) -> NDArray[Any]:
+            Z, dtype = features(fitted, prepared, 1, first), prepared.dtype
+            found = Z if weights is None else Z @ weights.T.astype(dtype)
+            return found.astype(result or dtype, copy=False) + intercept.astype(result or dtype)
+
+        return self._by_rows(X, products)
+
+    def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+        """What a function gives for prepared rows, some of them at a time."""
+        check_is_fitted(self)
+        if isinstance(X, Table):
+            table = self._adopted(X.features(), reset=False)
+            return np.concatenate([self._of_rows(table, block.X, n, function) for n, block in numbered(table)])
+        X = self._checked(X, reset=False)
+        return self._of_rows(ArrayTable(X), X, 0, function)
+
+    def _of_rows(self, table: Table, X: Any, first: int, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+        """What a function gives for rows of a table, the first of which has this number."""
+
+        def part(rows: slice) -> NDArray[Any]:
+            numbers = range(first + rows.start, first + rows.stop)
+            prepared = placed(table, self.preparation_, part_of(X, rows), numbers)
+            check_rows(self.map_.kernel_, prepared, numbers.start, table.where)
+            return function(prepared, numbers.start)
+
+        head = part(slice(0, 1))
+        out = np.empty((X.shape[0], *head.shape[1:]), dtype=head.dtype)
+
+        def fill(rows: slice) -> None:
+            out[rows] = part(rows)
+
+        run_tiles(fill, X.shape[0], PREDICTED_ROWS, self.n_jobs)
+        return out
+
+    @available_if(lambda self: hasattr(self, "predict"))
+    def predict_blocks(self, table: Table, method: str = "predict") -> Iterator[NDArray[Any]]:
+        """Predictions block by block, for more rows than their predictions have room for.
+
+        Parameters
+        ----------
+        table : Table
+        method : the method whose results are wanted, such as "decision_function"
+        """
+        check_is_fitted(self)
+        table = self._adopted(table.features(), reset=False)
+        for first, block in numbered(table):
+            yield getattr(self, method)(Matched(table, block.X, first))
+
+    def treating_unknown(self, unknown: str) -> Self:
+        """The same fitted learner with another treatment of levels that it has not learned.
+
+        Parameters
+        ----------
+        unknown : {"error", "ignore"}
+        """
+        other = copy(self)
+        other.preparation_ = self.preparation_.treating_unknown(unknown)
+        return other
+
+    def matched_table(self, table: Table) -> Table:
+        """A table with the columns of ``fit``, in their order; an error where some are not there.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        check_is_fitted(self)
+        return self._adopted(table, reset=False)
+
+    def feature_blocks(self, table: Table) -> Iterator[NDArray[Any]]:
+        """The features of rows, block by block.
+
+        Parameters
+        ----------
+        table : Table
+        """
+        table = self.matched_table(table.features())
+        for first, block in numbered(table):
+            yield self._of_rows(table, block.X, first, self._features)
+
+    def observed(
+        self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64] | None]:
+        """The targets of a table, what is predicted for the same rows, and their weights.
+
+        Parameters
+        ----------
+        table : Table
+        predict : callable
+            The method that predicts, such as ``predict``.
+        each : callable
+            Called with the rows of every block, as they are before preparation.
+        """
+        table, parts = self.matched_table(table), []
+        for first, block in numbered(table):
+            each(block.X)
+            parts.append((block.y, predict(Matched(table, block.X, first)), block.weight))
+        if any(y is None for y, _, _ in parts):
+            raise ValueError("the blocks must bring y, found X alone")
+        y, predicted, weight = zip(*parts, strict=True)
+        return np.concatenate(y), np.concatenate(predicted), None if weight[0] is None else np.concatenate(weight)
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    _learned: ClassVar[dict[str, Any]] = {}
+    """Attributes that ``fit`` gives beside arrays, the map and the preparation, with their types."""
+
+    def _layout(self) -> dict[str, Any]:
+        """The arrays that ``fit`` may give: a Leaf, or a tuple of them, for every attribute."""
+        return {}
+
+    def _check_fitted(self) -> None:
+        """Raise a ValueError where arrays are missing or do not belong together; what is not there may be None."""
+
+    def _refuse_unless(self, agree: bool) -> None:
+        if not agree:
+            raise ValueError(f"the arrays of this {type(self).__name__} are incomplete or do not belong together")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.pairwise = self._is_pairwise
+        parts = (self.known_kernel, self.map)
+        tags.input_tags.positive_only = any(
+            part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap)
+        )
+        return tags
+
+
+def numbered(table: Table) -> Iterator[tuple[int, Block]]:
+    """The blocks of a table, with the numbers of their first rows."""
+    first = 0
+    for block in table.blocks():
+        yield first, block
+        first += block.X.shape[0]
+
+
+def equal_parameters(ours: Any, theirs: Any) -> bool:
+    """Whether two trees of arrays are equal."""
+    if isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(equal_parameters, ours, theirs))
+    return np.array_equal(ours, theirs)

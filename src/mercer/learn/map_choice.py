@@ -1,0 +1,116 @@
+"""Which map a machine's arguments ask for."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from sklearn.base import clone
+
+from .. import maps
+from .._checks import check_choice, check_whole
+from .._defaults import LEARNER_WIDTH
+from ..kernels import Kernel, parse
+from ..kernels.defaults import GAUSSIAN
+from ..maps import FeatureMap, Nystrom
+from ..maps.rules import feature_map
+from .distinct_rows import distinct_rows
+from .prepared_rows import PreparedRows
+
+NARROW = 32
+"""Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
+
+
+def exact_map(model: Any, rows: PreparedRows) -> FeatureMap | None:
+    """The map whose landmarks are all different rows; None where there are too many, or another one is asked for.
+
+    Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
+    """
+    if not may_be_exact(model):
+        return None
+    different = distinct_rows(rows.first_chunks(), width_asked(model))
+    if different is None:
+        return None
+    return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
+
+
+def may_be_exact(model: Any) -> bool:
+    """Whether a machine leaves it to us to make landmarks of all different rows, where they are few."""
+    return isinstance(model.map, str) and (model.map == "auto" or named_map(model.map) is Nystrom)
+
+
+def expected_map(model: Any, n_rows: int) -> FeatureMap:
+    """The map of a machine for so many rows, if all of them are different: what can be said without reading them."""
+    return chosen_map(model, "uniform" if may_be_exact(model) and n_rows <= width_asked(model) else None)
+
+
+def width_asked(model: Any) -> Any:
+    """How many features a machine asks for."""
+    asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
+    return LEARNER_WIDTH if asked is None else asked
+
+
+def is_narrow(model: Any) -> bool:
+    """Whether so few features are asked for that no linear model of them can be expected to be a good one."""
+    width = width_asked(model)
+    return isinstance(width, numbers.Integral) and int(width) < NARROW
+
+
+def chosen_map(model: Any, landmarks: Any = None) -> FeatureMap:
+    """The map of a machine, not fitted; the one with these landmarks, where there are some."""
+    given = {name: getattr(model, name) for name in ("kernel", "n_components", "random_state")}
+    if isinstance(model.map, FeatureMap):
+        twice = [name for name, value in given.items() if value is not None]
+        if twice:
+            raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
+        return clone(model.map)
+    width = width_asked(model)
+    kernel = GAUSSIAN if model.kernel is None else model.kernel
+    arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
+    if landmarks is not None:
+        return Nystrom(**arguments, landmarks=landmarks)
+    if isinstance(model.map, str) and model.map != "auto":
+        return named_map(model.map)(**arguments)
+    return feature_map(kernel, n_components=width, random_state=model.random_state)
+
+
+def rows_sampled(map: FeatureMap) -> int:
+    """How large a sample of the rows a map takes to find the bandwidths of its kernels."""
+    named = map.get_params(deep=True).items()
+    texts = [value for name, value in named if name.split("__")[-1] == "kernel" and isinstance(value, str)]
+    kernels = [*(value for _, value in named if isinstance(value, Kernel)), *map_kernels(texts)]
+    return max((kernel.rows_sampled for kernel in kernels), default=0)
+
+
+def map_kernels(texts: list[str]) -> list[Kernel]:
+    """The kernels that texts describe; one of a kernel matrix describes none."""
+    return [parse(text) for text in texts if text != "precomputed"]
+
+
+def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:
+    """Refuse what describes no features."""
+    if n_components is not None:
+        check_whole("n_components", n_components, alternatives=" or None")
+    if isinstance(map, str) and map != "auto":
+        named_map(map)
+    elif not isinstance(map, FeatureMap):
+        check_choice("map", map, ("auto", "the name of a map", "a FeatureMap"))
+    if not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
+        raise TypeError(
+            "kernel must be a kernel of mercer.kernels, text that describes one, a function of two rows, 'precomputed' "
+            f"or None, found {kernel!r}"
+        )
+
+
+def parsed(kernel: Any) -> Any:
+    """A kernel, also where it was given as text."""
+    return parse(kernel) if isinstance(kernel, str) and kernel != "precomputed" else kernel
+
+
+def named_map(name: str) -> Any:
+    """The class of a map by its name, as it is written or in lower case with underscores."""
+    names = {known.lower(): known for known in maps.__all__ if known not in ("FeatureMap",)}
+    found = names.get(name.replace("_", "").lower())
+    if found is None:
+        raise ValueError(f"map must be 'auto', a FeatureMap or one of {sorted(names.values())}, found {name!r}")
+    return getattr(maps, found)

@@ -1,0 +1,109 @@
+"""What a fit takes of memory, estimated before it takes it: from the width of the map, and again when there is one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._defaults import LEARNER_WIDTH
+from .._memory import check_room
+from .._tiles import summing_threads
+from ..data import Table
+from ..data.block import BLOCK_ROWS
+from ..maps import FeatureMap, Nystrom
+from .prepare.preparation import Preparation
+from .statistics import chunk_rows
+
+COPIES = 5
+"""Of a block of dense rows: as it is encoded, and as it is scaled."""
+ENTRY_BYTES = 80
+"""Of an entry of a block of sparse rows, as it is numbered, scaled and sorted; as measured."""
+LEVEL_BYTES = 400
+"""Of a level of sparse rows: its text, its number, its summary and its scale; as measured."""
+ROW_BYTES = 32
+"""The label, weights and number of the class of a row."""
+
+
+class Extent(NamedTuple):
+    """How large a fit is; the least where something is not known yet."""
+
+    width: int
+    n_rows: int = 0
+    columns: int = 1
+    """Of targets, or of decision values."""
+    itemsize: int = 4
+    n_jobs: int | None = None
+
+    @property
+    def square(self) -> int:
+        """Numbers in a matrix of second moments, that of an intercept included."""
+        return (self.width + 1) ** 2
+
+    def chunks(self, held: int) -> int:
+        """Bytes of the features of chunks that are summed side by side, and of their sums, each of this size."""
+        features = chunk_rows(self.width, self.itemsize) * self.width * self.itemsize
+        return summing_threads(self.n_jobs, held) * (features + held)
+
+    def sums(self, copies: int, exact: bool = False) -> int:
+        """Bytes of moments in float64: while they are summed, or solved in so many copies.
+
+        Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
+        """
+        held = 16 if exact and self.itemsize < 8 else self.itemsize
+        return max(8 * self.square + self.chunks(held * self.square), 8 * copies * self.square)
+
+    def newton(self) -> int:
+        """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+
+
+def parameter_bytes(params: Any, itemsize: int) -> int:
+    """Those of a map's parameters; matrices of floats are also packed for products, in the precision of the rows."""
+    if isinstance(params, tuple):
+        return sum(parameter_bytes(part, itemsize) for part in params)
+    packed = params.size * itemsize if params.ndim == 2 and params.dtype == np.float64 else 0
+    return int(params.nbytes + packed)
+
+
+def asked_width(model: Any) -> int:
+    """The width of the map as far as it is known before there is one; 0 where it is no number."""
+    asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
+    width = LEARNER_WIDTH if asked is None else asked
+    return int(width) if isinstance(width, int | np.integer) else 0
+
+
+def check_before(model: Any, table: Table, memory: int | None) -> None:
+    """Refuse, before any pass, what cannot be held."""
+    width = asked_width(model)
+    if width <= 0:
+        return
+    few = model.map == "auto" if isinstance(model.map, str) else isinstance(model.map, Nystrom)
+    extent = Extent(width, table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
+    try:
+        check_room(model._needed(extent), f"the sums over {width} features and their solution", memory)
+    except MemoryError:
+        if not few or table.n_rows > width:  # of few rows there are no more landmarks
+            raise
+        landmarks = extent._replace(width=table.n_rows)
+        check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", memory)
+
+
+def check_levels(model: Any, preparation: Preparation, memory: int | None) -> None:
+    """The same when the levels of columns are known, each of which becomes a column of numbers."""
+    most = preparation.most_levels
+    if most is not None:
+        width = preparation.width(model.n_features_in_)
+        needed = COPIES * 8 * BLOCK_ROWS * width
+        if preparation.sparse_levels:
+            needed = ENTRY_BYTES * BLOCK_ROWS * model.n_features_in_ + LEVEL_BYTES * width
+        name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
+        advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
+        check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
+
+
+def check_after(model: Any, extent: Extent, memory: int | None) -> None:
+    """The same when the map is fitted, before the pass over its features."""
+    needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
+    check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

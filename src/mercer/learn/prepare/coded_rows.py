@@ -1,0 +1,156 @@
+"""Rows of frames whose levels are known by number, as dense rows or as CSR.
+
+A CSR row stores its numbers and one entry per column of levels, however many levels there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..statistics.column_summaries import NOTHING, Summary, summarise
+
+MOST_DENSE = 512
+"""With more levels than this, in all columns together, prepared rows are CSR."""
+FREQUENT = 1.0 / 32.0
+"""The share of rows from which on a level is frequent: there are at most 32 such levels in a column."""
+ABSENT, UNSEEN = -1, -2
+"""In place of the number of a level: there is none, or none of this name."""
+
+Vector = NDArray[np.float64]
+Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""Rows, columns and values of a sparse matrix."""
+
+
+class NumberColumns(NamedTuple):
+    """Columns of numbers, from this prepared column on, with NaN for gaps."""
+
+    first: int
+    values: NDArray[Any]
+
+    @property
+    def width(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which rows have some."""
+        return np.isnan(self.values).any(axis=1)
+
+    def summary(self, weight: Vector | None) -> Summary:
+        """What there is in each of them."""
+        return summarise(self.values, weight)
+
+    def entries(
+        self, moved: NDArray[np.bool_], filling: NDArray[Any] | None, dtype: np.dtype[Any]
+    ) -> Iterator[Entries]:
+        """All of them, with their rows and columns."""
+        values = self.values.astype(dtype)
+        values = values if filling is None else np.where(np.isnan(values), filling, values)
+        rows, columns = np.indices(values.shape)
+        yield rows.ravel(), columns.ravel(), values.ravel()
+
+
+class LevelColumn(NamedTuple):
+    """A column of levels: its prepared columns, ``width`` from ``first`` on, and the number of each row's level."""
+
+    first: int
+    width: int
+    codes: NDArray[np.int64]
+
+    @property
+    def gaps(self) -> NDArray[np.bool_]:
+        """Which rows have none; a column that had no levels in fit has nothing to fill."""
+        return (self.codes == ABSENT) & (self.width > 0)
+
+    def summary(self, weight: Vector | None) -> Summary:
+        """What :func:`summarise` finds in the dense columns of 0 and 1."""
+        known, seen = self.codes[self.codes != ABSENT], self.codes >= 0
+        rows = np.bincount(self.codes[seen], minlength=self.width)
+        if weight is None:
+            inside, total = rows.astype(np.float64), float(len(known))
+        else:
+            inside = np.bincount(self.codes[seen], weight[seen], minlength=self.width).astype(np.float64)
+            total = float(weight[self.codes != ABSENT].sum())
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = inside / total
+        deviation = inside * (1.0 - mean) ** 2 + np.maximum(total - inside, 0.0) * mean**2
+        some, all_of_them = rows > 0, rows == len(known)
+        least = np.where(all_of_them, 1.0, 0.0) if len(known) else np.full(self.width, np.inf)
+        most = np.where(some, 1.0, 0.0) if len(known) else np.full(self.width, -np.inf)
+        exponent = np.where(some, 0, NOTHING).astype(np.int64)
+        return Summary(np.full(self.width, total), mean, np.nan_to_num(deviation), least, most, exponent)
+
+    def entries(
+        self, moved: NDArray[np.bool_], filling: NDArray[Any] | None, dtype: np.dtype[Any]
+    ) -> Iterator[Entries]:
+        """Those that are not zero, and all of the columns that are moved, with their rows and columns."""
+        everywhere = np.flatnonzero(moved)
+        values = (self.codes[:, None] == everywhere).astype(dtype)
+        if filling is not None:
+            values[self.gaps] = filling[everywhere]
+        rows, columns = np.indices(values.shape)
+        yield rows.ravel(), everywhere[columns.ravel()], values.ravel()
+        rows = np.flatnonzero(self.codes >= 0)
+        rows = rows[~moved[self.codes[rows]]]
+        yield rows, self.codes[rows], np.ones(len(rows), dtype=dtype)
+        if filling is not None:
+            shares = np.flatnonzero(~moved & (filling != 0.0))
+            rows = np.repeat(np.flatnonzero(self.gaps), len(shares))
+            columns = np.tile(shares, np.count_nonzero(self.gaps))
+            yield rows, columns, filling[columns]
+
+
+class CodedRows(NamedTuple):
+    """Rows of a frame in which every level is still a number of a level."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    parts: list[NumberColumns | LevelColumn]
+
+    def summary(self, weight: Vector | None) -> Summary:
+        """The summary of every prepared column."""
+        found = [part.summary(weight) for part in self.parts]
+        return Summary(*(np.concatenate(one) for one in zip(*found, strict=True)))
+
+    def first_gap(self) -> tuple[int, int] | None:
+        """The row and the first prepared column of the first gap, if there is one."""
+        return min(((int(np.argmax(part.gaps)), part.first) for part in self.parts if part.gaps.any()), default=None)
+
+    def dense(self) -> NDArray[Any]:
+        """Rows as they are: a column of 0 and 1 for every level, NaN in all of them where there is a gap."""
+        out = np.empty(self.shape, dtype=self.dtype)  # once: levels may be many
+        for part in self.parts:
+            if isinstance(part, NumberColumns):
+                out[:, part.first : part.first + part.values.shape[1]] = part.values
+                continue
+            columns = out[:, part.first : part.first + part.width]
+            columns[:] = 0.0
+            columns[part.codes == ABSENT] = np.nan
+            rows = np.flatnonzero(part.codes >= 0)
+            columns[rows, part.codes[rows]] = 1.0
+        return out
+
+    def sparse(self, offset: Vector | None, factor: Vector | None, filling: Vector | None) -> Any:
+        """Rows as CSR, filled, moved and scaled; a column that is moved is stored in every row."""
+        places = np.arange(self.shape[1])
+        offset = np.zeros(self.shape[1]) if offset is None else offset
+        factor = np.ones(self.shape[1]) if factor is None else factor
+        entries = []
+        for part in self.parts:
+            here = slice(part.first, part.first + part.width)
+            moves, multiplies = offset[here].astype(self.dtype), factor[here].astype(self.dtype)
+            fills = None if filling is None else filling[here].astype(self.dtype)
+            for rows, columns, values in part.entries(moves != 0.0, fills, self.dtype):
+                entries.append((rows, places[here][columns], (values - moves[columns]) * multiplies[columns]))
+        rows, columns, values = (np.concatenate(one) for one in zip(*entries, strict=True))
+        return sp.coo_array((values, (rows, columns)), shape=self.shape).tocsr()
+
+
+def without_rare(found: Vector, shares: Vector, is_level: NDArray[np.bool_]) -> Vector:
+    """What was found of every column, but 0 for levels that are not frequent."""
+    return np.where(is_level & (shares < FREQUENT), 0.0, found)

@@ -1,0 +1,47 @@
+"""Whether rows are such as a learner takes: matrices and frames in memory, and the columns of files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ...data import SourceTable
+from ...data.block import without_duplicates
+from ...data.frames import check_infinite, columns, is_frame, is_numeric, settled
+from ...data.times import days_of
+from ...maps.row_checks import validated
+from .gaps import told_where
+from .preparation import Preparation
+
+
+def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
+    """X as scikit-learn validates it; a frame with levels or dates as it is."""
+    if is_frame(X):
+        X = settled(X)
+        framed = not reset and machine.preparation_.columns is not None
+        if framed or not all(map(is_numeric, columns(X).values())):
+            check_infinite(X)
+            return validate_data(machine, X, skip_check_array=True, reset=reset)
+    X, gaps = days_of(X), "allow-nan" if machine.missing == "mean" else True
+    with told_where(X):
+        return without_duplicates(
+            validated(
+                machine, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=gaps, reset=reset
+            )
+        )
+
+
+def as_in_fit(table: SourceTable, preparation: Preparation) -> SourceTable:
+    """A table whose columns hold what they held in fit, or nothing at all; else an error."""
+    wanted = {column.name: column.holds for column in preparation.columns or ()}
+    found = dict.fromkeys(table.levels, "levels") | {name: f"{kind}s" for name, kind in table.times.items()}
+    for name in sorted(table.names or ()):
+        before, now = wanted.get(name, "numbers"), found.get(name, "numbers")
+        if before == now:
+            continue
+        if not table.is_missing(name):
+            raise ValueError(f"column {name!r} had {before} in fit and has {now} now")
+        table = table.framed()  # in a matrix nobody would know which column is the one that is missing
+    return table

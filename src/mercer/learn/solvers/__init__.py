@@ -1,0 +1,1 @@
+"""What finds coefficients: from moments, or step by step over the features."""

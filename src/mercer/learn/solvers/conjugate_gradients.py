@@ -1,0 +1,179 @@
+"""Conjugate gradients for losses of linear models on a wide design.
+
+The Hessians of classes, which precondition Newton's method, take as long as hundreds of passes where there are many
+features. Here one factor turns the gradients of all classes: that of the curvature, on average over classes, of a
+sample of rows. Directions are conjugate as those of Polak and Ribiere, and every step goes to the least objective along
+its own; finding it costs no pass, since decision values are linear in the length of a step.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..feature_matrix import Design
+from ..forecast import Work
+from ..losses import Loss
+from .newton import Factor, Matrix, Newton, Solution, Values
+from .pass_costs import PRODUCT_COST, curvature_works, step_works
+
+ROWS_A_FEATURE = 4
+"""Rows of the sample: enough to tell directions of much curvature from those of little."""
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+PATIENCE = 25
+"""Steps at least before another factor: each of them makes the directions begin anew."""
+STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125
+"""What usual problems took: steps here, passes of Newton's method, and the share of rows in a class's Hessian.
+
+Steps grow with the root of the curvature, which says how far beside it ||w||^2 / 2 is from the least one.
+"""
+MARGIN = 1.5
+"""How much cheaper steps must look to be taken: how many there will be is less certain."""
+STEPS_FOR_ONE = 5
+"""Steps that are allowed in place of one of Newton's method."""
+
+
+class Descent(Newton):
+    """The same minimisation by nonlinear conjugate gradients.
+
+    Parameters
+    ----------
+    design, loss : what is minimised
+    """
+
+    name = "conjugate gradients"
+    window = 3
+
+    def __init__(self, design: Design, loss: Loss):
+        super().__init__(design, loss)
+        self.factor_of_all: Factor | None = None
+        self.steps_since = 0
+        """Steps since the factor was made."""
+        self.before: tuple[Matrix, Matrix, Matrix] | None = None
+        """Gradient, direction and energy of the last step."""
+
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        return super().minimise(tol, STEPS_FOR_ONE * max_iter, start)
+
+    # -- what is to come -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def usual_steps(self) -> float:
+        return usual_steps(start_curvature(self.design, self.loss))
+
+    def factor_works(self) -> list[Work]:
+        D = self.design.width
+        rows = sample_size(self.design.n_rows, D)
+        return curvature_works(rows, D, 1) if self.factor_of_all is None else []
+
+    def works_of_step(self) -> list[Work]:
+        return step_works(self.product_work, 0)
+
+    # -- a run that ends early -----------------------------------------------------------------------------------------
+
+    def state(self) -> tuple[Values, ...]:
+        assert self.before is not None
+        assert self.factor_of_all is not None
+        numbers = np.array([self.design.n_passes, self.steps_since], dtype=np.int64)
+        return numbers, *self.before, self.factor_of_all[0]
+
+    def restore(self, numbers: Values, *arrays: Values) -> None:
+        self.design.n_passes, self.steps_since = numbers.tolist()
+        gradient, direction, energy, factor = arrays
+        self.before = gradient, direction, energy
+        self.factor_of_all = np.asfortranarray(factor), True
+
+    # -- the step ------------------------------------------------------------------------------------------------------
+
+    def step(self, F: Values, gradient: Matrix) -> Matrix:
+        if self.factor_of_all is None or self.steps_since >= self.steps_worth_a_factor():
+            self.factor_of_all = self.design.kept("factor", self.average_factor, F), True
+            self.steps_since, self.before = 0, None
+        return self.direction(gradient, self.precondition(gradient))
+
+    def direction(self, gradient: Matrix, turned: Matrix) -> Matrix:
+        """That of the next step, whose length is found afterwards."""
+        energy, direction = self.sums(gradient * turned), -turned
+        if self.before is not None:
+            last, way, least = self.before
+            share = self.sums((gradient - last) * turned) / np.maximum(least, np.finfo(np.float64).tiny)
+            conjugate = direction + np.maximum(share, 0.0) * way
+            direction = np.where(self.sums(gradient * conjugate) < 0.0, conjugate, direction)
+        self.before = gradient, direction, energy
+        self.steps_since += 1
+        return direction
+
+    def precondition(self, G: Matrix) -> Matrix:
+        assert self.factor_of_all is not None
+        factor = self.factor_of_all[0]
+        return self.centred(
+            scipy.linalg.cho_solve((factor, True), G.astype(factor.dtype), check_finite=False).astype(np.float64)
+        )
+
+    def average_factor(self, F: Values) -> Values:
+        """That of I + Z' diag(h) Z, with h the mean over classes, from a sample of the rows where it is positive."""
+        h = self.loss.curvature(F).mean(axis=1)
+        weights, curved = np.zeros_like(h), np.flatnonzero(h)
+        if len(curved):
+            rows = curved[sampled(len(curved), sample_size(len(curved), self.design.width))]
+            weights[rows] = h[rows] * (len(curved) / len(rows))
+        # The transpose of the upper half is the lower one, in the order of LAPACK, which would else copy it.
+        return self.factor(self.design.half_moments(weights).T)[0]
+
+    def steps_worth_a_factor(self) -> int:
+        """How many steps take as long as a factor."""
+        n, D, k = self.design.n_rows, self.design.width, self.loss.n_columns
+        return max(PATIENCE, round(factor_cost(sample_size(n, D), D) / pass_cost(n, D, k)))
+
+
+def sampled(n_rows: int, count: int) -> NDArray[np.int64]:
+    """So many rows, one of every stretch of equal length, not at the same place of each: their order may repeat."""
+    starts = np.arange(count + 1) * n_rows // count
+    return starts[:-1] + (np.arange(count) * GOLDEN % 1.0 * np.diff(starts)).astype(np.int64)
+
+
+def sample_size(n_rows: int, width: int) -> int:
+    return min(n_rows, ROWS_A_FEATURE * width)
+
+
+def factor_cost(n_rows: int, width: int) -> float:
+    """Operations of second moments of rows and their factor."""
+    return n_rows * float(width) ** 2 + float(width) ** 3 / 3.0
+
+
+def pass_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Those of two products with all features, in which few columns make them slower."""
+    return 4.0 * PRODUCT_COST * n_rows * width * n_columns
+
+
+def usual_steps(curvature: float) -> float:
+    """How many steps usual problems take, whose rows have this curvature before the first step."""
+    return STEPS * (1.0 + math.sqrt(curvature))
+
+
+def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> bool:
+    """Whether conjugate gradients are expected to take less time than Newton's method.
+
+    ``curvature`` is that of a row before the first step.
+    """
+    passes = pass_cost(n_rows, width, n_columns)
+    own = n_columns * factor_cost(round(ACTIVE * n_rows), width)
+    newton = factor_cost(n_rows, width) + own + NEWTON_PASSES * passes
+    steps = usual_steps(curvature)
+    return MARGIN * (factor_cost(sample_size(n_rows, width), width) + steps * passes) < newton
+
+
+def start_curvature(design: Design, loss: Loss) -> float:
+    """That of a row before the first step, on average."""
+    return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
+
+
+def solver_for(design: Design, loss: Loss) -> Newton:
+    """The one that is expected to be done first."""
+    curvature = start_curvature(design, loss)
+    kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton
+    return kind(design, loss)

@@ -1,0 +1,423 @@
+"""Newton's method for losses of linear models on a design.
+
+The Hessian of a class is I + Z' diag(h) Z with h the curvature of the loss at every row: 0 for the squared hinge beyond
+the margin, next to 0 for the logistic loss where the model is sure, so that only the other rows enter. A Newton step is
+found by conjugate gradients, each step of which is two products with Z, preconditioned by the Hessians of classes at an
+earlier point. Those cost as much as many such products, and are made anew only when they have become bad ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..._tiles import run_tiles
+from ..feature_matrix import Design
+from ..forecast import Work, steps_left
+from ..losses import Loss
+from .intercepts import balancing
+from .pass_costs import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
+
+Matrix = NDArray[np.float64]
+Values = NDArray[Any]
+Factor = tuple[Values, bool]
+
+NEGLIGIBLE = 1e-3
+"""Rows whose curvature is below this share of the mean do not enter a preconditioner."""
+HAIR = 1e-7
+ROUNDING = 8.0
+"""Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
+FORCING = 0.1
+"""How far conjugate gradients reduce the error of a Newton step."""
+GOOD_SLOPE = 0.01
+"""A whole step is taken as it is where the slope at its end is below this share of that at its start."""
+SEARCH_STEPS = 60
+NARROW = 1e-9
+"""The lengths between which a slope turns, apart by this share of themselves, are one."""
+LEVEL = 1e-6
+"""A slope is 0 where it is below this share of that at the start."""
+MOST_PRODUCTS = 50
+"""Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
+BALANCED = 0.01
+"""What intercepts may be from their best, as a share of the gap that ends the steps."""
+STILL = 4
+"""Steps that take nothing off the objective before the search for a smaller one ends."""
+
+
+class Report(NamedTuple):
+    """How a solver came to its end."""
+
+    converged: bool
+    n_iter: int
+    passes: int
+    objectives: tuple[float, ...]
+    """At the start and after every step; the best intercepts for the last one may take a little more off."""
+    gap: float
+    """How far the objective is above the least one at most, as a share of it; of several tasks the largest.
+
+    A bound by duality: half the squared norm of the gradient, over the objective.
+    """
+    method: str = "newton"
+    """"newton", or "conjugate gradients" where wide features made it the cheaper one."""
+
+
+class Solution(NamedTuple):
+    """Coefficients, a column a class, with the intercept as the last row where there is one."""
+
+    W: Matrix
+    factors: list[Factor]
+    report: Report
+
+
+class Newton:
+    """One minimisation of ||w||^2 / 2 + loss(Z w) over a design.
+
+    Parameters
+    ----------
+    design, loss : what is minimised
+    factors : preconditioners, one for every column of W, as another solution of a similar problem had them
+    """
+
+    name = "newton"
+    window = 1
+    """Newton's steps get better from one to the next."""
+
+    def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
+        self.design = design
+        self.loss = loss
+        self.factors = factors
+        self.is_stale = factors is None
+        self.ridge = np.ones((design.width, 1))
+        self.ridge[design.n_features :] = 0.0  # the intercept is free
+        self.gaps: list[float] = []
+        self.products_taken: list[int] = []
+        """Steps of conjugate gradients in every Newton step."""
+        self.steps_to_come = 0.0
+        together = loss.problems[:, None] == loss.problems
+        alone = together.sum(axis=1) == 1
+        self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
+
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        """The least objective, to a relative distance of about ``tol``."""
+        design, loss = self.design, self.loss
+        W = np.zeros((design.width, loss.n_columns)) if start is None else self.centred(start)
+        F = (
+            design.products(W, "decision values")
+            if W.any()
+            else np.zeros((design.n_rows, loss.n_columns), dtype=design.dtype)
+        )
+        objectives: list[float] = []
+        known = self.known()
+        if known is not None:
+            W, F, objectives = known
+        for iteration in range(len(objectives), max_iter + 1):
+            self.foretell(iteration, max_iter, tol)
+            self.expect(self.factor_works())
+            values = self.values(W, F)
+            objectives.append(float(values.sum()))
+            design.passes.report.objective = objectives[-1]
+            gradient = self.gradient(W, F, "gradient")
+            self.gaps.append(largest_share(self.distance(gradient), values))
+            ends = iteration == max_iter or self.stands_still(objectives)
+            if ends or self.gaps[-1] <= tol:
+                best, gap = self.certified(W, F, gradient, values, tol)
+                if ends or gap <= tol:
+                    break
+            step = self.step(F, gradient)
+            self.expect([Work("decision values", self.product_work)])
+            V = design.kept("decision values", design.products, step, "decision values")
+            length = self.length(F, V, W, step)
+            W = W + length * step
+            F = F + length.astype(F.dtype) * V
+            self.keep(W, F, objectives)
+        # The objective has no more digits than its rows; none is below 0, or further away than this one itself.
+        converged = gap <= max(tol, float(np.finfo(design.dtype).eps))
+        report = Report(bool(converged), iteration, design.n_passes, tuple(objectives), min(gap, 1.0), self.name)
+        return Solution(best, self.factors or [], report)
+
+    # -- where it ends -------------------------------------------------------------------------------------------------
+
+    def values(self, W: Matrix, F: Values) -> Matrix:
+        """The objective of every task."""
+        return 0.5 * self.by_task(self.ridge * W**2) + self.loss.value(F)
+
+    def gradient(self, W: Matrix, F: Values, name: str) -> Matrix:
+        """Of the objective, in a pass; ``name`` is what it is kept as for a run that ends early."""
+        return self.ridge * W + self.design.kept(name, self.design.transposed, self.loss.slope(F), "gradient")
+
+    def distance(self, gradient: Matrix) -> Matrix:
+        """How far above the least one the objective of every task may be at most, were its intercepts the best."""
+        return 0.5 * self.by_task(gradient[: self.design.n_features] ** 2)
+
+    def certified(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix, tol: float) -> tuple[Matrix, float]:
+        """The better of these coefficients and those with balanced intercepts, and its gap.
+
+        The bound holds for balanced intercepts. Steps do not begin at them: to go to the best intercepts before every
+        step is to take turns with the coefficients, and takes several times as many steps as to move both together.
+        """
+        shift = self.balancing_shift(W, F, tol * float(values.sum()))
+        if not shift.any():
+            return W, self.gap(W, F, gradient, values)
+        U, G = W.copy(), F + shift.astype(F.dtype)
+        U[-1] += shift
+        self.expect([Work("gradient", self.product_work)])
+        levels = self.values(U, G)
+        gap = self.gap(U, G, self.gradient(U, G, "balanced gradient"), levels)
+        # A bound for the one holds for the other where that is below it.
+        return (U if levels.sum() <= values.sum() else W), gap
+
+    def gap(self, W: Matrix, F: Values, gradient: Matrix, values: Matrix) -> float:
+        """How far the least objective may be at most, as a share of this one; of several tasks the largest.
+
+        The slopes of the loss are a point of the dual problem, and half the squared norm of the gradient is the
+        distance of the two objectives there. That holds for intercepts of which the gradient is 0; what is left of it,
+        next to nothing, counts with how far an intercept could be from its best.
+        """
+        bound = self.distance(gradient)
+        if self.design.intercept:
+            bound = bound + self.by_task((np.abs(gradient[-1]) * self.reach(W, F))[None])
+        return largest_share(bound, values)
+
+    def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
+        """What to add to intercepts to have the best ones, to a small part of what is ``enough`` of the objective."""
+        if not self.design.intercept:
+            return np.zeros(self.loss.n_columns)
+        return balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / self.reach(W, F))
+
+    def reach(self, W: Matrix, F: Values) -> Matrix:
+        """How far an intercept could be from its best."""
+        return 1.0 + np.abs(F).max(axis=0).astype(np.float64) + np.abs(W[-1])
+
+    def stands_still(self, objectives: list[float]) -> bool:
+        """Whether the last steps have taken nothing off the objective, as far as numbers can tell."""
+        eps = float(np.finfo(self.design.dtype).eps)
+        return len(objectives) > STILL and objectives[-1 - STILL] - objectives[-1] <= eps * abs(objectives[-1])
+
+    # -- what is to come -----------------------------------------------------------------------------------------------
+
+    @property
+    def product_work(self) -> float:
+        return product_work(self.design.n_rows, self.design.width, self.loss.n_columns)
+
+    @cached_property
+    def usual_steps(self) -> float:
+        """How many steps there are, before the gaps tell."""
+        return USUAL_STEPS
+
+    def foretell(self, iteration: int, max_iter: int, tol: float) -> None:
+        """Extrapolate on how many steps the gap will be within ``tol``."""
+        left = steps_left(self.gaps, tol, self.usual_steps - iteration + len(self.gaps), self.window)
+        self.steps_to_come = min(left, max_iter - iteration + 1.0)
+
+    def expect(self, now: list[Work]) -> None:
+        """Announce this, and then the steps to come."""
+        if self.design.passes.report.is_heard:
+            later = round(self.steps_to_come) * self.works_of_step()
+            self.design.passes.report.expect([*now, *later, Work("solution", 0.0)])
+
+    def factor_works(self) -> list[Work]:
+        """The factors that will be made before the next step."""
+        D, k = self.design.width, self.loss.n_columns
+        if not self.is_stale:
+            return []
+        return curvature_works(self.design.n_rows, D, 1 if self.factors is None else k)
+
+    def works_of_step(self) -> list[Work]:
+        products = round(np.mean(self.products_taken[-3:])) if self.products_taken else USUAL_PRODUCTS
+        return step_works(self.product_work, products)
+
+    # -- a run that ends early -----------------------------------------------------------------------------------------
+
+    def keep(self, W: Matrix, F: Values, objectives: list[float]) -> None:
+        """Let a run that ends before the next iteration does go on from here."""
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is not None:
+            checkpoint.anew("iterate", (W, F, np.array(objectives), *self.state()))
+
+    def state(self) -> tuple[Values, ...]:
+        """What the next step needs beside coefficients and decision values."""
+        factors = [] if self.is_stale or self.factors is None else [factor for factor, _ in self.factors]
+        different = list({id(factor): factor for factor in factors}.values())
+        places = [next(place for place, one in enumerate(different) if one is factor) for factor in factors]
+        return np.array([self.design.n_passes, *places], dtype=np.int64), *different
+
+    def restore(self, numbers: Values, *different: Values) -> None:
+        """Be in this state."""
+        self.design.n_passes, *places = numbers.tolist()
+        self.factors = [(different[place], True) for place in places] or None
+        self.is_stale = self.factors is None
+
+    def known(self) -> tuple[Matrix, Values, list[float]] | None:
+        """Coefficients, decision values and objectives to go on from."""
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is None or "iterate" not in checkpoint.found:
+            return None
+        W, F, objectives, *state = checkpoint.found["iterate"]
+        self.restore(*state)
+        return W, F, objectives.tolist()
+
+    # -- the step ------------------------------------------------------------------------------------------------------
+
+    def step(self, F: Values, gradient: Matrix) -> Matrix:
+        """- H^-1 g, by conjugate gradients."""
+        is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
+        if is_fresh:
+            self.factors = self.fresh_factors(F)
+        most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would help no more
+        step, residual = np.zeros_like(gradient), -gradient
+        turned = self.precondition(residual)
+        direction, energy = turned, self.sums(residual * turned)
+        goal = FORCING**2 * energy
+        bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
+        self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
+        while taken < most:
+            what = "conjugate gradients"
+            left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), most - taken)
+            self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
+            bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
+            curved = self.ridge * direction + bent
+            taken += 1
+            with np.errstate(over="ignore", invalid="ignore"):
+                length = energy / np.maximum(self.sums(direction * curved), np.finfo(np.float64).tiny)
+                further, residual = step + length * direction, residual - length * curved
+                turned = self.precondition(residual)
+                following = self.sums(residual * turned)
+            if not (np.isfinite(further).all() and np.isfinite(following).all()):
+                break  # the Hessian is beyond what this precision tells: what was found before is a step too
+            step = further
+            if (following <= goal).all():
+                break
+            energies.append(float(following.max()))
+            direction = turned + following / np.maximum(energy, np.finfo(np.float64).tiny) * direction
+            energy = following
+        self.is_stale = taken > worth
+        self.products_taken.append(taken)
+        return step
+
+    def sums(self, terms: Matrix) -> Matrix:
+        """For every column the sum over those of its problem, and over them alone: each goes its own way."""
+        problems = self.loss.problems
+        return np.bincount(problems, terms.sum(axis=0)).astype(np.float64)[problems]
+
+    def by_task(self, terms: Matrix) -> Matrix:
+        """The sum for every task."""
+        return np.bincount(self.loss.tasks, terms.sum(axis=0)).astype(np.float64)
+
+    def precondition(self, G: Matrix) -> Matrix:
+        assert self.factors is not None
+        turned, factors = np.empty_like(G), self.factors
+
+        def work(one: slice) -> None:
+            factor, column = factors[one.start], G[:, one.start]
+            # In the precision of the factor, which would else be copied.
+            turned[:, one.start] = scipy.linalg.cho_solve(factor, column.astype(factor[0].dtype), check_finite=False)
+
+        run_tiles(work, G.shape[1], 1, self.design.n_jobs)
+        return self.centred(turned)
+
+    def centred(self, W: Matrix) -> Matrix:
+        """Without what all columns of a problem of several have in common.
+
+        The softmax does not see it and the least objective has none of it, but the Hessians of single classes, which
+        know nothing of each other, would take it for steep.
+        """
+        return W if self.averages is None else W - W @ self.averages
+
+    def steps_worth_fresh_factors(self, F: Values) -> int:
+        """How many steps of conjugate gradients take as long as fresh factors."""
+        D, k = self.design.width, self.loss.n_columns
+        rows = float(np.count_nonzero(self.preconditioning_curvature(F)))
+        return max(3, round((rows * D**2 + k * D**3 / 3.0) / (4.0 * PRODUCT_COST * self.design.n_rows * D * k)))
+
+    def preconditioning_curvature(self, F: Values) -> Values:
+        h = self.loss.curvature(F)
+        return np.where(h > NEGLIGIBLE * h.mean(axis=0), h, 0)
+
+    def fresh_factors(self, F: Values) -> list[Factor]:
+        """Those of I + Z' diag(h) Z for every column of h; classes side by side, on a thread each."""
+        h = self.preconditioning_curvature(F)
+        if all(np.array_equal(column, h[:, 0]) for column in h.T[1:]):  # as at the start, where all rows count alike
+            return [self.kept_factor(h, 0, alone=True)] * h.shape[1]
+        factors: list[Any] = [None] * h.shape[1]
+
+        def work(one: slice) -> None:
+            factors[one.start] = self.kept_factor(h, one.start, alone=False)
+
+        run_tiles(work, h.shape[1], 1, self.design.n_jobs)
+        return factors
+
+    def kept_factor(self, h: Values, column: int, alone: bool) -> Factor:
+        return self.design.kept(f"factor {column}", self.curvature_factor, h[:, column], alone), True
+
+    def curvature_factor(self, h: Values, alone: bool) -> Values:
+        return self.factor(self.design.moments(h, alone))[0]
+
+    def factor(self, moments: Values) -> Factor:
+        """Of the Hessian; a free intercept that no row holds is held by a hair.
+
+        So is everything that the rounding of the sums could make negative: this preconditions, and moves no solution.
+        """
+        trace = float(np.trace(moments))
+        rounding = ROUNDING * float(np.finfo(moments.dtype).eps) * trace
+        # No more than that for coefficients: it would slow down what holds them where C is large.
+        hair = np.where(self.ridge[:, 0] > 0.0, rounding, max(HAIR * (1.0 + trace / len(moments)), rounding))
+        moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], hair).astype(moments.dtype)
+        return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
+
+    # -- its length ----------------------------------------------------------------------------------------------------
+
+    def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
+        """How far to go, a number a column: where the slope of the objective of its problem is 0.
+
+        It costs no pass, since the decision values are linear in the length.
+        """
+
+        def slope(t: Matrix) -> Matrix:
+            at = F + t.astype(F.dtype) * V
+            return self.sums(self.ridge * (W + t * step) * step) + self.sums(self.loss.slope(at).astype(np.float64) * V)
+
+        low = np.zeros(F.shape[1])
+        high = np.ones_like(low)
+        below, above = slope(low), slope(high)
+        flat = LEVEL * np.abs(below)  # not of the slope further away, which may be millions of times as steep
+        if (np.abs(above) <= GOOD_SLOPE * np.abs(below)).all():
+            return high
+        for _ in range(SEARCH_STEPS):  # the objective is convex: widen until its slope has turned
+            if (above >= 0).all():
+                break
+            low, below = np.where(above < 0, high, low), np.where(above < 0, above, below)
+            high = np.where(above < 0, 2.0 * high, high)
+            above = slope(high)
+        return zero_between(slope, low, below, high, above, flat)
+
+
+def largest_share(bounds: Matrix, values: Matrix) -> float:
+    """The largest of bounds on the objectives of tasks, each as a share of its own."""
+    share = bounds / np.where(values > 0.0, values, 1.0)
+    return float(share.max()) if np.isfinite(share).all() else np.inf
+
+
+def zero_between(
+    slope: Callable[[Matrix], Matrix], low: Matrix, below: Matrix, high: Matrix, above: Matrix, flat: Matrix
+) -> Matrix:
+    """Where rising functions, with values ``below`` at ``low`` and ``above`` at ``high``, are 0.
+
+    What is no further from 0 than ``flat`` counts as 0. Where steps run out it is ``low``: no minimum is passed there.
+    """
+    for _ in range(SEARCH_STEPS):
+        if np.allclose(low, high, rtol=NARROW, atol=0.0):
+            break
+        width = high - low
+        t = low - below * width / np.where(above == below, 1.0, above - below)
+        t = np.where((t - low < 0.01 * width) | (high - t < 0.01 * width), low + 0.5 * width, t)
+        here = slope(t)
+        found = np.abs(here) <= flat  # the sign of what is left would be rounding, and decide where t goes from here
+        left, right = (here < 0) | found, (here >= 0) | found
+        low, below = np.where(left, t, low), np.where(left, here, below)
+        high, above = np.where(right, t, high), np.where(right, here, above)
+    return low

@@ -1,0 +1,188 @@
+"""Ridge regression from second moments: one alpha, a path of them, and what their errors would be."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..statistics import Moments
+
+Matrix = NDArray[np.float64]
+
+N_ALPHAS = 25
+ROUNDING = 1e-12
+"""A sum of squared residuals below this share of the targets' own is taken to be as large."""
+WIDEST_RANGE = 1e-11
+"""The least alpha that is tried by itself, relative to the largest eigenvalue; the most is ten times that value."""
+
+
+def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: float) -> Matrix:
+    """The coefficients, a column a target; where the features depend on each other, those of least norm, and a warning.
+
+    ``precision`` is the relative error of the moments.
+    """
+    centred = moments.centred(intercept)
+    factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
+    if factor is not None:
+        return scipy.linalg.cho_solve(factor, centred.cross)
+    warnings.warn(
+        f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
+        "coefficients of least norm are given; raise alpha",
+        UserWarning,
+        stacklevel=4,
+    )
+    return Path.of(moments, intercept, precision).coefficients(alpha)
+
+
+def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> tuple[Matrix, bool] | None:
+    """The factor of gram + alpha I, None where it is singular as far as the moments can tell.
+
+    An alpha above the rounding of eigenvalues holds what is next to singular; below it, only clear pivots do.
+    """
+    shifted = gram.copy()
+    shifted[np.diag_indices_from(shifted)] += alpha
+    try:  # the transpose is the same matrix in the order of LAPACK, which would else copy it
+        factor = scipy.linalg.cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diag(factor[0]) ** 2
+    is_clear = alpha > rounding or pivots.min() > len(gram) * precision * pivots.max()
+    return factor if is_clear and np.isfinite(pivots).all() else None
+
+
+class Path(NamedTuple):
+    """Everything about all alphas, from one eigendecomposition."""
+
+    values: Matrix
+    vectors: Matrix
+    turned: Matrix
+    """The cross moments in the coordinates of the eigenvectors."""
+    squares: Matrix
+    weight: float
+    intercept: bool
+    negligible: float
+    """Eigenvalues up to this are rounding: directions that only an alpha above it can hold."""
+
+    @classmethod
+    def of(cls, moments: Moments, intercept: bool, precision: float) -> Path:
+        """The path of these moments, known to this relative precision."""
+        centred = moments.centred(intercept)
+        values, vectors = np.linalg.eigh(centred.gram)
+        turned, squares = vectors.T @ centred.cross, np.diag(centred.squares)
+        total, negligible = float(moments.weight[0]), moments.rounding(precision)
+        return cls(np.maximum(values, 0.0), vectors, turned, squares, total, intercept, negligible)
+
+    def alphas(self) -> Matrix:
+        """Those to try where none are given."""
+        largest = float(self.values[-1]) or 1.0
+        least = max(WIDEST_RANGE, min(self.negligible / largest, 1.0))
+        return largest * np.logspace(np.log10(least), 1.0, N_ALPHAS)
+
+    def shrunk(self, alpha: float) -> Matrix:
+        """1 / (eigenvalue + alpha); 0 where that is no more than rounding."""
+        shifted = self.values + alpha
+        return np.divide(
+            1.0, shifted, out=np.zeros_like(shifted), where=(self.values > self.negligible) | (alpha > self.negligible)
+        )
+
+    def coefficients(self, alpha: float) -> Matrix:
+        """A column a target."""
+        return self.vectors @ (self.shrunk(alpha)[:, None] * self.turned)
+
+    def freedom(self, alpha: float) -> float:
+        """The effective number of coefficients."""
+        return float((self.values * self.shrunk(alpha)).sum()) + self.intercept
+
+    def residual(self, alpha: float) -> Matrix:
+        """The sum of squared residuals, for every target."""
+        shrunk = self.shrunk(alpha)
+        explained = (self.turned**2 * (shrunk * (2.0 - self.values * shrunk))[:, None]).sum(axis=0)
+        # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
+        return np.maximum(self.squares - explained, ROUNDING * self.squares)
+
+    def gcv(self, alpha: float) -> Matrix:
+        r"""Generalised cross-validation: :math:`(RSS / n) / (1 - df / n)^2` for every target."""
+        left = 1.0 - self.freedom(alpha) / self.weight
+        return self.residual(alpha) / self.weight / left**2 if left > 0.0 else np.full(len(self.squares), np.inf)
+
+
+def best_of(scores: Matrix, spread: Matrix) -> int:
+    """Which row of errors, an alpha each, is the least, summed over targets in units of their variance.
+
+    Of those that agree to six digits the last.
+    """
+    sums = (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
+    return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
+
+
+class LeaveOneOut(NamedTuple):
+    """What the pass for leave-one-out errors needs."""
+
+    path: Path
+    alphas: Matrix
+    feature_mean: Matrix
+    target_mean: Matrix
+
+    def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
+        """The weighted sums, over rows, of the squared errors e / (1 - h), one row per alpha and one column per target.
+
+        Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
+        """
+        # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
+        Z = Z.astype(np.float64, copy=False)
+        turned = (Z - self.feature_mean) @ self.path.vectors
+        w = np.ones(len(Z)) if weight is None else weight
+        # All alphas in one product: a pass over the turned features for each would take longer than turning them.
+        shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
+        leverage = w[:, None] * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
+        coef = shrunk[:, :, None] * self.path.turned[:, None, :]
+        fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(Z), *coef.shape[1:])
+        with np.errstate(divide="ignore"):
+            errors = ((Y - self.target_mean)[:, None] - fitted) / np.maximum(1.0 - leverage, 0.0)[:, :, None]
+        sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)
+        if not counted:
+            return (sums,)
+        with np.errstate(invalid="ignore"):
+            return sums, w @ hit(Y, Y[:, None] - errors)
+
+
+def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:
+    """Whether the class that predicted codes tell is that of the row, for every row and alpha; NaN tells none."""
+    if codes.shape[1] == 1:
+        return codes * predicted[:, :, 0] > 0.0
+    return np.where(np.isnan(predicted), -np.inf, predicted).argmax(axis=2) == codes.argmax(axis=1)[:, None]
+
+
+class Posterior(NamedTuple):
+    """The spread of predictions: noise about the fit, and what the rows leave open of the coefficients."""
+
+    factor: tuple[Matrix, bool]
+    feature_mean: Matrix
+    noise: Matrix
+    weight: float
+    intercept: bool
+
+    @classmethod
+    def of(cls, moments: Moments, alpha: float, intercept: bool, precision: float) -> Posterior | None:
+        """None where the features depend on each other."""
+        centred = moments.centred(intercept)
+        factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
+        if factor is None:
+            return None
+        coef, total = scipy.linalg.cho_solve(factor, centred.cross), float(moments.weight[0])
+        inverse, _ = scipy.linalg.lapack.dpotri(factor[0], lower=1)
+        freedom = len(coef) - alpha * float(np.trace(inverse)) + intercept
+        # ||y - Zw||^2 = y'y - 2 w'Z'y + w'Z'Z w, and Z'Z w = Z'y - alpha w.
+        residual = np.diag(centred.squares) - (coef * centred.cross).sum(axis=0) - alpha * (coef**2).sum(axis=0)
+        noise = np.maximum(residual, 0.0) / max(total - freedom, 1.0)
+        return cls(factor, centred.feature_mean, noise, total, intercept)
+
+    def deviations(self, Z: NDArray[Any]) -> Matrix:
+        """The standard deviation of a new target at every row, a column a target."""
+        open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
+        spread = 1.0 + (open_**2).sum(axis=0) + self.intercept / self.weight
+        return np.sqrt(spread[:, None] * self.noise)

@@ -1,0 +1,97 @@
+"""RandomRelu: the arc-cosine kernel by random rectified linear units."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._array import Array, namespace, product
+from .._random import RandomState, Stream
+from .._rows import Rows
+from ..kernels import ArcCosine, Kernel
+from ..kernels.algebra import without_weight
+from ..kernels.arc_cosine import first_order, norms_and_cosines, second_order
+from .construction import Construction
+from .estimator import FeatureMap
+from .fitted_map import FittedMap
+from .layouts import floats
+from .refusals import unserved
+
+
+class Directions(NamedTuple):
+    """One normal vector per feature."""
+
+    directions: NDArray[np.float64]
+
+
+class RandomReluConstruction(Construction):
+    """Rectified linear units in random directions."""
+
+    def check_kernel(self) -> None:
+        if not isinstance(without_weight(self.kernel)[1], ArcCosine):
+            raise unserved(self.name, "an ArcCosine kernel", self.kernel)
+
+    def draw(self, rng: Stream, rows: Rows) -> FittedMap:
+        return self.fitted(Directions(rng.child("directions").normals((self.n_components, rows.n_features))))
+
+    def layout(self) -> Directions:
+        return Directions(floats(self.n_components, self.n_features))
+
+    def apply(self, params: Directions, X: Array) -> Array:
+        projected, weight = product(X, params.directions.T), without_weight(self.kernel)[0]
+        active = namespace(X).astype(projected > 0.0, projected.dtype)
+        return projected * active * math.sqrt(2.0 * weight / self.n_components)
+
+    def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
+        weight, pairs = without_weight(self.kernel)[0], norms_and_cosines(X, Y)
+        return weight**2 * (2.0 * second_order(*pairs) - first_order(*pairs) ** 2) / self.n_components
+
+
+class RandomRelu(FeatureMap):
+    r"""Random rectified linear units: the arc-cosine kernel of an infinitely wide layer of a neural network.
+
+    For rows whose direction matters more than their length, and for comparisons with neural networks. The features are
+    the first layer of a network whose weights are never trained, so a linear model on them is a network with one random
+    hidden layer.
+
+    With D normal vectors w the features are :math:`\sqrt{2/D}\,\max(0, \langle w, x\rangle)`. With the arc-cosine
+    kernels :math:`k_1` and :math:`k_2` of orders 1 and 2, exactly,
+
+    .. math:: D\,\mathrm{Var} = 2 k_2(x, y) - k_1(x, y)^2.
+
+    Parameters
+    ----------
+    kernel : ArcCosine or a multiple of one, default=ArcCosine()
+        The kernel to approximate.
+    n_components : int, default=256
+        The width of the output. A larger map starts with the smaller one.
+    random_state, n_jobs : see :class:`FeatureMap`
+
+    References
+    ----------
+    Cho and Saul, Kernel methods for deep learning, NIPS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import RandomRelu, kernel_error
+    >>> X = np.random.default_rng(0).normal(size=(100, 8))
+    >>> features = RandomRelu(n_components=2048, random_state=0).fit(X)
+    >>> bool(kernel_error(features, X).relative < 0.1)
+    True
+    """
+
+    construction = RandomReluConstruction
+
+    def __init__(
+        self,
+        kernel: Kernel | str = ArcCosine(),  # noqa: B008 - frozen
+        *,
+        n_components: int = 256,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ):
+        super().__init__(kernel, n_components=n_components, random_state=random_state, n_jobs=n_jobs)

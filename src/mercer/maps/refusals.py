@@ -1,0 +1,31 @@
+"""Refusals of kernels that a map does not serve, which name a map that does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..kernels import Kernel
+
+_SUGGESTIONS: list[Callable[[Kernel], str]] = []
+
+
+def suggests(name_of_map: Callable[[Kernel], str]) -> Callable[[Kernel], str]:
+    """Register the function that names a map for a kernel: it knows every map, and so no map can import it."""
+    _SUGGESTIONS.append(name_of_map)
+    return name_of_map
+
+
+def unserved(map: str, needed: str, kernel: Kernel) -> ValueError:
+    """The error for a kernel that a map does not serve.
+
+    Parameters
+    ----------
+    map : str
+        The name of the map.
+    needed : str
+        The kernels that it serves, such as "a shift-invariant kernel".
+    kernel : Kernel
+        The kernel that was found.
+    """
+    hints = [f"; mercer.feature_map takes {name_of_map(kernel)} for it" for name_of_map in _SUGGESTIONS]
+    return ValueError(f"{map} needs {needed}, found {kernel!r}{''.join(hints)}")

@@ -1,0 +1,224 @@
+"""How often a table is read: what several steps need is found in one scan, and what none needs is not read."""
+
+import inspect
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import dump_svmlight_file
+
+from mercer import data, kernels
+from mercer._random import Stream
+from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, sources
+from mercer.data.block import BLOCK_ROWS, Block
+from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn.context import FitContext
+from mercer.learn.passes import Passes
+from mercer.learn.scans import Need, RowSample, ScanPlan
+
+N = 2 * BLOCK_ROWS + 100
+KINDS = {
+    "parquet": parquet.ParquetFile,
+    "csv": csv.CsvFile,
+    "arrow": arrow_ipc.ArrowFile,
+    "libsvm": libsvm.LibsvmFile,
+    "npz": numpy_files.NpyFile,
+}
+COMMON = {"n_components": 16, "scale": "minmax", "random_state": 0}
+MEDIAN = Gaussian("median")
+# Whole reads of a file of numbers, the last of them for features or sums; before it one scan finds labels, scales and
+# the sample for the bandwidth. Leave-one-out errors take another, the second view of KernelCCA one of targets alone.
+LEARNERS = {
+    "ridge": (KernelRegressor(MEDIAN, **COMMON), "number", 2),
+    "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **COMMON), "number", 3),
+    "hinge": (KernelClassifier(MEDIAN, **COMMON), "label", 2),
+    "squared": (KernelClassifier(MEDIAN, loss="squared", **COMMON), "label", 2),
+    "pca": (KernelPCA(MEDIAN, **COMMON), None, 2),
+    "kmeans": (KernelKMeans(MEDIAN, n_clusters=2, n_init=1, **COMMON), None, 2),
+    "cca": (KernelCCA(MEDIAN, kernel_y=MEDIAN, n_components_y=16, **COMMON), "number", 3),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place, rng = tmp_path_factory.mktemp("passes"), np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["number"] = X[:, 0] + rng.normal(size=N)
+    frame["label"] = (X[:, 1] > 0).astype(int)
+    frame.to_parquet(place / "rows.parquet")
+    frame.to_csv(place / "rows.csv", index=False)
+    frame.to_feather(place / "rows.arrow")
+    frame["town"] = np.where(X[:, 2] > 0, "Oslo", "Rome")
+    frame.to_parquet(place / "towns.parquet")
+    for target in ("number", "label"):
+        dump_svmlight_file(X, frame[target], str(place / f"{target}.libsvm"))
+        np.savez(place / f"{target}.npz", X=X, y=frame[target])
+    return place
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Counts how often files are opened, and read to the end: all columns, or one or two of them alone."""
+    counted = Counter()
+    monkeypatch.setattr(sources, "BATCH_NUMBERS", 1)  # no batch has more than a block
+
+    def watched(batches):
+        def wrapped(self, start, names):
+            counted["opened"] += 1
+            rows = start
+            for batch in batches(self, start, names):
+                rows += (batch.X if isinstance(batch, Block) else batch).shape[0]
+                yield batch
+            counted["whole"] += 1
+            counted["narrow"] += 0 < len(names) <= 2
+
+        return wrapped
+
+    for kind in KINDS.values():
+        monkeypatch.setattr(kind, "batches", watched(kind.batches))
+    return counted
+
+
+def table_of(folder, ending, target, **options):
+    if ending in ("libsvm", "npz"):
+        path, named = folder / f"{target or 'number'}.{ending}", {"target": "y"} if ending == "npz" and target else {}
+        return data.open(path, memory=1, **named, **options)
+    unused = [name for name in ("number", "label") if name != target]
+    return data.open(folder / f"rows.{ending}", target=target, exclude=unused, memory=1, **options)
+
+
+@pytest.mark.parametrize("ending", KINDS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_whole_reads_of_a_file(folder, read, name, ending):
+    learner, target, expected = LEARNERS[name]
+    table, seen = table_of(folder, ending, target), []
+    read.clear()
+    clone(learner).set_params(callback=seen.append).fit(table)
+    assert seen[-1].reads == expected
+    assert read["whole"] == expected
+    assert read["opened"] <= expected + (2 if name == "cca" else 1)  # the first block of each view
+    if name == "cca":
+        assert read["narrow"] == (1 if ending in ("parquet", "csv", "arrow") else 0)
+
+
+def reads(learner, table):
+    seen = []
+    clone(learner).set_params(callback=seen.append).fit(table)
+    return seen[-1].reads, [one.what for one in seen]
+
+
+def test_levels_are_known_before_scales(folder, read):
+    table = data.open(folder / "towns.parquet", target="label", exclude=["number"], memory=1)
+    count, passes = reads(LEARNERS["hinge"][0], table)
+    assert count == 3
+    assert {"levels and labels and sample", "scales"} <= set(passes)
+    assert reads(clone(LEARNERS["hinge"][0]).set_params(scale="unit"), table)[0] == 2
+
+
+def test_what_no_step_needs_is_not_read(folder, read):
+    table = table_of(folder, "parquet", "label")
+    learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0)
+    read.clear()
+    assert reads(learner, table)[0] == 2
+    assert (read["whole"], read["narrow"]) == (2, 1)  # the labels alone, and the features
+    # A kernel that does not take all rows has them checked, and one that goes by their variance has it summed.
+    numbers = table_of(folder, "parquet", "number")
+    ridge = KernelRegressor(n_components=16, random_state=0)
+    assert reads(clone(ridge).set_params(kernel=Gaussian(0.3)), numbers)[0] == 1
+    assert reads(clone(ridge).set_params(kernel=Gaussian("scale")), numbers)[0] == 2
+    known = {"classes": [0, 1]}
+    seen = []
+    learner = KernelClassifier(Gaussian(0.3), n_components=16, loss="squared", random_state=0, callback=seen.append)
+    learner.fit(table, **known)
+    assert seen[-1].reads == 1
+
+
+def test_weights_are_counted_by_a_pass_over_them_alone(folder, read):
+    table = data.open(folder / "rows.parquet", target="number", weight="label", memory=1)
+    read.clear()
+    assert 0 < table.n_rows < N
+    assert (read["whole"], read["narrow"]) == (1, 1)
+    blocks = list(table.blocks())
+    assert sum(block.X.shape[0] for block in blocks) == table.n_rows
+    np.testing.assert_array_equal(next(table.blocks(1)).X, blocks[1].X)
+
+
+class Everything(Need):
+    def begin(self):
+        self.rows, self.firsts = 0, []
+
+    def update(self, block, first):
+        self.rows += block.X.shape[0]
+        self.firsts.append(first)
+
+
+def a_plan(X):
+    table = data.ArrayTable(X)
+    return ScanPlan(table, Passes(table, FitContext()))
+
+
+def test_a_scan_serves_all_that_waits_once():
+    plan, first, second = a_plan(np.zeros((N, 2))), Everything(), Everything()
+    plan.add("first", first)
+    plan.add("second", second)
+    assert sum(1 for _ in plan.scan("a step")) == 3
+    assert first.rows == second.rows == N
+    assert first.firsts == [0, BLOCK_ROWS, 2 * BLOCK_ROWS]
+    first.begin()
+    plan.finish()
+    assert first.rows == 0
+
+
+def test_a_scan_that_is_left_early_has_served_nobody():
+    plan, need = a_plan(np.zeros((N, 2))), Everything()
+    plan.add("all", need)
+    next(plan.scan("a step"))
+    plan.finish()
+    assert need.rows == N
+
+
+@pytest.mark.parametrize("count", [1, 50, 3000, 2 * N])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_sample_of_a_scan_is_that_of_rows(count, kind):
+    X = np.arange(2.0 * N).reshape(N, 2)
+    X = sp.csr_array(X) if kind == "sparse" else X
+    rng = Stream(7)
+    rows = as_rows(X, rng)
+    sample = RowSample(rng.child("rows"), count)
+    sample.begin()
+    for first in range(0, N, BLOCK_ROWS):
+        sample.update(Block(X[first : first + BLOCK_ROWS]), first)
+    for fewer in (count, max(1, count // 3)):
+        numbers = rows.choose(fewer)
+        assert sample.holds(numbers)
+        parts = sample.take(numbers)
+        whole = sp.vstack(parts).toarray() if kind == "sparse" else np.concatenate(parts)
+        wanted = rows.take(numbers)
+        np.testing.assert_array_equal(whole, wanted.toarray() if kind == "sparse" else wanted)
+    if count == 1:
+        assert not sample.holds(np.arange(N))
+
+
+def test_kernels_that_refuse_rows_say_so():
+    assert Gaussian(0.5).takes_every_row
+    assert Polynomial(2).takes_every_row
+    assert not AdditiveChi2().takes_every_row
+    assert not (Gaussian(0.5) + AdditiveChi2()).takes_every_row
+    assert not (0.5 * AdditiveChi2()).takes_every_row
+    assert not Polynomial(2).of(AdditiveChi2()).takes_every_row
+    assert not Gaussian(1e-320).takes_every_row  # at no distance that a number holds is it 0
+    assert (Gaussian(0.5) * Laplacian(0.5)).takes_every_row
+    known = [found for name in kernels.__all__ if inspect.isclass(found := getattr(kernels, name))]
+    for kind in {base for one in known for base in one.__mro__ if base.__module__.startswith("mercer")}:
+        assert ("check_rows" in vars(kind)) == ("takes_every_row" in vars(kind)), kind
+
+
+def test_a_kernel_with_a_check_of_its_own_is_asked():
+    given = {name: lambda self, *rows: None for name in kernels.Kernel.__abstractmethods__}
+    assert type("Plain", (kernels.Kernel,), given)().takes_every_row
+    assert not type("Strict", (kernels.Kernel,), given | {"check_rows": lambda self, X: None})().takes_every_row
