@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from scipy.linalg import hadamard as hadamard_matrix
 
 from mercer import _core
-from mercer._core import _library
+from mercer._core import _library, _libsvm
 
 from .conftest import FORCED, ISAS, LIBRARY
 
@@ -235,6 +236,16 @@ def test_the_library_tells_the_types_of_its_functions():
     assert table["libsvm"].restype is ctypes.c_int
     assert [name for name, _ in table["mercer_rows"]._fields_][-2:] == ["columns", "constant"]
     assert "radial_f32" not in table
+
+
+def test_the_library_numbers_the_faults_of_text_as_python_does():
+    (faults,) = re.findall(
+        r"^enum \{(.*?)^\}", (SOURCES / "mercer.h").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    names = re.findall(r"MERCER_LIBSVM_(\w+)", faults)
+    assert names[0] == "FINE"
+    assert [getattr(_libsvm, name) for name in names[1:]] == list(range(1, len(names)))
+    assert len(_libsvm.FAULTS) == len(names)
 
 
 @compiled

@@ -33,7 +33,7 @@ def test_products_with_few_columns(isa, rows, n, columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_products_do_not_hang_on_where_rows_are_cut(isa, dtype):
+def test_products_do_not_depend_on_where_rows_are_cut(isa, dtype):
     Z, W, R, sums = parts(50, 70, 10, dtype)
     whole, out, again = np.empty((50, 10), dtype=dtype), np.empty((50, 10), dtype=dtype), sums.copy()
     _core.few_columns(Z, W, whole)

@@ -92,7 +92,7 @@ def test_sign_rotations(isa, n, size, count, width, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_rotated_row_does_not_hang_on_those_beside_it(isa, dtype):
+def test_a_rotated_row_does_not_depend_on_those_beside_it(isa, dtype):
     rng = np.random.default_rng(2)
     X, signs = rng.normal(size=(40, 90)).astype(dtype), rng.choice([-1.0, 1.0], size=(2, 3, 128)).astype(dtype)
     radii, offset = (rng.random(200) / 128).astype(dtype), np.zeros(1, dtype=dtype)

@@ -42,7 +42,7 @@ def test_a_matrix_by_columns_less_an_origin(isa, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_row_of_a_product_does_not_hang_on_cuts(isa, dtype):
+def test_a_row_of_a_product_does_not_depend_on_cuts(isa, dtype):
     X, matrix = rows_and_matrix(250, 300, 290, dtype)
     panels, whole = _core.panels(matrix, dtype), np.empty((250, 290), dtype=dtype)
     _core.product(X, panels, whole)

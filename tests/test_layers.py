@@ -13,11 +13,6 @@ import mercer
 SOURCE = Path(mercer.__file__).parent
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py") if not path.parent.name.startswith("_"))
 
-ALLOWED: set[str] = {
-    "mercer.maps._products",
-}
-"""Modules that are still private, and used by other packages all the same."""
-
 
 def imports_of(path):
     """Everything that a file imports, by its full name, also inside of functions."""
@@ -42,7 +37,7 @@ def test_no_package_imports_what_is_private_to_another(package):
     imported = {name for path in (SOURCE / package).rglob("*.py") for name in imports_of(path)}
     ours = f"mercer.{package}."
     private = {name for name in imported if name.startswith("mercer.") and not name.startswith(ours)}
-    found = {name for name in private if is_private(name) and not name.startswith(tuple(f"{one}." for one in ALLOWED))}
+    found = {name for name in private if is_private(name)}
     assert not found
 
 

@@ -195,7 +195,7 @@ def row_parts(X: Any) -> _core.RowParts:
 
 
 def product(X: Array, matrix: Array) -> Array:
-    """``X @ matrix`` with a dense result, O(nnz) a column for sparse X."""
+    """``X @ matrix`` with a dense result, O(nnz) per column for sparse X."""
     return X @ matrix
 
 

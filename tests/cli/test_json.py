@@ -1,4 +1,4 @@
-"""What ``--json`` prints stays as it is: a golden file for every command, without times and what hangs on machines."""
+"""The output of ``--json`` stays as it is: one golden file per command, without times and machine-dependent values."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_estimates_are_near_what_is_taken(name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     extent = Extent(D, n, len(small.classes_) if hasattr(small, "classes_") else 1, 4, 2)
-    needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, 4)
+    needed = model.bytes_needed(extent) + parameter_bytes(model.map_.parameters_, 4)
     assert 0.6 * peak < needed < 1.6 * peak, (needed / peak, needed, peak)
 
 

@@ -9,10 +9,10 @@ from sklearn.exceptions import NotFittedError
 from mercer import ComplexSketch, Compressed, HadamardSketch, RandomMaclaurin, TaylorSketch, TensorSketch, TreeSketch
 from mercer._random import Stream
 from mercer.kernels import Exponential, Linear, Maclaurin, Polynomial
-from mercer.maps._products import RandomProducts
 from mercer.maps.complex_sketch import Rademacher, Srht
 from mercer.maps.hadamard_sketch import ComplexHashes
 from mercer.maps.random_maclaurin import MaclaurinParameters
+from mercer.maps.random_products import RandomProducts
 from mercer.maps.tensor_sketch import Hashes
 
 from ..tables import obeying, sample_rows

@@ -113,7 +113,7 @@ def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
         np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
-@pytest.mark.skipif(not _core.AVAILABLE, reason="BLAS sums in an order that hangs on the number of rows")
+@pytest.mark.skipif(not _core.AVAILABLE, reason="BLAS sums in an order that depends on the number of rows")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "make",

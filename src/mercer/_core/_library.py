@@ -66,9 +66,7 @@ def _open(path: Path) -> ctypes.CDLL:
     except AttributeError:
         raise _outdated(path, "it has no table of functions") from None
     if (_SOURCES / "kernels.h").is_file():
-        built = {
-            entry.declaration.decode(): re.sub("_f(32|64)$", "", entry.name.decode()) for entry in _entries(library)
-        }
+        built = {entry.declaration.decode(): _base_name(entry) for entry in _entries(library)}
         declared = _declared(_SOURCES)
         if differing := {(built | declared)[declaration] for declaration in built.keys() ^ declared.keys()}:
             raise _outdated(path, f"it differs from {_SOURCES} in {', '.join(sorted(differing))}")
@@ -94,12 +92,11 @@ def _declared(sources: Path) -> dict[str, str]:
         re.sub(r"/\*.*?\*/", "", (sources / name).read_text(encoding="utf-8"), flags=re.DOTALL)
         for name in ("kernels.h", "mercer.h")
     )
-    functions = re.findall(r"^(?:KERNEL|KERNEL_F64|FUNCTION)\((\w+), (\w+),\s*(\(.*?\))\)$", kernels, re.M | re.S)
+    functions = re.findall(r"^(?:KERNEL|KERNEL_F64|FUNCTION)\(([^,()]+), (\w+),\s*(\(.*?\))\)$", kernels, re.M | re.S)
     declared = {f"{result} {name} {' '.join(arguments.split())}": name for result, name, arguments in functions}
-    for name, fields in re.findall(r"^#define (\w+)\(FIELD\)((?:.*\\\n)+.*)", structs, re.M):
-        declared["".join(f"{kind} {field};" for kind, field in re.findall(r"FIELD\((.*), (\w+)\)", fields))] = (
-            name.lower()
-        )
+    for name, text in re.findall(r"^#define (\w+)\(FIELD\)((?:.*\\\n)+.*)", structs, re.M):
+        fields = re.findall(r"FIELD\((.*), (\w+)\)", text)
+        declared["".join(f"{kind} {field};" for kind, field in fields)] = name.lower()
     return declared
 
 

@@ -220,7 +220,7 @@ class SourceTable(Table):
         return mask
 
     def fingerprint(self) -> str:
-        """A text that hangs on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
+        """A text that depends on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
@@ -282,7 +282,7 @@ class SourceTable(Table):
         test : number between 0 and 1, or with ``column`` a value or several
             The share of rows that are held out, about, or what they have in the column.
         seed : int
-            Draws the lot of every row, which hangs on nothing but its number.
+            Draws the lot of every row, which depends on nothing but its number.
         column : name or number of a column, or None
             It is no feature of either table.
 

@@ -14,7 +14,7 @@ from .frames import columns, is_frame, plain
 
 
 def digest(*parts: Any) -> str:
-    """A text that hangs on the text of all parts."""
+    """A text that depends on the text of all parts."""
     return hashlib.blake2b("\x00".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 

@@ -13,7 +13,7 @@ from .._random import Stream
 class Share(NamedTuple):
     """Rows by lot: row i has the i-th word of a stream, and a small word holds it out.
 
-    That hangs on the row's number among all rows of all files alone, not on blocks nor on rows that are dropped.
+    That depends on the row's number among all rows of all files alone, not on blocks nor on rows that are dropped.
     """
 
     test: float

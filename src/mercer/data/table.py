@@ -21,7 +21,7 @@ class Table(ABC):
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """One pass over all rows in order, from block number ``start`` on.
 
-        Blocks have ``BLOCK_ROWS`` rows, but for the last. Cuts do not hang on how rows arrive, so that sums over them
+        Blocks have ``BLOCK_ROWS`` rows, but for the last. Cuts do not depend on how rows arrive, so that sums over them
         have the same bits.
         """
 

@@ -72,7 +72,7 @@ def row_blocks(X: Array) -> Iterator[tuple[int, Any]]:
 
 
 def row_values(function: Callable[[Any], NDArray[np.float64]], X: Array) -> NDArray[np.float64]:
-    """One number a row, computed in float64 block by block."""
+    """One number per row, computed in float64 block by block."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.concatenate([function(block.astype(np.float64)) for _, block in row_blocks(X)])
 
@@ -369,7 +369,7 @@ class Kernel(ABC):
         return self.gram(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        """Independent draws from the spectral law, one a row."""
+        """Independent draws from the spectral law, one per row."""
         raise self._without_spectrum()
 
     def spectral_dimension(self, n_features: int) -> int:
@@ -377,7 +377,7 @@ class Kernel(ABC):
         raise self._without_spectrum()
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        """The frequencies that these points of the unit cube of ``spectral_dimension`` stand for, one a row."""
+        """The frequencies that these points of the unit cube of ``spectral_dimension`` stand for, one per row."""
         raise self._without_spectrum()
 
     def spectral_moment(self, n_features: int) -> float:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_truth
 from ..maps.layouts import floats
+from .arguments import WeightArgument
 from .context import FitContext
 from .forecast import Work, sums_work
 from .machine import KernelMachine
@@ -27,7 +28,7 @@ Matrix = NDArray[np.float64]
 
 def can_add_rows(model: Any) -> bool:
     """Whether sums are all that a machine needs of rows."""
-    return bool(model._sums_suffice)
+    return bool(model.sums_suffice)
 
 
 class AdditiveMachine(KernelMachine, ABC):
@@ -38,7 +39,7 @@ class AdditiveMachine(KernelMachine, ABC):
 
     @property
     @abstractmethod
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         """Whether sums are all that it needs of rows, as its arguments are."""
 
     fit_intercept: bool
@@ -59,7 +60,7 @@ class AdditiveMachine(KernelMachine, ABC):
         ``report`` is told before anything is set: an error that it raises leaves all as it was.
         """
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
 
     def _check_additive(self) -> None:
@@ -72,7 +73,7 @@ class AdditiveMachine(KernelMachine, ABC):
         return hasattr(self, "statistics_")  # not where fit has failed
 
     @available_if(can_add_rows)
-    def prepare(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def prepare(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn scales, levels, bandwidths and the map from these rows, and no coefficients.
 
         What ``partial_fit`` would else learn from its first batch.
@@ -89,7 +90,7 @@ class AdditiveMachine(KernelMachine, ABC):
         self.statistics_ = None
         return self
 
-    def _add(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
         """Learn from more rows, with the preparation and the map that are there."""
         if self.statistics_ is None and hasattr(self, "coef_"):
             warnings.warn(
@@ -104,7 +105,7 @@ class AdditiveMachine(KernelMachine, ABC):
         return self
 
     @available_if(can_add_rows)
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Take back rows that were learned from, as if they had never been seen.
 
         What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
@@ -150,7 +151,7 @@ class AdditiveMachine(KernelMachine, ABC):
             raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
         return self.statistics_
 
-    def _more(self, X: Any, y: Any, sample_weight: Any) -> tuple[Moments, float, Reporter]:
+    def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> tuple[Moments, float, Reporter]:
         """The moments of more rows, their precision, and who is told of them."""
         self._check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)

@@ -12,9 +12,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_positive, check_whole
+from .._random import RandomState
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
 from ..maps.layouts import floats
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -64,7 +66,7 @@ class View(KernelMachine):
 
     def features(self, X: Any) -> NDArray[Any]:
         """Those of rows."""
-        return self._by_rows(X, self._features)
+        return self._by_rows(X, self.features_of)
 
 
 class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
@@ -168,20 +170,20 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
-        kernel_y: Any = None,
+        map: MapArgument = "auto",
+        kernel_y: KernelArgument = None,
         n_components_y: int | None = None,
-        map_y: Any = "auto",
+        map_y: MapArgument = "auto",
         n_directions: int = 2,
         alpha: float = 0.01,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -203,7 +205,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.n_directions = n_directions
         self.alpha = alpha
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows of two views.
 
         Parameters
@@ -214,7 +216,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         """
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             y = self._second(y)
             check_consistent_length(X, y)
@@ -239,7 +241,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
     def _second_view(self) -> View:
@@ -299,10 +301,10 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         U : array of shape (n_rows, n_directions); with y a tuple with those of the other view
         """
         check_is_fitted(self)
-        U = self._products(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
+        U = self.linear_values(X, self.x_directions_, -(self.x_directions_ @ self.x_mean_))
         if y is None:
             return U
-        return U, self.view_y_._products(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
+        return U, self.view_y_.linear_values(self._second(y), self.y_directions_, -(self.y_directions_ @ self.y_mean_))
 
     @property
     def _n_features_out(self) -> int:

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Table
+from .arguments import WeightArgument
 from .labels import Classes, Tasks, checked_labels, each, log_probabilities, probabilities
 from .machine import KernelMachine
 
@@ -37,7 +38,7 @@ class ClassPredictions(KernelMachine):
         array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).apart(self._products(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).apart(self.linear_values(X, self.coef_, self.intercept_))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
@@ -51,7 +52,7 @@ class ClassPredictions(KernelMachine):
         array of shape (n_rows,) or (n_rows, n_tasks)
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).predicted(self._products(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).predicted(self.linear_values(X, self.coef_, self.intercept_))
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> Any:
@@ -77,7 +78,7 @@ class ClassPredictions(KernelMachine):
         """
         return each(log_probabilities, self.decision_function(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The share of rows whose class is predicted; for several tasks, of those of which every class is.
 
         Parameters
@@ -90,4 +91,5 @@ class ClassPredictions(KernelMachine):
             predicted = self.predict(X)
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
-        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=weights))

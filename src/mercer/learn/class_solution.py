@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from .labels import Codes, Tasks
 from .losses import SideBySide, loss_named
 from .memory_estimates import Extent, check_after
 from .prepared_rows import PreparedRows
+from .protocols import LinearClassifier
 from .solvers.conjugate_gradients import solver_for
 from .solvers.liblinear import check_room, liblinear
 from .solvers.newton import Report
@@ -22,22 +22,22 @@ from .solvers.newton import Report
 Matrix = NDArray[np.float64]
 
 
-def class_design(model: Any, rows: PreparedRows) -> Design:
+def class_design(model: LinearClassifier, rows: PreparedRows) -> Design:
     """The features, held where they fit; LIBLINEAR takes no others."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
-    arguments = rows, model._features, width, bool(model.fit_intercept), model.n_jobs
+    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
     if model.solver == "liblinear":
         check_room(rows.n_rows, width, itemsize, model.memory)
         return HeldDesign.of(*arguments)
     extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
     check_after(model, extent, memory)
-    left = float("inf") if memory is None else memory - model._needed(extent)
+    left = float("inf") if memory is None else memory - model.bytes_needed(extent)
     return design_of(*arguments, min(as_bytes(model.memory), left))
 
 
 def least_loss(
-    model: Any, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None
+    model: LinearClassifier, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None
 ) -> tuple[Matrix, Report | None]:
     """Coefficients from the class of every row in every task, and what it counts there; and how they were found."""
     tasks = list(zip(Tasks(model.classes_).classes, codes.T, weights, strict=True))

@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .class_predictions import ClassPredictions
 from .class_solution import class_design, least_loss
 from .context import FitContext
@@ -180,24 +182,24 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         loss: Literal["squared_hinge", "logistic", "squared"] = "squared_hinge",
         C: float = 1.0,
-        class_weight: Any = None,
+        class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["newton", "liblinear"] = "newton",
         tol: float = 1e-4,
         max_iter: int = 100,
-        memory: Any = None,
+        memory: MemoryArgument = None,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -225,7 +227,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, classes: Any = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -244,7 +246,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         plan, labels = ScanPlan(table, passes), AllLabels()
-        are_known = classes is not None and self._sums_suffice and not isinstance(self.class_weight, str)
+        are_known = classes is not None and self.sums_suffice and not isinstance(self.class_weight, str)
         if not are_known:
             plan.add("labels", labels)
         draft = self._learn_preparation(plan)
@@ -274,7 +276,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows, where the loss is "squared".
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -296,7 +298,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return self.loss == "squared"
 
     def _check_arguments(self) -> None:
@@ -309,7 +311,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.keep_statistics and not self._sums_suffice:
+        if self.keep_statistics and not self.sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
@@ -317,7 +319,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         return 0.5 / float(self.C)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         return self.loss != "squared"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -329,9 +331,9 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
         return [features, *usual_works(n_rows, width, columns)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if self.loss == "squared":
-            return super()._needed(extent)
+            return super().bytes_needed(extent)
         return 0 if self.solver == "liblinear" else extent.newton()
 
     def _check_additive(self) -> None:
@@ -349,7 +351,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
             )
         return tasks.weights(self.class_weight, y, row_weight)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             y = checked_labels(y)
             check_consistent_length(X, y)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .._random import as_seed
+from .._random import RandomState, as_seed
 from .checkpoint_state import Keeper
 from .progress import Callback
 
 if TYPE_CHECKING:
-    from .machine import KernelMachine
+    from .protocols import LinearClassifier
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class FitContext:
         Keeps what passes over the rows have found, for another fit to resume from.
     memory : int or None, default=None
         The largest number of bytes that the fit may take; None is what the machine has.
-    warm_start : KernelMachine or None, default=None
+    warm_start : KernelClassifier or None, default=None
         A machine that is fitted to the same rows with fewer features, or with another loss. A solver that iterates
         begins with its coefficients where the features of both agree.
     counts_hits : bool, default=False
@@ -51,10 +51,10 @@ class FitContext:
     progress: Callback | None = None
     checkpoint: Keeper | None = None
     memory: int | None = None
-    warm_start: KernelMachine | None = None
+    warm_start: LinearClassifier | None = None
     counts_hits: bool = False
 
-    def seed(self, random_state: Any) -> int:
+    def seed(self, random_state: RandomState) -> int:
         """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""
         if self.checkpoint is None:
             return as_seed(random_state)

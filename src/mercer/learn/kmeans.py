@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._array import squares
 from .._checks import check_positive, check_whole
 from .._memory import as_bytes
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
 from ..maps.layouts import Leaf, floats
+from .arguments import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .checkpoint_state import Arrays
 from .context import FitContext
 from .feature_matrix import Design, Part, design_of
@@ -137,21 +138,21 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         n_clusters: int = 8,
         n_init: int = 3,
         max_iter: int = 100,
         tol: float = 1e-4,
         batch_rows: int | None = None,
-        memory: Any = None,
+        memory: MemoryArgument = None,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -184,7 +185,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """
         return self.fit_table(self.table_to_fit(X, y), FitContext())
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if sample_weight is not None:
             raise TypeError("KernelKMeans counts all rows alike, found sample_weight")
         return super()._labelled(X, y, sample_weight, reset)
@@ -200,8 +201,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
-        design = design_of(rows, self._features, width, False, self.n_jobs, most)
-        sample = self._features(rows.sample(self._rows_sampled), 0).astype(np.float64)
+        design = design_of(rows, self.features_of, width, False, self.n_jobs, most)
+        sample = self.features_of(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
@@ -303,7 +304,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         """Squared distances to the centres."""
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
-            return squared_distances(self._features(prepared, first), self.centres_)
+            return squared_distances(self.features_of(prepared, first), self.centres_)
 
         return self._by_rows(X, part)
 

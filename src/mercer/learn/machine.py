@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .._checks import check_choice, check_jobs
-from .._random import Stream
+from .._random import RandomState, Stream
 from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
@@ -24,6 +24,7 @@ from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
 from ..maps.table_rows import adopt_columns, matched_columns
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import Work
 from .machine_parameters import MachineParameters
@@ -85,15 +86,15 @@ class KernelMachine(MachineParameters):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -119,7 +120,7 @@ class KernelMachine(MachineParameters):
 
     # -- from X to a table of rows -------------------------------------------------------------------------------------
 
-    def table_to_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Table:
+    def table_to_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Table:
         """The rows to learn from as a table; what an earlier ``fit`` has learned is dropped.
 
         Parameters
@@ -146,7 +147,7 @@ class KernelMachine(MachineParameters):
         """
         raise NotImplementedError
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from, with their targets where the learner has some."""
         return self._table(X, None, sample_weight, reset)
 
@@ -154,7 +155,7 @@ class KernelMachine(MachineParameters):
         """X as scikit-learn validates it; a frame with levels or dates as it is."""
         return checked_rows(self, X, reset)
 
-    def _table(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _table(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         """The rows to learn from; with ``reset`` nothing of an earlier ``fit`` stays."""
         if reset:
             self._drop_learned()
@@ -173,11 +174,11 @@ class KernelMachine(MachineParameters):
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
 
     @property
-    def _holds_rows(self) -> bool:
+    def holds_rows(self) -> bool:
         """Whether something is held of every row."""
         return False
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         return 0
 
@@ -294,7 +295,7 @@ class KernelMachine(MachineParameters):
         """Whether there is a model to save: one that is fitted, or could add rows."""
         return hasattr(self, self._set_last)
 
-    def _features(self, X: Any, first_row: int) -> NDArray[Any]:
+    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
         """The features of prepared rows."""
         check_rows(self.map_.kernel_, X, first_row)
         return features(self.map_.fitted_, X, 1, first_row)
@@ -310,7 +311,7 @@ class KernelMachine(MachineParameters):
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
-            return part(self._features(chunk.X, chunk.first), chunk)
+            return part(self.features_of(chunk.X, chunk.first), chunk)
 
         def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
             def after(chunk: Chunk) -> None:
@@ -340,7 +341,7 @@ class KernelMachine(MachineParameters):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def _products(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+    def linear_values(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
         """<coef, z> + intercept for every row of X and every row of ``coef``.
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added.
@@ -425,7 +426,7 @@ class KernelMachine(MachineParameters):
         """
         table = self.matched_table(table.features())
         for first, block in numbered(table):
-            yield self._of_rows(table, block.X, first, self._features)
+            yield self._of_rows(table, block.X, first, self.features_of)
 
     def observed(
         self, table: Table, predict: Callable[[Any], Any], each: Callable[[Any], None] = lambda rows: None

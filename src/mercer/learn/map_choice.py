@@ -16,12 +16,13 @@ from ..maps import FeatureMap, Nystrom
 from ..maps.rules import feature_map
 from .distinct_rows import distinct_rows
 from .prepared_rows import PreparedRows
+from .protocols import MapArguments
 
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
 
-def exact_map(model: Any, rows: PreparedRows) -> FeatureMap | None:
+def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
     """The map whose landmarks are all different rows; None where there are too many, or another one is asked for.
 
     Equal rows and rows of weight 0 are no landmarks of their own, so that weights say the same as repeated rows.
@@ -34,29 +35,29 @@ def exact_map(model: Any, rows: PreparedRows) -> FeatureMap | None:
     return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
 
 
-def may_be_exact(model: Any) -> bool:
+def may_be_exact(model: MapArguments) -> bool:
     """Whether a machine leaves it to us to make landmarks of all different rows, where they are few."""
-    return isinstance(model.map, str) and (model.map == "auto" or named_map(model.map) is Nystrom)
+    return isinstance(model.map, str) and (model.map == "auto" or named_map(model.map).has_landmarks)
 
 
-def expected_map(model: Any, n_rows: int) -> FeatureMap:
+def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
     """The map of a machine for so many rows, if all of them are different: what can be said without reading them."""
     return chosen_map(model, "uniform" if may_be_exact(model) and n_rows <= width_asked(model) else None)
 
 
-def width_asked(model: Any) -> Any:
+def width_asked(model: MapArguments) -> Any:
     """How many features a machine asks for."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
     return LEARNER_WIDTH if asked is None else asked
 
 
-def is_narrow(model: Any) -> bool:
+def is_narrow(model: MapArguments) -> bool:
     """Whether so few features are asked for that no linear model of them can be expected to be a good one."""
     width = width_asked(model)
     return isinstance(width, numbers.Integral) and int(width) < NARROW
 
 
-def chosen_map(model: Any, landmarks: Any = None) -> FeatureMap:
+def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
     """The map of a machine, not fitted; the one with these landmarks, where there are some."""
     given = {name: getattr(model, name) for name in ("kernel", "n_components", "random_state")}
     if isinstance(model.map, FeatureMap):
@@ -75,11 +76,13 @@ def chosen_map(model: Any, landmarks: Any = None) -> FeatureMap:
 
 
 def rows_sampled(map: FeatureMap) -> int:
-    """How large a sample of the rows a map takes to find the bandwidths of its kernels."""
+    """How large a sample of the rows a map takes: for the bandwidths of its kernels, and for landmarks."""
     named = map.get_params(deep=True).items()
     texts = [value for name, value in named if name.split("__")[-1] == "kernel" and isinstance(value, str)]
     kernels = [*(value for _, value in named if isinstance(value, Kernel)), *map_kernels(texts)]
-    return max((kernel.rows_sampled for kernel in kernels), default=0)
+    width = map.n_components
+    landmarks = int(width) if map.has_landmarks and isinstance(width, numbers.Integral) else 0
+    return max([landmarks, *(kernel.rows_sampled for kernel in kernels)])
 
 
 def map_kernels(texts: list[str]) -> list[Kernel]:

@@ -11,8 +11,9 @@ from .._memory import check_room
 from .._tiles import summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
-from ..maps import FeatureMap, Nystrom
+from ..maps import FeatureMap
 from .prepare.preparation import Preparation
+from .protocols import Machine, MapArguments
 from .statistics import chunk_rows
 
 COPIES = 5
@@ -67,30 +68,30 @@ def parameter_bytes(params: Any, itemsize: int) -> int:
     return int(params.nbytes + packed)
 
 
-def asked_width(model: Any) -> int:
+def asked_width(model: MapArguments) -> int:
     """The width of the map as far as it is known before there is one; 0 where it is no number."""
     asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
     width = LEARNER_WIDTH if asked is None else asked
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
-def check_before(model: Any, table: Table, memory: int | None) -> None:
+def check_before(model: Machine, table: Table, memory: int | None) -> None:
     """Refuse, before any pass, what cannot be held."""
     width = asked_width(model)
     if width <= 0:
         return
-    few = model.map == "auto" if isinstance(model.map, str) else isinstance(model.map, Nystrom)
-    extent = Extent(width, table.n_rows if model._holds_rows else 0, n_jobs=model.n_jobs)
+    few = model.map == "auto" if isinstance(model.map, str) else model.map.has_landmarks
+    extent = Extent(width, table.n_rows if model.holds_rows else 0, n_jobs=model.n_jobs)
     try:
-        check_room(model._needed(extent), f"the sums over {width} features and their solution", memory)
+        check_room(model.bytes_needed(extent), f"the sums over {width} features and their solution", memory)
     except MemoryError:
         if not few or table.n_rows > width:  # of few rows there are no more landmarks
             raise
         landmarks = extent._replace(width=table.n_rows)
-        check_room(model._needed(landmarks), f"the sums over {table.n_rows} landmarks", memory)
+        check_room(model.bytes_needed(landmarks), f"the sums over {table.n_rows} landmarks", memory)
 
 
-def check_levels(model: Any, preparation: Preparation, memory: int | None) -> None:
+def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:
     """The same when the levels of columns are known, each of which becomes a column of numbers."""
     most = preparation.most_levels
     if most is not None:
@@ -103,7 +104,7 @@ def check_levels(model: Any, preparation: Preparation, memory: int | None) -> No
         check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
 
 
-def check_after(model: Any, extent: Extent, memory: int | None) -> None:
+def check_after(model: Machine, extent: Extent, memory: int | None) -> None:
     """The same when the map is fitted, before the pass over its features."""
-    needed = model._needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
+    needed = model.bytes_needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
     check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

@@ -12,8 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
+from .arguments import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
@@ -112,16 +114,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
+        map: MapArgument = "auto",
         n_directions: int = 2,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -139,7 +141,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         )
         self.n_directions = n_directions
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -181,7 +183,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -192,7 +194,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
         check_is_fitted(self)
-        return self._products(X, self.directions_, -(self.directions_ @ self.mean_))
+        return self.linear_values(X, self.directions_, -(self.directions_ @ self.mean_))
 
     @property
     def _n_features_out(self) -> int:
@@ -225,7 +227,7 @@ def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matri
 def signs_towards(mean: Matrix, vectors: Matrix) -> Matrix:
     """The signs that turn vectors towards the mean of the features, or make their largest entry positive.
 
-    The first does not hang on the coordinates of the features; the second is for vectors across the mean.
+    The first does not depend on the coordinates of the features; the second is for vectors across the mean.
     """
     along = mean @ vectors
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None, :], axis=0)[0]

@@ -13,9 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, is_number
+from .._random import RandomState
 from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
+from .arguments import AlphaArgument, KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .forecast import DECOMPOSITION, Work
 from .map_choice import is_narrow
@@ -125,18 +127,18 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelArgument = None,
         *,
         n_components: int | None = None,
-        map: Any = "auto",
-        alpha: Any = 1.0,
+        map: MapArgument = "auto",
+        alpha: AlphaArgument = 1.0,
         fit_intercept: bool = True,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
         dates: str = "number",
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
@@ -158,7 +160,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from rows.
 
         Parameters
@@ -175,7 +177,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self
 
     @available_if(can_add_rows)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
@@ -190,14 +192,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self._add(X, y, sample_weight)
 
     @property
-    def _sums_suffice(self) -> bool:
+    def sums_suffice(self) -> bool:
         return not (isinstance(self.alpha, str) and self.alpha == "loo")
 
     @property
     def _least_alpha(self) -> float:
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
-    def _needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent) -> int:
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
@@ -207,14 +209,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if is_number(self.alpha):
             return [sums, solution]
         decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
-        again = [] if self._sums_suffice else [sums._replace(what="leave-one-out errors")]
+        again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
     def _check_arguments(self) -> None:
         super()._check_arguments()
         check_alpha(self.alpha)
 
-    def _labelled(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Table:
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
             if y is None:
                 raise ValueError("requires y to be passed, but the target y is None")
@@ -233,7 +235,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
-            alpha = float(self.alpha)
+            alpha = float(np.asarray(self.alpha))
             coef = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             if not np.isfinite(np.diag(centred.squares)).all():
@@ -324,11 +326,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         """
         check_is_fitted(self)
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        y = self._products(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
+        y = self.linear_values(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The coefficient of determination of the predictions.
 
         Parameters
@@ -346,11 +348,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             raise ValueError(
                 f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
             )
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self._features(rows, first)))
+        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
         return deviations[:, 0] if self._single else deviations
 
 
-def check_alpha(alpha: Any) -> None:
+def check_alpha(alpha: AlphaArgument) -> None:
     """A number that is not negative, several, or a rule."""
     if isinstance(alpha, str):
         check_choice("alpha", alpha, RULES)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .prepared_rows import PreparedRows
+from .protocols import LinearClassifier
 
 PROBED = 64
 """Rows on which features are compared."""
 
 
-def widened(narrow: Any, wide: Any, rows: PreparedRows) -> NDArray[np.float64] | None:
+def widened(narrow: LinearClassifier, wide: LinearClassifier, rows: PreparedRows) -> NDArray[np.float64] | None:
     """Coefficients with which a wider machine says what a narrower one does, a column a class, the intercept last.
 
     None where the map does not start with the features of the narrower one, up to the common factor of both.
     """
     X = next(rows.chunks(256)).X[:PROBED]
-    ours, theirs = wide._features(X, 0), narrow._features(X, 0)
+    ours, theirs = wide.features_of(X, 0), narrow.features_of(X, 0)
     width, factor = theirs.shape[1], math.sqrt(ours.shape[1] / theirs.shape[1])
     if width > ours.shape[1] or not np.array_equal(narrow.classes_, wide.classes_):
         return None

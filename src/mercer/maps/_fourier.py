@@ -29,7 +29,7 @@ LONGEST_PHASE = 2.0**40
 
 @in_double
 class Frequencies(NamedTuple):
-    """One frequency a row, and the offsets of the features that stand alone.
+    """One frequency per row, and the offsets of the features that stand alone.
 
     In float32 a long row or a heavy-tailed frequency would leave no digit of the phases.
     """

@@ -21,7 +21,7 @@ DIGITS = 52
 
 
 def sobol(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first points of the Sobol sequence under a random digital shift, one a row.
+    """The first points of the Sobol sequence under a random digital shift, one per row.
 
     Coordinates beyond the last that the sequence has are independent: there it would gain nothing anyway.
     """
@@ -47,7 +47,7 @@ def first_primes(count: int) -> NDArray[np.int64]:
 
 
 def halton(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first points of the Halton sequence, every digit scrambled by a random linear map, one a row."""
+    """The first points of the Halton sequence, every digit scrambled by a random linear map, one per row."""
     check_memory((count, dimension), 8, "the points of a sequence")
     points = np.empty((count, dimension))
     for place, prime in enumerate(first_primes(dimension).tolist()):

@@ -59,7 +59,7 @@ class Split(ABC):
         """The rows r(x)."""
 
     def scalar(self, X: Array, vector: Array) -> Array | None:
-        """What s_n(x) is made of, a number a row."""
+        """What s_n(x) is made of, one number per row."""
         return None
 
     def scale(self, scalar: Array | None, degree: int) -> Array | None:

@@ -141,15 +141,24 @@ class AdditiveMap(FeatureMap):
 
     Parameters
     ----------
-    kernel : AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one
-    n_components : the least width of the output
-        Rounded up to a multiple d (2m + 1), m at least 1, of the number d of columns; d for Hellinger's kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=AdditiveChi2()
+        AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one.
+    n_components : int, default=256
+        The least width of the output. It is rounded up to a multiple d (2m + 1) of the number d of columns, with m at
+        least 1; for Hellinger's kernel it is d.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    order_ : m, the number of frequencies; step_ : L, the distance between them
-    max_error_ : the error of an estimate is at most this (known to three digits) times the sum of max(x_i, y_i)
+    order_ : int
+        The number m of frequencies.
+    step_ : float
+        The distance L between frequencies.
+    max_error_ : float
+        The error of an estimate is at most this, which is known to three digits, times the sum of max(x_i, y_i).
 
     References
     ----------

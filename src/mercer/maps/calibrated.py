@@ -164,17 +164,26 @@ class Calibrated(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its seed comes from this map.
-    n_components : the width of the output; None for that of the map
-    n_rows : how many rows are sampled; three in four teach the weights and the others judge them
-    regularization : how many rows it takes to be convinced that weights are not 1
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to calibrate. Its seed comes from this map.
+    n_components : int or None, default=None
+        The width of the output; None means that of the map.
+    n_rows : int, default=2000
+        The number of rows that are sampled. Three in four teach the weights, and the others judge them.
+    regularization : float, default=15.0
+        The number of rows that it takes to move weights away from 1.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
-    weights_ : the weight of each column
-    calibration_ : :class:`Calibration`
+    map_ : FeatureMap
+        The inner map, fitted.
+    weights_ : array of shape (n_components_,)
+        The weight of each column.
+    calibration_ : Calibration
+        How the weights were found and judged.
 
     Examples
     --------

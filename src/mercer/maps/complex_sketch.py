@@ -17,12 +17,12 @@ from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._polynomial import PolynomialConstruction
-from ._products import native_products
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments, power
+from .random_products import native_products
 
 
 class Srht(NamedTuple):
@@ -192,10 +192,16 @@ class ComplexSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    projection : "srht" or "rademacher"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    projection : {"srht", "rademacher"}, default="srht"
+        Structured projections by fast transforms, or independent ones.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Examples
     --------

@@ -120,17 +120,23 @@ class Composed(FeatureMap):
     Parameters
     ----------
     outer : FeatureMap
-        Of a dot-product kernel, or of one that depends on the distance alone. A bandwidth by rule, and whatever else
-        it learns, it learns from the inner features. Its ``n_components`` is replaced, its seed comes from this map.
+        A map of a dot-product kernel, or of one that depends on the distance alone. A bandwidth by rule, and whatever
+        else it learns, it learns from the inner features. Its ``n_components`` is replaced, and its seed comes from
+        this map.
     inner : FeatureMap
-        Keeps its own ``n_components``; its seed comes from this map. Where it is random, the outer map may learn
-        parameters from its features, but no bandwidths or widths.
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+        A map that keeps its own ``n_components``; its seed comes from this map. If it is random, the outer map may
+        learn parameters from its features, but no bandwidths or widths.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    outer_, inner_ : the two maps, fitted
+    outer_, inner_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------

@@ -126,20 +126,28 @@ class Compressed(MapWrapper):
     Parameters
     ----------
     map : FeatureMap
-        Its ``n_components`` is replaced, its seed comes from this map.
-    n_components : the width of the output
-    factor : the width of the inner map over that of the output; None means 8 for "craft" and 4 for the others
-    method : "craft", "tefm-g" or "tefm-s"
-    power : how often F'F is applied to the sketch, for "tefm-g" and "tefm-s"
-        0 is the fastest, and for "tefm-s" what the paper describes; beyond 2 there is little to gain.
-    random_state, n_jobs : see :class:`FeatureMap`
+        The map to compress. Its ``n_components`` is replaced, and its seed comes from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=None
+        The width of the inner map over that of the output; None means 8 for "craft" and 4 for the others.
+    method : {"craft", "tefm-g", "tefm-s"}, default="craft"
+        How the projection is found.
+    power : int, default=1
+        The number of times F'F is applied to the sketch, for "tefm-g" and "tefm-s". 0 is the fastest and, for "tefm-s",
+        what the paper describes; beyond 2 there is little to gain.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    map_ : the inner map, fitted
+    map_ : FeatureMap
+        The inner map, fitted.
     captured_ : float or None
-        At least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the rows of ``fit``, is
-        kept by the projection. None where no pass tells: for "craft", and with ``power=0``.
+        The projection keeps at least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the
+        rows of ``fit``. None where no pass over the rows tells: for "craft", and with ``power=0``.
 
     References
     ----------

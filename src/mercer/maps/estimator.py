@@ -80,6 +80,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """Arguments that take one of a few values."""
 
+    has_landmarks: ClassVar[bool] = False
+    """Whether features are those of landmarks among the rows, so that there are no more of them than rows."""
+
     fitted_: FittedMap
 
     def __init__(
@@ -233,6 +236,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def width_for(self, n_rows: int) -> int:
+        """How many features the map is expected to have where it is fitted to so many different rows.
+
+        Parameters
+        ----------
+        n_rows : int
+        """
+        width = int(self.n_components)
+        return min(width, n_rows) if self.has_landmarks else width
 
     @property
     def is_deterministic(self) -> bool:

@@ -82,7 +82,7 @@ class FastfoodConstruction(RotationInvariantConstruction):
 
 
 class Fastfood(FourierMap):
-    r"""Random Fourier features in O(D log d) a row, unbiased, from two Walsh-Hadamard transforms a block.
+    r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.
 
     The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
     lower; this one is for comparisons, and where even a bias of 0.001 is too much.
@@ -93,9 +93,14 @@ class Fastfood(FourierMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -23,7 +23,7 @@ from .pair_moments import PairMoments
 
 
 class ComplexHashes(NamedTuple):
-    """One count sketch with complex signs a row."""
+    """One count sketch with complex signs per row."""
 
     buckets: NDArray[np.int32]
     turns: NDArray[np.int8]
@@ -87,7 +87,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
 class HadamardSketch(FeatureMap):
     r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows: O(degree (nnz + D log D)) a row, only additions, no complex Fourier transform. On
+    The map for sparse rows: O(degree (nnz + D log D)) per row, only additions, no complex Fourier transform. On
     dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
     Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
@@ -99,9 +99,14 @@ class HadamardSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Examples
     --------

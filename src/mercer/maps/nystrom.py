@@ -267,7 +267,7 @@ class Nystrom(FeatureMap):
     r"""Features that are exact at landmarks, for any kernel and any objects.
 
     The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
-    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value a row; for narrow bandwidths in
+    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value per row; for narrow bandwidths in
     high dimension random features of the same width come close and need no data.
 
     With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
@@ -288,31 +288,42 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed"
-        A function takes two objects, or two float64 rows of a matrix, and returns a number; it is called in turn for
-        every row and landmark, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square
-        kernel matrix and ``transform`` the values of new rows against those of the fit.
-    n_components : the number of landmarks to choose
-        With fewer rows all of them are landmarks and the map is exact on them. Not used where landmarks are given.
-    rank : the most eigenpairs to keep, None for as many as landmarks
-    landmarks : "uniform", "kmeans", "leverage", "rpcholesky", row numbers, or a matrix or sequence of landmarks
-        Among objects that are whole numbers themselves, row numbers are a NumPy array of integers, and landmarks one of
-        dtype object.
-    tol : stop "rpcholesky" when the residual trace is at most this fraction of the trace
-    max_rows : how many seeded rows landmarks (other than uniform ones) and the residual trace are taken from, at most
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel, str or callable, default=Gaussian("scale")
+        A kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed". A function takes two
+        objects, or two float64 rows of a matrix, and returns a number; it is called for one row and one landmark at a
+        time, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square kernel matrix and
+        ``transform`` the values of new rows against those of the fit.
+    n_components : int, default=256
+        The number of landmarks to choose. If there are fewer rows, all of them are landmarks and the map is exact on
+        them. Not used if landmarks are given.
+    rank : int or None, default=None
+        The most eigenpairs to keep; None means as many as landmarks.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"}, or row numbers or landmarks, default="uniform"
+        A rule, the numbers of rows, or a matrix or sequence of landmarks. Among objects that are integers themselves,
+        row numbers are a NumPy array of integers, and landmarks one of dtype object.
+    tol : float, default=0.0
+        Stop "rpcholesky" when the residual trace is at most this fraction of the trace.
+    max_rows : int, default=10_000
+        The most rows from which landmarks (other than uniform ones) are chosen and the residual trace is measured.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    n_components_ : the width of the output: the number of eigenpairs kept
-        At most that of landmarks, fewer for duplicates and for kernels of low rank. Inside another map those
-        left out are columns of zeros, because its width is fixed before landmarks are known.
-    component_indices_ : the row numbers of the landmarks, None for "kmeans" and for given landmarks
-    residual_trace_ : trace, relative trace and number of rows
-        All rows where there are at most ``max_rows`` of them, else ``data.as_rows(X, seed_).choose(max_rows)``. NaN
-        where the kernel is not positive semi-definite. Where the kernel is a function, and landmarks are not chosen by
-        its values at all rows ("leverage", "rpcholesky"), it is measured when first asked for: ``fit`` calls the
-        function for landmarks and 16 other rows alone, and keeps the rows. In copies and pickles it is then NaN.
+    n_components_ : int
+        The width of the output: the number of eigenpairs kept. It is at most the number of landmarks, and smaller for
+        duplicates and for kernels of low rank. Inside another map, columns of zeros stand for those left out, because
+        the width is fixed before landmarks are known.
+    component_indices_ : array of int or None
+        The row numbers of the landmarks, None for "kmeans" and for given landmarks.
+    residual_trace_ : ResidualTrace
+        The trace, the relative trace and the number of rows: all rows if there are at most ``max_rows`` of them, else
+        ``data.as_rows(X, seed_).choose(max_rows)``. NaN if the kernel is not positive semi-definite. If the kernel is a
+        function, and landmarks are not chosen by its values at all rows ("leverage", "rpcholesky"), it is measured when
+        first asked for: ``fit`` calls the function only for landmarks and 16 other rows, and keeps the rows. In copies
+        and pickles it is then NaN.
 
     References
     ----------
@@ -346,6 +357,7 @@ class Nystrom(FeatureMap):
         variance="no",
     )
 
+    has_landmarks = True
     construction = NystromConstruction
 
     def __init__(

@@ -19,7 +19,7 @@ from .fitted_map import FittedMap
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """Unit vectors, one a row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    """Unit vectors, one per row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
     check_memory((count, dimension), 8, "the frequencies of a map")
     blocks = []
     for start in range(0, count, dimension):
@@ -57,12 +57,17 @@ class OrthogonalFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    coupled : bool
-        Couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may be higher
-        for far ones where there are only two or three columns.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    coupled : bool, default=False
+        Whether to couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may
+        be higher for far ones if there are only two or three columns.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -42,10 +42,16 @@ class QuasiFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a kernel with a spectral law, sums, products and multiples of such; not a composition
-    n_components : the width of the output; powers of two suit Sobol points best
-    sequence : "sobol" or "halton"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel with a spectral law, or a sum, product or multiple of such kernels; not a composition.
+    n_components : int, default=256
+        The width of the output; powers of two suit Sobol points best.
+    sequence : {"sobol", "halton"}, default="sobol"
+        The sequence of points.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -71,10 +71,16 @@ class RandomFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a kernel with a spectral law
-    n_components : the width of the output; an odd one ends in a single feature with an offset
-    form : "paired" or "offset"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel with a spectral law.
+    n_components : int, default=256
+        The width of the output; an odd one ends in a single feature with an offset.
+    form : {"paired", "offset"}, default="paired"
+        A cosine and a sine for each frequency, or one cosine with a random offset.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -26,7 +26,13 @@ from ._fourier import (
     matrix_waves,
     native_waves,
 )
-from ._products import (
+from .construction import Construction, Native
+from .description import MapDescription
+from .estimator import FeatureMap
+from .fitted_map import FittedMap, earliest
+from .layouts import exactly, floats
+from .pair_moments import pair_moments
+from .random_products import (
     NativePart,
     RandomProducts,
     argument,
@@ -40,12 +46,6 @@ from ._products import (
     random_products,
     second_moment,
 )
-from .construction import Construction, Native
-from .description import MapDescription
-from .estimator import FeatureMap
-from .fitted_map import FittedMap, earliest
-from .layouts import exactly, floats
-from .pair_moments import pair_moments
 from .refusals import unserved
 
 
@@ -252,16 +252,27 @@ class RandomMaclaurin(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or ``f.of(k)``
-    n_components : the width of the output
-    base : how fast the probability of a degree falls; above 1
-    exact_terms : bool
-        The paper's H0/1: degree 1 (the row itself), then degree 0 (a constant) are kept exactly, each only while a
-        random feature remains; ``exact_degrees_`` tells which.
-    max_degree : int or None
-        Cut the series there and give every kept degree a fixed number of features (frequencies of a composition are
-        drawn all the same); ``mean`` gives what is left of the kernel.
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        A dot-product kernel, or a sum, product or multiple of such kernels, or ``f.of(k)``.
+    n_components : int, default=256
+        The width of the output.
+    base : float, default=2.0
+        How fast the probability of a degree falls; above 1.
+    exact_terms : bool, default=False
+        Whether to keep degree 1 (the row itself) and then degree 0 (a constant) exactly, each only while a random
+        feature remains: the paper's H0/1. ``exact_degrees_`` tells which degrees are exact.
+    max_degree : int or None, default=None
+        Where to cut the series. Every kept degree then has a fixed number of features (frequencies of a composition are
+        still drawn), and ``mean`` gives what is left of the kernel.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    Attributes
+    ----------
+    exact_degrees_ : tuple of int
+        The degrees that are kept exactly.
 
     References
     ----------

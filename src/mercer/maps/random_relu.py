@@ -65,11 +65,14 @@ class RandomRelu(FeatureMap):
 
     Parameters
     ----------
-    kernel : ArcCosine or a multiple of one, default=ArcCosine()
-        The kernel to approximate.
+    kernel : Kernel or str, default=ArcCosine()
+        ArcCosine or a multiple of it.
     n_components : int, default=256
         The width of the output. A larger map starts with the smaller one.
-    random_state, n_jobs : see :class:`FeatureMap`
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

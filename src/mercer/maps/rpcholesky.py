@@ -20,7 +20,7 @@ PROPOSALS = 64
 """Pivots proposed at once. It changes which pivots a seed draws, but not their law."""
 
 NOISE = 1e-12
-"""A residual below this fraction of k(x, x) is rounding: drawn from it, pivots would hang on last digits."""
+"""A residual below this fraction of k(x, x) is rounding: drawn from it, pivots would depend on last digits."""
 
 
 class Pivots(NamedTuple):

@@ -65,7 +65,7 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Ran
     a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
     ==================================== ================== ========================================================
 
-    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which hang on
+    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which depend on
     the data. A product inside a product is as wide as what it is part of.
 
     Parameters

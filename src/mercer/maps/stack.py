@@ -99,15 +99,21 @@ class Stack(MapPair):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : int or None
-        None: both maps keep their own widths. An int is shared in proportion to those, with one feature each at least.
-    random_state, n_jobs : see :class:`FeatureMap`
+        The two maps. Their seeds come from this map.
+    n_components : int or None, default=None
+        None lets both maps keep their own widths. An int is shared in proportion to those, with at least one feature
+        each.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
-    n_components_ : the sum of their widths, whatever they have rounded theirs to
+    left_, right_ : FeatureMap
+        The two maps, fitted.
+    n_components_ : int
+        The sum of their widths, as they have rounded them.
 
     Examples
     --------

@@ -24,7 +24,7 @@ SMALLEST_BLOCK = 64
 
 @in_double
 class SignRotations(NamedTuple):
-    """Three sign vectors a block, the lengths of the frequencies, and the offset of the last feature."""
+    """Three sign vectors per block, the lengths of the frequencies, and the offset of the last feature."""
 
     signs: NDArray[np.int8]
     radii: NDArray[np.float64]
@@ -32,7 +32,7 @@ class SignRotations(NamedTuple):
 
 
 def block_width(n_features: int) -> int:
-    """Frequencies a block: the padded width of a row."""
+    """Frequencies per block: the padded width of a row."""
     return max(SMALLEST_BLOCK, padded_width(n_features))
 
 
@@ -84,7 +84,7 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
 
-    The choice for wide rows: O(D log d) a row in place of O(D d), and a few signs a column to store. The accuracy is
+    The choice for wide rows: O(D log d) per row instead of O(D d), and a few signs per column to store. The accuracy is
     that of :class:`OrthogonalFourier`, but for a bias below 0.001, from padding every row to at least 64 columns.
 
     In place of a random orthogonal matrix each block of d' frequencies has :math:`H D_1 H D_2 H D_3 / d'^{3/2}` on the
@@ -92,9 +92,14 @@ class StructuredFourier(FourierMap):
 
     Parameters
     ----------
-    kernel : a rotation-invariant kernel: Gaussian, Matern, their sums, products, multiples and compositions
-    n_components : the width of the output
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
+    n_components : int, default=256
+        The width of the output.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

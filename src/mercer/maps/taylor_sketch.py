@@ -248,18 +248,30 @@ class TaylorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : a dot-product kernel (sums, products and multiples too), or a Gaussian or a multiple of one
-    n_components : the width of the output
-    split : "auto", "mean", "centre" or None
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Gaussian("scale")
+        A dot-product kernel, or a sum, product or multiple of such kernels, or a Gaussian or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    split : {"auto", "mean", "centre"} or None, default="auto"
+        How the kernel is written as a series.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    degrees_ : dict of the kept degrees and their widths
-    exact_degrees_ : those of them that are not sketched
-    split_ : what was done: "mean", "centre" or None; vector_ : the direction or the centre
-    expected_error_ : the root of the expected squared error on pairs of sample rows, relative to the kernel's, each
-        pair divided by k(x, x) k(y, y)
+    degrees_ : dict of int
+        The kept degrees and their widths.
+    exact_degrees_ : tuple of int
+        The degrees that are not sketched.
+    split_ : {"mean", "centre"} or None
+        The split that was chosen.
+    vector_ : array
+        The direction or the centre of the split.
+    expected_error_ : float
+        The root of the expected squared error on pairs of sample rows, each divided by k(x, x) k(y, y), relative to the
+        kernel's.
 
     Examples
     --------

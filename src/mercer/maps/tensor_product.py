@@ -106,8 +106,8 @@ class TensorProduct(MapPair):
 
     With :math:`u = Z_1(x)` and :math:`v = Z_2(x)` of two independent maps, :math:`\langle u \otimes v, u' \otimes
     v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both feature rows are
-    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) a row beyond the two
-    maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
+    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) per row besides the
+    two maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
 
     .. math:: D^2 \mathrm{Var} = (D - e)(A_u A_v + B_u B_v) + e R_u R_v - (2D - e) t_u^2 t_v^2
 
@@ -118,15 +118,20 @@ class TensorProduct(MapPair):
     Parameters
     ----------
     left, right : FeatureMap
-        Their seeds come from this map.
-    n_components : the width of the output
-    factor : int or None
+        The two maps. Their seeds come from this map.
+    n_components : int, default=256
+        The width of the output.
+    factor : int or None, default=2
         The width of both maps over that of the output; None lets them keep their own widths.
-    random_state, n_jobs : see :class:`FeatureMap`
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : the two maps, fitted
+    left_, right_ : FeatureMap
+        The two maps, fitted.
 
     References
     ----------

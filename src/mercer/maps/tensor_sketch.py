@@ -24,7 +24,7 @@ from .pair_moments import PairMoments, power
 
 
 class Hashes(NamedTuple):
-    """One count sketch a row."""
+    """One count sketch per row."""
 
     buckets: NDArray[np.int32]
     signs: NDArray[np.int8]
@@ -123,10 +123,16 @@ class TensorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output, even or odd
-    output : "spectrum" or "time"
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output, even or odd.
+    output : {"spectrum", "time"}, default="spectrum"
+        Whether to leave out the inverse transform, or to do it as the paper does.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -185,10 +185,16 @@ class TreeSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Linear, Polynomial, or a multiple of one
-    n_components : the width of the output
-    factor : the width of inner nodes over that of the output; a larger one costs time and lowers the error
-    random_state, n_jobs : see :class:`FeatureMap`
+    kernel : Kernel or str, default=Polynomial(4, gamma="scale", coef0=1.0)
+        Linear, Polynomial, or a multiple of one.
+    n_components : int, default=256
+        The width of the output.
+    factor : int, default=4
+        The width of inner nodes over that of the output; a larger one costs time and lowers the error.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
 
     References
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
@@ -93,6 +93,7 @@ class Sampled:
             totals = np.bincount(codes, rows, minlength=self.classes)
             each = rows.sum() / (self.classes * np.where(totals > 0.0, totals, 1.0))
         else:
+            assert isinstance(given, Mapping)  # of one task
             each = np.array([given.get(label, 1.0) for label in np.asarray(self.model.classes_).tolist()])
         return codes, each[codes] * (1.0 if weight is None else weight)
 

@@ -226,7 +226,7 @@ def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Ite
     wrong = [extra for extra in extras if extra != "deviations"]
     if wrong:
         raise ValueError(f"{wrong[0]} are those of a classifier, found a regressor")
-    if extras:  # of all rows at once: what a deviation hangs on takes longer than many blocks
+    if extras:  # of all rows at once: what a deviation depends on takes longer than many blocks
         y, deviations = model.predict(table, return_std=True)
         yield {"prediction": y, "deviation": deviations}
     else:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .._memory import as_bytes
 from ..data import SourceTable
-from ..kernels import Kernel
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn.arguments import KernelArgument
 from ..learn.map_choice import expected_map
 
 
@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     rows: int
     columns: int
     levels: tuple[str, ...]
-    kernel: Kernel
+    kernel: KernelArgument
     map: str
     width: int
     held: int
@@ -49,7 +49,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     """
     n_rows = table.n_rows
     chosen = expected_map(learner, n_rows)
-    width = min(int(chosen.n_components), n_rows) if type(chosen).__name__ == "Nystrom" else int(chosen.n_components)
+    width = chosen.width_for(n_rows)
     sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
     rows = table.head().X
     itemsize = rows.dtype.itemsize if hasattr(rows, "dtype") else 8  # a frame has types of its own

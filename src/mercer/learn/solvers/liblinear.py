@@ -10,13 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
+from ..arguments import MemoryArgument
 from ..feature_matrix import HeldDesign
+from ..protocols import LinearClassifier
 
 NODE_BYTES = 16
 """LIBLINEAR has a copy of its own: every number with its place."""
 
 
-def check_room(n_rows: int, width: int, itemsize: int, memory: Any) -> None:
+def check_room(n_rows: int, width: int, itemsize: int, memory: MemoryArgument) -> None:
     """Raise a MemoryError where features and LIBLINEAR's copies of them take more than is allowed, or than there is."""
     doubles = 0 if itemsize == 8 else 8
     needed = n_rows * width * (itemsize + doubles + NODE_BYTES)
@@ -30,7 +32,7 @@ def check_room(n_rows: int, width: int, itemsize: int, memory: Any) -> None:
 
 
 def liblinear(
-    model: Any, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
+    model: LinearClassifier, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Coefficients, a column a class, with the intercept as the last row."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}

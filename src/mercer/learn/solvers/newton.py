@@ -372,7 +372,7 @@ class Newton:
     # -- its length ----------------------------------------------------------------------------------------------------
 
     def length(self, F: Values, V: Values, W: Matrix, step: Matrix) -> Matrix:
-        """How far to go, a number a column: where the slope of the objective of its problem is 0.
+        """How far to go, one number per column: where the slope of the objective of its problem is 0.
 
         It costs no pass, since the decision values are linear in the length.
         """

@@ -22,8 +22,8 @@ SAFETY = 4.0
 def chunk_rows(width: int, itemsize: int) -> int:
     """Rows whose features are summed at once: enough for a product of matrices, few enough to hold.
 
-    Sums in float32 lose digits with their length, so there is a most; the number hangs on the width alone, and the
-    bits of a sum do not hang on the machine.
+    Sums in float32 lose digits with their length, so there is a most; the number depends on the width alone, and the
+    bits of a sum do not depend on the machine.
     """
     rows = CHUNK_ROWS
     while rows > 256 and rows * width * itemsize > CHUNK_BYTES:

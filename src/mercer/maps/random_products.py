@@ -77,7 +77,7 @@ def degree_law(series: Series, base: float) -> Series:
 
 
 def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
-    """So many features a degree: one each, most probable first, the rest in proportion to the law."""
+    """So many features per degree: one each, most probable first, the rest in proportion to the law."""
     counts = np.zeros(len(law), dtype=np.int64)
     kept = np.flatnonzero(law)[:count]
     counts[kept] = 1
@@ -91,7 +91,7 @@ def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
 def draw_products(
     rng: Stream, series: Series, inner: Kernel | None, base: float, count: int, n_features: int, fixed: bool = False
 ) -> RandomProducts:
-    """``count`` independent scalar features of the series, or with ``fixed`` counts a degree one map of unit scale."""
+    """``count`` independent scalar features of the series; with ``fixed`` counts per degree, one map of unit scale."""
     law = degree_law(series, base)
     if not law.any():
         degrees, weights = np.zeros(count, dtype=np.int32), np.zeros(count)

@@ -1,0 +1,70 @@
+"""What parts of a fit see of a machine: memory estimates, the choice of a map, a warm start, a solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import RandomState
+from ..maps import FeatureMap
+from .arguments import KernelArgument, MapArgument, MemoryArgument
+
+if TYPE_CHECKING:
+    from .memory_estimates import Extent
+    from .prepare.preparation import Preparation
+
+Matrix = NDArray[np.float64]
+
+
+class MapArguments(Protocol):
+    """The arguments of a machine that ask for a map."""
+
+    kernel: KernelArgument
+    n_components: int | None
+    map: MapArgument
+    random_state: RandomState
+
+
+class Machine(MapArguments, Protocol):
+    """A machine as far as its size goes."""
+
+    n_jobs: int | None
+    map_: FeatureMap
+    n_features_in_: int
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether something is held of every row."""
+        ...
+
+    def bytes_needed(self, extent: Extent) -> int:
+        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
+        ...
+
+
+class FittedFeatures(Protocol):
+    """A machine whose map is fitted."""
+
+    map_: FeatureMap
+    preparation_: Preparation
+
+    def features_of(self, X: Any, first_row: int) -> NDArray[Any]:
+        """The features of prepared rows."""
+        ...
+
+
+class LinearClassifier(Machine, FittedFeatures, Protocol):
+    """A classifier as its solver sees it."""
+
+    C: float
+    loss: Any
+    solver: Any
+    tol: float
+    max_iter: int
+    memory: MemoryArgument
+    fit_intercept: bool
+    classes_: Any
+    coef_: Matrix
+    intercept_: Matrix
