@@ -108,9 +108,8 @@ class RowSample(Need):
             self._parts.append((first + chosen, part_of(block.X, chosen)))
             self._words = np.concatenate([self._words, words[chosen]])
             self._numbers = np.concatenate([self._numbers, first + chosen])
-        if len(self._words) > self._count + max(
-            self._count // 4, BLOCK_ROWS
-        ):  # not after every block, which takes time
+        spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
+        if len(self._words) > self._count + spare:
             self._drop_largest()
 
     def _drop_largest(self) -> None:
