@@ -6,14 +6,15 @@ from importlib import import_module
 from inspect import signature
 
 import pytest
-from mercer.learn._map_choice import expected_map
 
 import mercer
 from mercer import _defaults, learn, maps
 from mercer._defaults import COMPARED_WIDTHS, KERNEL, LEARNER_WIDTH, MAP_WIDTH, SEARCH_SECONDS, WIDEST_SEARCHED
 from mercer.choose import learner_for
 from mercer.kernels import parse
+from mercer.kernels.bandwidth import LearnedBandwidth
 from mercer.kernels.defaults import GAUSSIAN, QUADRATIC, QUARTIC
+from mercer.learn.map_choice import expected_map
 
 LEARNERS = [name for name in learn.__all__ if name.startswith("Kernel")]
 
@@ -27,7 +28,7 @@ def test_maps_have_the_width_and_the_kernels_of_the_defaults(name):
     given = signature(getattr(maps, name)).parameters
     if name not in ("Calibrated", "Stack"):  # whose width is that of their maps
         assert given["n_components"].default == MAP_WIDTH
-    if "kernel" in given and name not in ("FeatureMap", "AdditiveMap"):
+    if "kernel" in given and isinstance(given["kernel"].default, LearnedBandwidth):
         assert given["kernel"].default in (GAUSSIAN, QUADRATIC, QUARTIC)
 
 

@@ -6,76 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import bounds, choose, data, kernels, learn, maps, persist, report
-    from ._error import KernelError, kernel_error
-    from ._versions import show_versions
-    from .choose import feature_map
-    from .choose.tune import tune
-    from .learn import KernelClassifier, KernelRegressor
-    from .maps import (
-        AdditiveMap,
-        Calibrated,
-        ComplexSketch,
-        Composed,
-        Compressed,
-        Fastfood,
-        FeatureMap,
-        HadamardSketch,
-        Nystrom,
-        OrthogonalFourier,
-        QuasiFourier,
-        RandomFourier,
-        RandomMaclaurin,
-        RandomRelu,
-        Stack,
-        StructuredFourier,
-        TaylorSketch,
-        TensorProduct,
-        TensorSketch,
-        TreeSketch,
-    )
-    from .persist import load, save
+    from . import bounds as bounds
+    from . import choose as choose
+    from . import data as data
+    from . import kernels as kernels
+    from . import learn as learn
+    from . import maps as maps
+    from . import persist as persist
+    from . import report as report
+    from ._error import KernelError as KernelError
+    from ._error import kernel_error as kernel_error
+    from ._versions import show_versions as show_versions
+    from .choose.tune import tune as tune
+    from .learn import KernelClassifier as KernelClassifier
+    from .learn import KernelRegressor as KernelRegressor
+    from .maps import *  # noqa: F403  every map
+    from .maps.rules import feature_map as feature_map
+    from .persist import load as load
+    from .persist import save as save
 
 __version__ = "0.1.0.dev0"
-__all__ = [
-    "AdditiveMap",
-    "Calibrated",
-    "ComplexSketch",
-    "Composed",
-    "Compressed",
-    "Fastfood",
-    "FeatureMap",
-    "HadamardSketch",
-    "KernelClassifier",
-    "KernelError",
-    "KernelRegressor",
-    "Nystrom",
-    "OrthogonalFourier",
-    "QuasiFourier",
-    "RandomFourier",
-    "RandomMaclaurin",
-    "RandomRelu",
-    "Stack",
-    "StructuredFourier",
-    "TaylorSketch",
-    "TensorProduct",
-    "TensorSketch",
-    "TreeSketch",
-    "bounds",
-    "choose",
-    "data",
-    "feature_map",
-    "kernel_error",
-    "kernels",
-    "learn",
-    "load",
-    "maps",
-    "persist",
-    "report",
-    "save",
-    "show_versions",
-    "tune",
-]
 
 _MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
 _HOMES = {
@@ -95,10 +45,16 @@ def __getattr__(name: str) -> Any:
     """Load a public name on first use, so that ``import mercer`` itself costs nothing."""
     if name in _MODULES:
         return import_module(f".{name}", __name__)
-    if name in __all__:
-        return getattr(import_module(_HOMES.get(name, ".maps"), __name__), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name], __name__), name)
+    if name == "__all__" or not name.startswith("_"):  # what is left are the maps, by the list of their package
+        known = import_module(".maps", __name__)
+        if name == "__all__":
+            return sorted([*_MODULES, *_HOMES, *known.__all__])
+        if name in known.__all__:
+            return getattr(known, name)
     raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__getattr__("__all__"), "__version__"])

@@ -194,9 +194,10 @@ def test_many_rows_are_thinned(monkeypatch):
 
 
 def test_every_kernel_and_map_has_a_sentence():
-    from mercer import kernels
-    from mercer.choose import MAPS
+    from mercer import kernels, maps
     from mercer.report import descriptions
 
     assert set(descriptions.KERNELS) == set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}
-    assert set(descriptions.MAPS) == {note.name for note in MAPS}
+    for map in maps.MAPS:
+        assert "description" in vars(map), map
+        assert all(map.description[:5]), map

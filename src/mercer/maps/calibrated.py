@@ -19,6 +19,7 @@ from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
 from ._wrappers import MapWrapper, WrapperConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap
@@ -196,6 +197,15 @@ class Calibrated(MapWrapper):
     >>> bool(kernel_error(features, X[500:]).relative < 0.5 * kernel_error(features.map_, X[500:]).relative)
     True
     """
+
+    description = MapDescription(
+        features="the features of another map, with weights that were fitted to the kernel on pairs of rows",
+        kernels="those of the map",
+        when="rows to come are like those of `fit`",
+        cost="that of the map",
+        variance="no",
+        over=True,
+    )
 
     construction = CalibratedConstruction
 

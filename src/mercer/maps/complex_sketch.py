@@ -18,6 +18,7 @@ from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._polynomial import PolynomialConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments, power
@@ -211,6 +212,14 @@ class ComplexSketch(FeatureMap):
     >>> bool(mercer.kernel_error(sketch, X).relative < 0.25)
     True
     """
+
+    description = MapDescription(
+        features="products of random projections by complex signs, as many as the degree",
+        kernels="polynomial",
+        when="dense rows of degree 2 to 4",
+        cost="p (d + D) log d",
+        variance="yes",
+    )
 
     construction = ComplexSketchConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"projection": ("srht", "rademacher")}

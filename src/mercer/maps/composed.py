@@ -15,6 +15,7 @@ from .._rows import Rows
 from ..kernels import Kernel
 from ._wrappers import MappedRows, check_map, construction_of
 from .construction import Construction, Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
@@ -154,6 +155,15 @@ class Composed(FeatureMap):
     >>> bool(kernel_error(features, X).relative < 0.05)
     True
     """
+
+    description = MapDescription(
+        features="the features of one map go through another",
+        kernels="`f.of(k)`, `g.of_distance(k)`",
+        when="kernels of kernels, such as the exponential chi2",
+        cost="that of both maps",
+        variance="over `AdditiveMap`",
+        over=True,
+    )
 
     construction = ComposedConstruction
 

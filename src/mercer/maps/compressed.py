@@ -17,6 +17,7 @@ from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
 from .complex_sketch import padded_width
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap, earliest
@@ -166,6 +167,15 @@ class Compressed(MapWrapper):
     >>> learned.map_.n_components_, bool(0.4 < learned.captured_ < 1.0)
     (64, True)
     """
+
+    description = MapDescription(
+        features="a wide map, brought down to fewer features that keep most of the kernel",
+        kernels="those of the map",
+        when="TEFM: the most accuracy a feature; CRAFT: high degrees",
+        cost="the map at f D, then f D^2 or f D log f D",
+        variance="no",
+        over=True,
+    )
 
     construction = CompressedConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"method": ("craft", "tefm-g", "tefm-s")}

@@ -26,6 +26,7 @@ from ..kernels import Kernel
 from ..kernels.base import located
 from ..kernels.parse import as_kernel
 from .construction import Construction
+from .description import MapDescription
 from .executor import features, sparse_features
 from .fitted_map import FittedMap
 from .kernel_parameters import KernelParameters
@@ -69,6 +70,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     seed_ : int
         The integer that draws these parameters again.
     """
+
+    description: ClassVar[MapDescription] = MapDescription("features of its own", "its own", "", "", "no")
+    """What lists of maps and pages say of it."""
 
     construction: ClassVar[type[Construction]]
     """The mathematics of the map."""

@@ -14,6 +14,7 @@ from .._random import Stream
 from .._rows import Rows
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .complex_sketch import padded_width
+from .description import MapDescription
 from .fitted_map import FittedMap
 from .layouts import floats, places, signs
 
@@ -114,5 +115,13 @@ class Fastfood(FourierMap):
     >>> Fastfood(Gaussian("scale"), n_components=512, random_state=0).fit_transform(X).shape
     (10, 512)
     """
+
+    description = MapDescription(
+        features="cosines and sines along random directions that are made by fast transforms",
+        kernels="those of the distance alone",
+        when="for comparisons",
+        cost="D log d",
+        variance="no",
+    )
 
     construction = FastfoodConstruction

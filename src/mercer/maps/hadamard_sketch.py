@@ -16,6 +16,7 @@ from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._polynomial import PolynomialConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .layouts import places, quarter_turns
 from .pair_moments import PairMoments
@@ -117,6 +118,14 @@ class HadamardSketch(FeatureMap):
     >>> np.allclose((Z * Z).sum(axis=1), 1.0)
     True
     """
+
+    description = MapDescription(
+        features="products of fast transforms of random sums of columns, as many as the degree",
+        kernels="polynomial",
+        when="sparse rows; a larger map starts with the smaller one",
+        cost="p (nnz + D log D)",
+        variance="yes",
+    )
 
     construction = HadamardSketchConstruction
 

@@ -24,6 +24,7 @@ from .._tiles import single_threaded_blas, tile_rows, tiles
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from .construction import Construction, Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .landmarks import (
@@ -347,6 +348,14 @@ class Nystrom(FeatureMap):
     >>> (letters.transform(["cat"]) @ letters.transform(["cart", "dog"]).T).round(6) + 0.0
     array([[3., 0.]])
     """
+
+    description = MapDescription(
+        features="likeness to landmark rows, turned so that it is exact between them",
+        kernels="all, any function of two objects, precomputed",
+        when="few directions carry the kernel; strings, graphs",
+        cost="D kernel values and D^2",
+        variance="no",
+    )
 
     has_landmarks = True
     construction = NystromConstruction

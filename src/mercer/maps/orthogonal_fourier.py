@@ -14,6 +14,7 @@ from .._rows import Rows
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ._fourier import FourierMap, RotationInvariantConstruction, draw_offsets, draw_radii, frequency_table
+from .description import MapDescription
 from .fitted_map import FittedMap
 
 
@@ -86,6 +87,14 @@ class OrthogonalFourier(FourierMap):
     >>> errors[0] < 0.8 * errors[1]
     True
     """
+
+    description = MapDescription(
+        features="cosines and sines along random directions that stand at right angles to each other",
+        kernels="those of the distance alone: Gaussian, Matern, ...",
+        when="the one to begin with, to a few thousand columns",
+        cost="D d",
+        variance="no",
+    )
 
     construction = OrthogonalFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"coupled": (True, False)}

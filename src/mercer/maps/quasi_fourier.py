@@ -11,6 +11,7 @@ from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from . import _low_discrepancy
 from ._fourier import FourierConstruction, FourierMap, draw_offsets, frequency_table
+from .description import MapDescription
 from .fitted_map import FittedMap
 
 
@@ -69,6 +70,14 @@ class QuasiFourier(FourierMap):
     >>> errors[0] < 0.8 * errors[1]
     True
     """
+
+    description = MapDescription(
+        features="cosines and sines along directions that are spread evenly, not drawn one by one",
+        kernels="shift-invariant, skewed",
+        when="up to 50 columns; Laplacian and Cauchy",
+        cost="D nnz",
+        variance="no",
+    )
 
     construction = QuasiFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"sequence": ("sobol", "halton")}

@@ -23,6 +23,7 @@ from ._fourier import (
     frequency_layout,
     frequency_table,
 )
+from .description import MapDescription
 from .fitted_map import FittedMap
 
 
@@ -95,6 +96,14 @@ class RandomFourier(FourierMap):
     >>> bool(kernel_error(features, X).relative < 0.1)
     True
     """
+
+    description = MapDescription(
+        features="cosines and sines along random directions, drawn one by one",
+        kernels="the same, and compositions of them",
+        when="the classic, an exact variance",
+        cost="D nnz",
+        variance="yes",
+    )
 
     construction = RandomFourierConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"form": ("paired", "offset")}

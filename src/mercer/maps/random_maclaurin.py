@@ -27,6 +27,7 @@ from ._fourier import (
     native_waves,
 )
 from .construction import Construction, Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
@@ -287,6 +288,14 @@ class RandomMaclaurin(FeatureMap):
     >>> sketch.exact_degrees_
     (0, 1)
     """
+
+    description = MapDescription(
+        features="products of a random number of random projections",
+        kernels="dot-product, and `f.of(k)`",
+        when="whatever the others do not take; baseline of the papers",
+        cost="D nnz times the mean degree",
+        variance="yes",
+    )
 
     construction = MaclaurinConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"exact_terms": (True, False)}

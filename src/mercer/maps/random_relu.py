@@ -15,6 +15,7 @@ from ..kernels import ArcCosine, Kernel
 from ..kernels.algebra import without_weight
 from ..kernels.arc_cosine import first_order, norms_and_cosines, second_order
 from .construction import Construction
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
 from .layouts import floats
@@ -86,6 +87,14 @@ class RandomRelu(FeatureMap):
     >>> bool(kernel_error(features, X).relative < 0.1)
     True
     """
+
+    description = MapDescription(
+        features="random projections, of which what is negative is cut off: units of a neural network",
+        kernels="arc-cosine",
+        when="directions of rows matter; neural networks",
+        cost="D nnz",
+        variance="yes",
+    )
 
     construction = RandomReluConstruction
 

@@ -13,6 +13,7 @@ from .._random import RandomState, Stream
 from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 
@@ -126,6 +127,15 @@ class Stack(MapPair):
     >>> stack.kernel_
     0.3 * Gaussian(gamma=0.1) + Polynomial(degree=2, gamma=1.0, coef0=0.0)
     """
+
+    description = MapDescription(
+        features="the features of two maps side by side, one for each part of the kernel",
+        kernels="the sum of both maps'",
+        when="kernels that no one map serves",
+        cost="that of both maps",
+        variance="where both are known",
+        over=True,
+    )
 
     construction = StackConstruction
 

@@ -32,6 +32,7 @@ from .complex_sketch import (
     srht_variance,
 )
 from .construction import Construction, Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import exactly, floats
@@ -281,6 +282,14 @@ class TaylorSketch(FeatureMap):
     >>> bool(mercer.kernel_error(sketch, X).relative < 0.2)
     True
     """
+
+    description = MapDescription(
+        features="the power series of the kernel, a sketch for each of the degrees that matter",
+        kernels="dot-product, Gaussian",
+        when="rows with a mean, wide Gaussians; it warns of narrow ones",
+        cost="sum of the kept degrees' `ComplexSketch`",
+        variance="yes",
+    )
 
     construction = TaylorConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"split": ("auto", "mean", "centre", None)}

@@ -16,6 +16,7 @@ from .._random import RandomState, Stream
 from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
 from .layouts import places, signs
@@ -148,6 +149,15 @@ class TensorProduct(MapPair):
     >>> both.kernel_
     Gaussian(gamma=0.1) * Polynomial(degree=2, gamma=1.0, coef0=0.0)
     """
+
+    description = MapDescription(
+        features="products of the features of two maps, one for each factor of the kernel",
+        kernels="the product of both maps'",
+        when="likewise",
+        cost="both maps at f D, then D log D, f = `factor`",
+        variance="no",
+        over=True,
+    )
 
     construction = TensorProductConstruction
 

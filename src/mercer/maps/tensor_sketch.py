@@ -17,6 +17,7 @@ from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .layouts import places, signs
 from .pair_moments import PairMoments, power
@@ -146,6 +147,14 @@ class TensorSketch(FeatureMap):
     >>> TensorSketch(Polynomial(2, coef0=1.0), n_components=64, random_state=0).fit_transform(X).shape
     (100, 64)
     """
+
+    description = MapDescription(
+        features="products of Fourier transforms of random sums of columns, as many as the degree",
+        kernels="polynomial",
+        when="the classic for degrees 2 and 3, dense or sparse rows",
+        cost="p (nnz + D log D)",
+        variance="yes",
+    )
 
     construction = TensorSketchConstruction
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"output": ("spectrum", "time")}

@@ -18,6 +18,7 @@ from ..kernels import Kernel
 from ..kernels.defaults import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .construction import Native
+from .description import MapDescription
 from .estimator import FeatureMap
 from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
@@ -209,6 +210,14 @@ class TreeSketch(FeatureMap):
     >>> TreeSketch(Polynomial(7), n_components=32, random_state=0).fit_transform(X).shape
     (3, 32)
     """
+
+    description = MapDescription(
+        features="a tree of sketches of degree two, which grows with the logarithm of the degree",
+        kernels="polynomial",
+        when="degree 4 and more",
+        cost="p (nnz + f D log f D), f = `factor`",
+        variance="no",
+    )
 
     construction = TreeSketchConstruction
 

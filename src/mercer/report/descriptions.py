@@ -29,27 +29,6 @@ KERNELS = {
     "VovkInfinite": "All powers of the inner product of rows, each with the same weight.",
     "VovkReal": "The first few powers of the inner product of rows, each with the same weight.",
 }
-MAPS = {
-    "AdditiveMap": "every column becomes a few cosines and sines of its logarithm, chosen, not drawn",
-    "Calibrated": "the features of another map, with weights that were fitted to the kernel on pairs of rows",
-    "ComplexSketch": "products of random projections by complex signs, as many as the degree",
-    "Composed": "the features of one map go through another",
-    "Compressed": "a wide map, brought down to fewer features that keep most of the kernel",
-    "Fastfood": "cosines and sines along random directions that are made by fast transforms",
-    "HadamardSketch": "products of fast transforms of random sums of columns, as many as the degree",
-    "Nystrom": "likeness to landmark rows, turned so that it is exact between them",
-    "OrthogonalFourier": "cosines and sines along random directions that stand at right angles to each other",
-    "QuasiFourier": "cosines and sines along directions that are spread evenly, not drawn one by one",
-    "RandomFourier": "cosines and sines along random directions, drawn one by one",
-    "RandomMaclaurin": "products of a random number of random projections",
-    "RandomRelu": "random projections, of which what is negative is cut off: units of a neural network",
-    "Stack": "the features of two maps side by side, one for each part of the kernel",
-    "StructuredFourier": "cosines and sines along nearly orthogonal directions, made by fast transforms",
-    "TaylorSketch": "the power series of the kernel, a sketch for each of the degrees that matter",
-    "TensorProduct": "products of the features of two maps, one for each factor of the kernel",
-    "TensorSketch": "products of Fourier transforms of random sums of columns, as many as the degree",
-    "TreeSketch": "a tree of sketches of degree two, which grows with the logarithm of the degree",
-}
 
 
 def of_kernel(kernel: Kernel) -> str:
@@ -59,8 +38,8 @@ def of_kernel(kernel: Kernel) -> str:
 
 def of_map(map: FeatureMap) -> str:
     """What the features of a fitted map are, and what they are for."""
-    what = MAPS.get(type(map).__name__, "features of its own")
     return (
-        f"Every row becomes {map.n_components_:,} numbers, whose inner products stand for the kernel: {what}. "
+        f"Every row becomes {map.n_components_:,} numbers, whose inner products stand for the kernel: "
+        f"{map.description.features}. "
         "A linear model of these numbers is a kernel machine."
     )
