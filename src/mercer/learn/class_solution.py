@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from .._memory import as_bytes
-from .feature_matrix import Design, HeldDesign, design_of
+from .feature_matrix import Design, HeldDesign, StreamedDesign
 from .labels import Codes, Tasks
 from .losses import SideBySide, loss_named
-from .memory_estimates import Extent, check_after
+from .memory_estimates import Extent, check_after, fit_memory
 from .prepared_rows import PreparedRows
 from .protocols import LinearClassifier
 from .solvers.conjugate_gradients import solver_for
-from .solvers.liblinear import check_room, liblinear
+from .solvers.liblinear import check_copies, liblinear
 from .solvers.newton import Report
 
 Matrix = NDArray[np.float64]
@@ -26,14 +25,13 @@ def class_design(model: LinearClassifier, rows: PreparedRows) -> Design:
     """The features, held where they fit; LIBLINEAR takes no others."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
     arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
-    if model.solver == "liblinear":
-        check_room(rows.n_rows, width, itemsize, model.memory)
-        return HeldDesign.of(*arguments)
     extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
-    check_after(model, extent, memory)
-    left = float("inf") if memory is None else memory - model.bytes_needed(extent)
-    return design_of(*arguments, min(as_bytes(model.memory), left))
+    if model.solver == "liblinear":
+        check_copies(extent, model.memory)
+    else:
+        check_after(model, extent, memory)
+    return StreamedDesign(*arguments) if fit_memory(model, extent, memory).streamed else HeldDesign.of(*arguments)
 
 
 def least_loss(
