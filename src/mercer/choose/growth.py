@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .._tiles import n_threads
 from ..data import Table
+from ..learn.context import FitContext
 from .candidates import Candidate
 from .fit_times import seconds_at, widest, work_of
 from .halving import Setting, Trial
@@ -141,8 +142,6 @@ class Growth:
         learner = self._learner(best, width, class_weight=self.class_weight, **given)
         if start is None:
             return learner.fit(self.table)
-        from ..learn.context import FitContext  # not above: learners choose their maps here
-
         context = FitContext(progress=self.setting.clock.tick, warm_start=start)
         with warnings.catch_warnings():
             warnings.filterwarnings("error", DEPENDENT)  # what would follow takes far longer than there is time for

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._tiles import n_threads, run_tiles
+from ..learn.context import FitContext
 from .candidates import Candidate
 from .fit_times import work_of
 from .learners import learner_for
@@ -200,8 +201,6 @@ def least_squares(candidate: Candidate, one: Round, sample: Sample, setting: Set
     Of classes the score is the share of rows that are told right when they are left out; beside it R2 of the targets,
     or of the codes of classes.
     """
-    from ..learn.context import FitContext  # not above: learners choose their maps here
-
     began, rows, scale = setting.clock.spent, slice(one.rows), candidate.family.scale
     Y, weight = sample.Y[rows], None if sample.weight is None else sample.weight[rows]
     learner: Any = learner_for(

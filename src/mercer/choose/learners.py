@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from ..data import Table
 from ..data.text_values import LOOKED_AT, disguise
 from ..kernels import parse
 from ..kernels.defaults import GAUSSIAN
+from ..learn import KernelClassifier, KernelRegressor
 from ..maps import FeatureMap
-
-if TYPE_CHECKING:
-    from ..learn import KernelClassifier, KernelRegressor
 
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be told, not the names of classes."""
@@ -135,8 +133,6 @@ def learner_for(
     >>> mercer.choose.learner_for("regression", kernel="additive_chi2()", n_components=64).scale is None
     True
     """
-    from ..learn import KernelClassifier, KernelRegressor  # not above: learners choose their maps here
-
     check_choice("task", task, TASKS[1:])
     check_class_weight(task, class_weight)
     if isinstance(map, FeatureMap):
