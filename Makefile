@@ -23,7 +23,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 # Without it scikit-learn's common checks skip the array API ones.
 export SCIPY_ARRAY_API := 1
 
-.PHONY: help test demo digits test-full test-long test-lowest lint check wheel-test sdist-test \
+.PHONY: help test demo digits test-full test-long test-lowest lint style types check wheel-test sdist-test \
 	pure-wheel-test sanitize mutants fuzz bench bench-quick papers papers-full clean
 .DELETE_ON_ERROR:
 
@@ -62,14 +62,19 @@ $(LOWEST_INSTALLED): $(BUILT_FROM)
 	@touch $@
 
 test: $(INSTALLED)
-	$(MAKE) --no-print-directory --jobs 2 lint wheel-test
+	$(MAKE) --no-print-directory --jobs 2 types style wheel-test
 	$(MAKE) --no-print-directory check
 
-lint: $(INSTALLED)
-	@echo '== style and types'
+lint: style types
+
+types: $(INSTALLED)
+	@echo '== types'
+	$(BIN)/python -m mypy
+
+style: $(INSTALLED)
+	@echo '== style, layers and the layout of docstrings'
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
-	$(BIN)/python -m mypy
 	$(BIN)/lint-imports
 	find src -name '*.py' | xargs $(BIN)/python -m numpydoc lint
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import _core
-from mercer.learn import narrow_products
+from mercer.learn import feature_matrix
 
 from .test_core import DTYPES
 
@@ -55,12 +55,12 @@ def test_shapes_that_do_not_belong_together(isa):
         _core.add_transposed(Z, R, sums.astype(np.float64))
 
 
-@pytest.mark.parametrize("columns", [3, narrow_products.FEW + 1])
+@pytest.mark.parametrize("columns", [3, feature_matrix.FEW_COLUMNS + 1])
 def test_what_designs_use_is_the_same_without_the_library(monkeypatch, columns):
     Z, W, R, sums = parts(30, 40, columns, np.float64)
-    again, here = sums.copy(), narrow_products.times(Z, W)
-    narrow_products.add_to(sums, Z, R)
+    again, here = sums.copy(), feature_matrix.times(Z, W)
+    feature_matrix.add_to(sums, Z, R)
     monkeypatch.setattr(_core, "AVAILABLE", False)
-    narrow_products.add_to(again, Z, R)
-    np.testing.assert_allclose(here, narrow_products.times(Z, W), rtol=1e-11, atol=1e-12)
+    feature_matrix.add_to(again, Z, R)
+    np.testing.assert_allclose(here, feature_matrix.times(Z, W), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(sums, again, rtol=1e-11, atol=1e-12)

@@ -135,11 +135,13 @@ def test_a_pattern_is_matched_folder_by_folder():
     assert not found("/a", "/a/*")
 
 
+def shell(text):
+    """The command line in a shell, which redirects its streams."""
+    return subprocess.run(f"{sys.executable} -m mercer {text}", shell=True, capture_output=True, text=True)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
 def test_the_standard_streams_are_files_too(here, run):
-    def shell(text):
-        return subprocess.run(f"{sys.executable} -m mercer {text}", shell=True, capture_output=True, text=True)
-
     before = content(here)
     for text in ("predict m.mercer - -o d.csv < d.csv", "predict m.mercer d.csv >> d.csv"):
         result = shell(text)
@@ -147,10 +149,17 @@ def test_the_standard_streams_are_files_too(here, run):
         assert "is the same file as" in result.stderr
     assert content(here) == before
     assert run("predict m.mercer d.csv -o p.csv").exit_code == 0
-    assert shell("predict m.mercer d.csv -o /dev/fd/1 | cat").stdout == (here / "p.csv").read_text()
     (here / "all.csv").write_text("before\n")
     assert shell("predict m.mercer d.csv -o /dev/stdout >> all.csv").returncode == 0
     assert (here / "all.csv").read_text() == "before\n" + (here / "p.csv").read_text()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="pipes are those of a POSIX shell")
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/fd/1 | cat"])
+def test_standard_output_may_be_a_pipe(here, run, output):
+    assert run("predict m.mercer d.csv -o p.csv").exit_code == 0
+    assert shell(f"predict m.mercer d.csv -o {output}").stdout == (here / "p.csv").read_text()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices are those of POSIX")

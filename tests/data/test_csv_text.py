@@ -76,6 +76,15 @@ def test_another_delimiter_is_found_and_told(tmp_path, mark):
     assert whole(data.open(tmp_path / "a.csv", target="y", delimiter=mark)).X.parts["a"].tolist() == ["1,5", "2,5"]
 
 
+@pytest.mark.parametrize("length", [1, 18, 19, 20, 40])
+def test_another_delimiter_is_found_where_the_first_lines_end_within_quotes(tmp_path, length):
+    text = 'a;b\n"' + "x\n" * length + '";1\ny;2\n'
+    (tmp_path / "a.csv").write_text(text)
+    assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ";"
+    (tmp_path / "a.csv").write_text("a;b\n" + "1;x\n" * (length + 10) + f'"{"x" * 70_000}\n')  # never closed
+    assert found_delimiter(tmp_path / "a.csv", "utf-8", ",") == ";"
+
+
 def test_commas_in_a_tsv(tmp_path):
     (tmp_path / "a.tsv").write_text("a,y\n1,2\n")
     with pytest.warns(UserWarning, match="has ',' between its fields"):

@@ -180,3 +180,19 @@ def test_bad_rows():
     for bad in ([[np.nan, 1.0]], [[np.inf, 1.0]], [1.0, 2.0], np.empty((0, 3))):
         with pytest.raises(ValueError, match=r"NaN|infinity|2D array|0 sample"):
             Gaussian("scale").resolve(bad)
+
+
+@pytest.mark.parametrize("size", [1e154, 1e160, 1e300])
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array])
+def test_rows_too_large_for_a_rule_are_refused(size, rule, convert):
+    X = convert(np.random.default_rng(0).normal(size=(20, 3)) * size)
+    with pytest.raises(ValueError, match=f"'{rule}' needs rows whose squared distances are below .* too large"):
+        Gaussian(rule).resolve(as_rows(X, Stream(0)))
+
+
+def test_one_row_that_is_too_large_leaves_the_median():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    expected = Gaussian("median").resolve(rows, 0).gamma
+    rows[3] = 1e200
+    assert Gaussian("median").resolve(rows, 0).gamma == pytest.approx(expected, rel=0.2)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import mercer
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
-from mercer.learn.checkpoint_state import Keeper
+from mercer.learn.checkpoint_state import CheckpointState
 from mercer.learn.context import FitContext
 
 RNG = np.random.default_rng(0)
@@ -40,7 +40,7 @@ def test_a_context_leaves_nothing_on_the_learner(problem):
     learner, y = problem
     plain = clone(learner).fit(X, y)
     seen = []
-    steered = in_context(clone(learner), y, progress=seen.append, checkpoint=Keeper(), memory=2**30)
+    steered = in_context(clone(learner), y, progress=seen.append, checkpoint=CheckpointState(), memory=2**30)
     assert seen[-1].what == "solution"
     assert set(vars(steered)) == set(vars(plain))
     name = type(learner)._set_last
@@ -68,9 +68,9 @@ def test_the_memory_of_a_context_is_that_of_its_fit_alone():
 
 
 def test_a_seed_that_a_checkpoint_has_kept_is_taken_again():
-    keeper = Keeper()
+    keeper = CheckpointState()
     first = in_context(KernelRegressor(n_components=16), Y, checkpoint=keeper)
-    again = Keeper()
+    again = CheckpointState()
     again.seeds = keeper.seeds
     second = in_context(KernelRegressor(n_components=16), Y, checkpoint=again)
     assert first.map_.seed_ == second.map_.seed_ == keeper.seeds[0]

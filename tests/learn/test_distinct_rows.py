@@ -11,7 +11,7 @@ import mercer
 from mercer import Nystrom, OrthogonalFourier
 from mercer.data.training_rows import Chunk
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
-from mercer.learn.distinct_rows import distinct_rows
+from mercer.learn.map_choice import distinct_rows
 
 
 def chunks(X, weight=None, size=4):

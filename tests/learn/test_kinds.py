@@ -85,3 +85,16 @@ def test_rows_that_are_added_are_of_the_same_kinds():
     model = learner(alpha=1.0).partial_fit(X, Y)
     with pytest.raises(ValueError, match="column 'a' had levels in fit and has numbers now"):
         model.partial_fit(X.assign(a=1.0), Y)
+
+
+@pytest.mark.parametrize(
+    ("entry", "found"),
+    [([1, 2], r"\[1, 2\] of type list"), ({1}, r"\{1\} of type set"), (1 + 2j, r"\(1\+2j\) of type complex")],
+)
+def test_columns_of_what_is_no_level_are_refused_by_name(entry, found):
+    X = pd.DataFrame({"x": np.arange(20.0), "odd": pd.Series([entry] * 20)})
+    with pytest.raises(TypeError, match=f"column 'odd' has {found}; expected numbers, text, truth values or dates"):
+        KernelRegressor("gaussian(1)", n_components=4).fit(X, X["x"])
+    model = KernelRegressor("gaussian(1)", n_components=4).fit(X.assign(odd="text"), X["x"])
+    with pytest.raises((TypeError, ValueError), match="column 'odd' has"):
+        model.predict(X)

@@ -10,7 +10,7 @@ import pytest
 from mercer import RandomFourier, _core
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
-from mercer.learn.feature_matrix import StreamedDesign
+from mercer.learn.feature_matrix import StreamedFeatures
 from mercer.learn.memory_estimates import Extent, parameter_bytes
 from mercer.persist import train
 
@@ -73,8 +73,8 @@ def test_the_parameters_of_a_map_count(tmp_path):
 def test_features_are_held_only_where_a_run_has_room(tmp_path, monkeypatch):
     X, y = problem(20_000, 3, 2)
     made = []
-    original = StreamedDesign.__init__
-    monkeypatch.setattr(StreamedDesign, "__init__", lambda self, *given: made.append(1) or original(self, *given))
+    original = StreamedFeatures.__init__
+    monkeypatch.setattr(StreamedFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
     for memory, streamed in (("8MB", True), ("8GB", False)):
         made.clear()
         model = KernelClassifier(map=features(64), max_iter=1, n_jobs=2)

@@ -12,7 +12,7 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
-from mercer.learn.feature_matrix import Design
+from mercer.learn.feature_matrix import FeatureMatrix
 
 
 def problem(n=800, dtype=np.float64, seed=0):
@@ -85,8 +85,10 @@ def test_objectives_add_up_and_every_task_converges(loss):
 
 def test_tasks_share_products(monkeypatch):
     widths = []
-    products = Design.products
-    monkeypatch.setattr(Design, "products", lambda self, W, what: widths.append(W.shape[1]) or products(self, W, what))
+    products = FeatureMatrix.products
+    monkeypatch.setattr(
+        FeatureMatrix, "products", lambda self, W, what: widths.append(W.shape[1]) or products(self, W, what)
+    )
     X, Y = problem()
     machine(loss="logistic").fit(X, Y)
     assert set(widths) == {5}

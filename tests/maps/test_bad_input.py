@@ -34,13 +34,13 @@ from mercer.kernels import (
     VovkReal,
 )
 
-from ..tables import obeying, sample_rows
+from ..tables import first_of_class, obeying, sample_rows
 
 PRODUCT_SKETCHES = [TensorSketch, HadamardSketch, ComplexSketch, TreeSketch]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_nan_and_infinity(row, bad):
     X = row.sample()
     sketch = row(8, random_state=0).fit(X)
@@ -59,7 +59,7 @@ def test_another_width(row):
 
 
 @pytest.mark.parametrize("n_components", [0, -3, 2.5, True, "8", None])
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_number_of_components(row, n_components):
     if n_components is None and isinstance(row(8), Calibrated | Stack):
         assert row(None).fit(row.sample()).n_components_ > 8  # maps then keep their own widths

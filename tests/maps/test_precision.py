@@ -12,7 +12,7 @@ from mercer._tiles import TILE
 from mercer.kernels import Gaussian, Laplacian, Polynomial, VovkInfinite
 from mercer.maps._fourier import Frequencies
 
-from ..tables import obeying, sample_rows
+from ..tables import first_of_class, obeying, sample_rows
 
 try:
     import torch
@@ -101,7 +101,7 @@ MATRIX_FREE = (
 
 
 @pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
     X = row.sample(3 * TILE + 50)
     X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)

@@ -7,7 +7,6 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -72,9 +71,7 @@ def found_delimiter(path: Path, encoding: str, expected: str) -> str:
     the same number of fields, more than one.
     """
     with opened(path, encoding) as text:
-        lines = list(islice(text, LOOKED_AT))
-    if len(lines) == LOOKED_AT or not (lines and lines[-1].endswith(("\n", "\r"))):
-        lines = lines[:-1] if len(lines) > 2 else lines  # the last may be within quotes
+        lines = first_lines(text)
     if widths(lines[:1], expected) != {1}:
         return expected
     for other in DELIMITERS:
@@ -82,6 +79,18 @@ def found_delimiter(path: Path, encoding: str, expected: str) -> str:
         if other != expected and len(found) == 1 and found != {1}:
             return other
     return expected
+
+
+def first_lines(text: TextIO) -> list[str]:
+    """About the first ``LOOKED_AT`` lines: up to one that does not end within quotes."""
+    lines, quotes, size, complete = list[str](), 0, 0, 0
+    for line in text:
+        lines.append(line)
+        quotes, size = quotes + line.count('"'), size + len(line)
+        complete = len(lines) if quotes % 2 == 0 else complete
+        if size > HEAD_BYTES or (len(lines) >= LOOKED_AT and complete == len(lines)):
+            break
+    return lines[:complete]
 
 
 def widths(lines: list[str], delimiter: str) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
@@ -56,23 +57,34 @@ class LearnedBandwidth(Kernel):
 
 def total_variance(rows: Rows) -> float:
     """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
-    count, mean, deviation = 0.0, 0.0, 0.0
+    count, mean, deviation = 0.0, np.float64(0.0), 0.0
     for block, weight in rows.weighted_blocks():
         weight = np.ones(block.shape[0]) if weight is None else weight
         size = float(weight.sum()) * block.shape[1]
         block = block.astype(np.float64)
-        here = _weighted_sum(block, weight) / size
-        # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between blocks.
-        deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
-        mean += (here - mean) * size / (count + size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            here = np.float64(_weighted_sum(block, weight) / size)
+            # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between them.
+            deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
+            mean += (here - mean) * size / (count + size)
         count += size
-    variance = deviation / count
+    variance = float(deviation / count)
+    _check_size("scale", rows.n_features * variance)
     if not variance > 1e-28 * mean**2:
         alone = ", found n_samples=1" if rows.n_rows == 1 else ", found n_features=1" if rows.n_features == 1 else ""
         raise ValueError(
             f"'scale' needs rows that vary: every entry of X is (nearly) the same{alone}; give a number instead"
         )
     return rows.n_features * variance
+
+
+def _check_size(rule: str, found: float) -> None:
+    """Refuse rows whose variance or distances are no numbers any more."""
+    if not math.isfinite(found):
+        raise ValueError(
+            f"{rule!r} needs rows whose squared distances are below 1.8e308: those of X are too large; scale the rows "
+            "down, or give a number instead"
+        )
 
 
 def _weighted_sum(block: Any, weight: Any) -> float:
@@ -94,13 +106,17 @@ def _squared_deviation(block: Any, weight: Any, mean: float) -> float:
 
 def _median(distances: Callable[[Any, Any], Any], rows: Rows) -> float:
     sample = rows.sample(MEDIAN_ROWS).astype(np.float64)
-    matrix = distances(sample, sample)
+    with np.errstate(over="ignore", invalid="ignore"):
+        matrix = distances(sample, sample)
     pairs = matrix[np.triu_indices_from(matrix, k=1)]
+    pairs = np.where(np.isnan(pairs), np.inf, pairs)  # of two infinite norms
     positive = pairs[pairs > 0]
     if positive.size == 0:
         raise ValueError("'median' needs rows that differ: all sampled rows are (nearly) equal; give a number instead")
     median = float(np.median(pairs))
-    return median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
+    median = median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
+    _check_size("median", median)
+    return median
 
 
 def median_squared_distance(rows: Rows) -> float:

@@ -16,7 +16,7 @@ from ..maps.layouts import floats
 from .arguments import WeightArgument
 from .context import FitContext
 from .forecast import Work, sums_work
-from .machine import KernelMachine
+from .machine import KernelMachine, row_stream
 from .memory_estimates import Extent, check_after
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
@@ -44,14 +44,14 @@ class AdditiveMachine(KernelMachine, ABC):
 
     fit_intercept: bool
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         for name in ("fit_intercept", "keep_statistics"):
             check_truth(name, getattr(self, name))
 
     @abstractmethod
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
-        """The targets of rows as numbers, a column each, and what every row counts; None where that is 1."""
+        """The targets of rows as numbers, one column per target, and what every row counts; None where that is 1."""
 
     @abstractmethod
     def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
@@ -69,7 +69,7 @@ class AdditiveMachine(KernelMachine, ABC):
     # -- learning ------------------------------------------------------------------------------------------------------
 
     @property
-    def _is_prepared(self) -> bool:
+    def is_prepared(self) -> bool:
         return hasattr(self, "statistics_")  # not where fit has failed
 
     @available_if(can_add_rows)
@@ -83,7 +83,7 @@ class AdditiveMachine(KernelMachine, ABC):
         X, sample_weight : as for ``fit``
         y : ignored
         """
-        self._check_arguments()
+        self.check_arguments()
         # Few rows now say nothing about how many will come: the map is the one for many.
         table = self._table(X, None, sample_weight, reset=True)
         self._start(table, exact=False, passes=self._begin(table, FitContext()))
@@ -153,11 +153,11 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> tuple[Moments, float, Reporter]:
         """The moments of more rows, their precision, and who is told of them."""
-        self._check_arguments()
+        self.check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
         passes = self._begin(table, FitContext())
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
-        rows = PreparedRows(table, self.preparation_, self._rng, passes)
+        rows = PreparedRows(table, self.preparation_, row_stream(self.map_.seed_), passes)
         return self._moments(rows), self._precision_of(rows), passes.report
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -213,12 +213,12 @@ class AdditiveMachine(KernelMachine, ABC):
     def _n_targets(self) -> int | None:
         """Columns of targets as a model file says beside its arrays; None where it does not."""
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         width, targets = self.map_.n_components_, self._n_targets
         sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
         return {"statistics_": Moments(*(floats(*shape) for shape in sums))}
 
-    def _check_fitted(self) -> None:
+    def check_arrays(self) -> None:
         self.statistics_ = statistics = getattr(self, "statistics_", None)
         if not hasattr(self, "coef_"):  # `prepare` gives none
             self._refuse_unless(statistics is None and not hasattr(self, "intercept_"))

@@ -227,13 +227,13 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         passes = self._begin_fit(table, context)
         rows = self._start(table, exact=True, passes=passes)
-        self.view_y_ = self._second_view().fit(SecondView(table, self._second), passes)
+        self.view_y_ = self.second_view().fit(SecondView(table, self._second), passes)
         passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
         self._solve(self._moments(rows), passes.report)
         return self
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
         check_map_choice(self.kernel_y, self.n_components_y, self.map_y)
@@ -244,7 +244,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
-    def _second_view(self) -> View:
+    def second_view(self) -> View:
         return View(
             self.kernel_y,
             n_components=self.n_components_y,
@@ -310,15 +310,15 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _n_features_out(self) -> int:
         return len(self.correlations_)
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         if not hasattr(self, "view_y_"):
             raise ValueError("a KernelCCA needs its second view, found none")
         x, y = self.map_.n_components_, self.view_y_.map_.n_components_
         directions = {"x_directions_": floats(None, x), "y_directions_": floats(None, y)}
         return {"correlations_": floats(None), "x_mean_": floats(x), "y_mean_": floats(y)} | directions
 
-    def _check_fitted(self) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in self._layout()))
+    def check_arrays(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in self.array_layout()))
         self._refuse_unless(len(self.correlations_) == len(self.x_directions_) == len(self.y_directions_))
 
     def __sklearn_tags__(self) -> Any:

@@ -17,7 +17,7 @@ from ..data import Table
 Arrays = tuple[NDArray[Any], ...]
 
 
-class Begun(NamedTuple):
+class PartialPass(NamedTuple):
     """A pass under way: how many rows are in its sums, which grow in place."""
 
     what: str
@@ -25,13 +25,13 @@ class Begun(NamedTuple):
     sums: list[NDArray[Any]]
 
 
-class Keeper:
+class CheckpointState:
     """What the passes of one ``fit`` have found; whoever stores it derives from this class."""
 
     def __init__(self) -> None:
         self.seeds: list[int] = []
         self.found: dict[str, Arrays] = {}
-        self.begun: Begun | None = None
+        self.begun: PartialPass | None = None
         self.is_fresh = False
         """Whether there is something that was not there when it was last stored."""
         self._drawn = 0
@@ -67,10 +67,10 @@ class Keeper:
         self.found, self.is_fresh = {what: arrays}, True
         self.tick()
 
-    def take_up(self, what: str) -> Begun:
+    def take_up(self, what: str) -> PartialPass:
         """The pass of this name, where it was left."""
         if self.begun is None or self.begun.what != what:
-            self.begun = Begun(what, 0, [])
+            self.begun = PartialPass(what, 0, [])
         return self.begun
 
     def added(self, rows: int) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
@@ -18,27 +21,32 @@ from ..data import Table
 from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
 from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
-from .class_predictions import ClassPredictions
-from .class_solution import class_design, least_loss
 from .context import FitContext
-from .forecast import Work, features_work
+from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from .forecast import Work, features_work, usual_works
 from .labels import (
     AllLabels,
+    Codes,
     Tasks,
     checked_labels,
     classes_of,
+    each,
     given_classes,
     known_classes,
+    log_probabilities,
+    probabilities,
 )
+from .losses import SideBySide, loss_named
 from .machine import KernelMachine
 from .map_choice import is_narrow
-from .memory_estimates import Extent
+from .memory_estimates import Extent, check_after, fit_memory
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
+from .protocols import LinearClassifier
 from .scans import ScanPlan
-from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost
+from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
+from .solvers.liblinear import check_copies, liblinear
 from .solvers.newton import Report
-from .solvers.pass_costs import usual_works
 from .solvers.ridge import solve_ridge
 from .statistics import Moments
 from .warm_start import widened
@@ -49,7 +57,7 @@ LOSSES = ("squared_hinge", "logistic", "squared")
 SOLVERS = ("newton", "liblinear")
 
 
-class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
+class KernelClassifier(ClassifierMixin, AdditiveMachine):
     r"""Classification with a kernel, in time and memory linear in the number of rows.
 
     The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
@@ -269,7 +277,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
-            W, self.convergence_ = least_loss(self, class_design(self, rows), codes, weights, start)
+            W, self.convergence_ = least_loss(self, class_features(self, rows), codes, weights, start)
             passes.report.end()
             self._adopt(W)
             self.statistics_ = None
@@ -287,11 +295,11 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         classes : all labels that will ever come, or a list of those of every task
             Needed in the first call, and may be left out later.
         """
-        self._check_arguments()
+        self.check_arguments()
         self._check_additive()
-        known = known_classes(classes, getattr(self, "classes_", None) if self._is_prepared else None)
+        known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
-        if not self._is_prepared:
+        if not self.is_prepared:
             self.prepare(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
@@ -301,8 +309,8 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
     def sums_suffice(self) -> bool:
         return self.loss == "squared"
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("C", self.C)
@@ -383,7 +391,7 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
 
     def _adopt(self, W: Matrix) -> None:
-        """Take coefficients, a column a class, with the intercept as the last row where there is one."""
+        """Take coefficients, one column per class, with the intercept as the last row where there is one."""
         if not np.isfinite(W).all():
             raise ValueError(
                 f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
@@ -394,22 +402,92 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
+    # -- predictions ---------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Any:
+        """How far rows are on the side of each class; of two classes, on that of the second.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
+        """
+        check_is_fitted(self)
+        return Tasks(self.classes_).apart(self.linear_values(X, self.coef_, self.intercept_))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The classes of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows,) or (n_rows, n_tasks)
+        """
+        check_is_fitted(self)
+        return Tasks(self.classes_).predicted(self.linear_values(X, self.coef_, self.intercept_))
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of every class, one column per class.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes); for several tasks a list of such
+        """
+        return each(probabilities, self.decision_function(X))
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithms of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        """
+        return each(log_probabilities, self.decision_function(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
+        """The share of rows whose class is predicted; for several tasks, of those of which every class is.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for ``fit``
+        """
+        if isinstance(X, Table):
+            y, predicted, sample_weight = self.observed(X, self.predict)
+        else:
+            predicted = self.predict(X)
+        if predicted.ndim == 1:
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average((predicted == checked_labels(y)).all(axis=1), weights=weights))
+
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    _learned: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
+    learned_types: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
 
     @property
     def _n_targets(self) -> int | None:
         return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 0
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         targets = self._n_targets
         arrays = {"coef_": floats(targets, self.map_.n_components_), "intercept_": floats(targets)}
         lengths = map(len, Tasks(self.classes_).classes) if targets else ()
-        return super()._layout() | arrays | {"_class_weights": tuple(floats(length) for length in lengths)}
+        return super().array_layout() | arrays | {"_class_weights": tuple(floats(length) for length in lengths)}
 
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
+    def check_arrays(self) -> None:
+        super().check_arrays()
         if hasattr(self, "classes_"):
             self._class_weights = getattr(self, "_class_weights", None)
 
@@ -420,3 +498,40 @@ class KernelClassifier(ClassPredictions, ClassifierMixin, AdditiveMachine):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = is_narrow(self)
         return tags
+
+
+def class_features(model: LinearClassifier, rows: PreparedRows) -> FeatureMatrix:
+    """The features, held where they fit; LIBLINEAR takes no others."""
+    width, itemsize = model.map_.n_components_, rows.dtype.itemsize
+    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
+    extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
+    memory = rows.passes.context.memory
+    if model.solver == "liblinear":
+        check_copies(extent, model.memory)
+    else:
+        check_after(model, extent, memory)
+    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
+
+
+def least_loss(
+    model: LinearClassifier, design: FeatureMatrix, codes: Codes, weights: list[Matrix], start: Matrix | None
+) -> tuple[Matrix, Report | None]:
+    """Coefficients from the class of every row in every task, and what it counts there; and how they were found."""
+    tasks = list(zip(Tasks(model.classes_).classes, codes.T, weights, strict=True))
+    if isinstance(design, HeldFeatures) and model.solver == "liblinear":
+        return np.hstack([liblinear(model, design, mine, weight) for _, mine, weight in tasks]), None
+    losses = [
+        loss_named(model.loss, len(classes))(mine, len(classes), float(model.C) * weight)
+        for classes, mine, weight in tasks
+    ]
+    loss = SideBySide(losses) if len(losses) > 1 else losses[0]
+    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
+    report = solution.report
+    if not report.converged:
+        warnings.warn(
+            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
+            "raise max_iter or tol, or lower C",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return solution.W, report

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._random import RandomState, as_seed
-from .checkpoint_state import Keeper
+from .checkpoint_state import CheckpointState
 from .progress import Callback
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class FitContext:
     ----------
     progress : callable or None, default=None
         Called with every :class:`mercer.learn.Progress`, after the callback of the learner.
-    checkpoint : Keeper or None, default=None
+    checkpoint : CheckpointState or None, default=None
         Keeps what passes over the rows have found, for another fit to resume from.
     memory : int or None, default=None
         The largest number of bytes that the fit may take; None is what the machine has.
@@ -49,7 +49,7 @@ class FitContext:
     """
 
     progress: Callback | None = None
-    checkpoint: Keeper | None = None
+    checkpoint: CheckpointState | None = None
     memory: int | None = None
     warm_start: LinearClassifier | None = None
     counts_hits: bool = False

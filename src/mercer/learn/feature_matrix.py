@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
-from .narrow_products import add_to, times
-from .passes import Passes, after_parts
+from .passes import Passes, after_chunks
 from .prepared_rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
 Matrix = NDArray[np.float64]
-Part = tuple[slice, Callable[[], NDArray[Any]]]
+FeatureChunk = tuple[slice, Callable[[], NDArray[Any]]]
 """Consecutive rows, with a function that gives their features."""
 
 CACHED_BYTES = 4 * 2**20
@@ -33,7 +33,7 @@ PANEL = 512
 """Columns of second moments that one thread finds at a time."""
 
 
-class Design(ABC):
+class FeatureMatrix(ABC):
     """Features Z of n rows, and a column of ones where there is an intercept."""
 
     n_passes = 0
@@ -53,7 +53,7 @@ class Design(ABC):
         return self.n_features + self.intercept
 
     @abstractmethod
-    def chunks(self) -> Iterator[Part]:
+    def chunks(self) -> Iterator[FeatureChunk]:
         """All rows in order."""
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
@@ -70,12 +70,12 @@ class Design(ABC):
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
 
-        def work(item: Part) -> tuple[Matrix]:
+        def work(item: FeatureChunk) -> tuple[Matrix]:
             rows, features = item
             F[rows] = times(features(), columns)
             return (np.zeros(1),)
 
-        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_parts(self.passes.begin(what)))
+        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_chunks(self.passes.begin(what)))
         if self.intercept:
             F += W[self.n_features].astype(self.dtype)
         return F
@@ -85,13 +85,13 @@ class Design(ABC):
         self.n_passes += 1
         R = R.astype(self.dtype, copy=False)
 
-        def work(item: Part) -> tuple[Matrix]:
+        def work(item: FeatureChunk) -> tuple[Matrix]:
             rows, features = item
             sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
             add_to(sums, features(), R[rows])
             return (sums.T.astype(np.float64),)
 
-        held, after = 8 * self.n_features * R.shape[1], after_parts(self.passes.begin(what))
+        held, after = 8 * self.n_features * R.shape[1], after_chunks(self.passes.begin(what))
         (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
@@ -102,7 +102,7 @@ class Design(ABC):
         offset = W[self.n_features :].astype(self.dtype)
         few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
 
-        def work(item: Part) -> tuple[Matrix, Matrix]:
+        def work(item: FeatureChunk) -> tuple[Matrix, Matrix]:
             chunk, features = item
             Z, sums = features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
             totals = np.zeros(W.shape[1])
@@ -116,7 +116,7 @@ class Design(ABC):
                 totals += R.sum(axis=0)
             return sums.T.astype(np.float64), totals
 
-        held, after = 8 * self.n_features * W.shape[1], after_parts(self.passes.begin(what))
+        held, after = 8 * self.n_features * W.shape[1], after_chunks(self.passes.begin(what))
         G, totals = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
         return np.vstack([G, totals]) if self.intercept else G
 
@@ -124,12 +124,12 @@ class Design(ABC):
         """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
         self.n_passes += 1
 
-        def work(item: Part) -> tuple[NDArray[Any], ...]:
+        def work(item: FeatureChunk) -> tuple[NDArray[Any], ...]:
             rows, features = item
             chosen = np.flatnonzero(h[rows])
             return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
 
-        n_jobs, after = self.n_jobs if alone else 1, after_parts(self.passes.begin("curvature"))
+        n_jobs, after = self.n_jobs if alone else 1, after_chunks(self.passes.begin("curvature"))
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
 
     def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
@@ -137,7 +137,7 @@ class Design(ABC):
         self.n_passes += 1
         whole = np.zeros((self.width, self.width), dtype=self.dtype)
         tell = self.passes.begin("curvature")
-        for stop, Z, mine in self.weighted_parts(h):
+        for stop, Z, mine in self.weighted_chunks(h):
             root = np.sqrt(mine)
             scaled = np.empty((len(Z), self.width), dtype=self.dtype)
             np.multiply(Z, root[:, None], out=scaled[:, : self.n_features])
@@ -151,7 +151,7 @@ class Design(ABC):
                 tell(stop)
         return whole
 
-    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
         """The features of the rows where h is positive, some at a time, with their h and the rows gone through."""
         for rows, features in self.chunks():
             chosen = np.flatnonzero(h[rows])
@@ -185,7 +185,7 @@ Features = Callable[[Any, int], NDArray[Any]]
 """The features of prepared rows, given with the number of the first."""
 
 
-class HeldDesign(Design):
+class HeldFeatures(FeatureMatrix):
     """Features in memory."""
 
     def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
@@ -193,7 +193,9 @@ class HeldDesign(Design):
         self.Z = Z
 
     @classmethod
-    def of(cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None) -> HeldDesign:
+    def of(
+        cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None
+    ) -> HeldFeatures:
         """The features of all rows, from one pass."""
         check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
         Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
@@ -211,7 +213,7 @@ class HeldDesign(Design):
         sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
         return cls(Z, intercept, n_jobs, rows.passes)
 
-    def chunks(self) -> Iterator[Part]:
+    def chunks(self) -> Iterator[FeatureChunk]:
         for start in range(0, self.n_rows, self.chunk_rows):
             rows = slice(start, min(start + self.chunk_rows, self.n_rows))
             yield rows, partial(self.Z.__getitem__, rows)
@@ -234,14 +236,14 @@ class HeldDesign(Design):
         starts = range(0, max(len(chosen), 1), self.chunk_rows)
         return joined_moments(sum_in_order(work, starts, self.n_jobs if alone else 1, self._held_bytes, after))
 
-    def weighted_parts(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+    def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
         chosen = np.flatnonzero(h)
         for start in range(0, len(chosen), self.chunk_rows):
             rows = chosen[start : start + self.chunk_rows]
             yield int(rows[-1]) + 1, self.Z[rows], h[rows]
 
 
-class StreamedDesign(Design):
+class StreamedFeatures(FeatureMatrix):
     """Features that are made again in every pass."""
 
     def __init__(self, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None):
@@ -249,14 +251,41 @@ class StreamedDesign(Design):
         self._rows = rows
         self._features = features
 
-    def chunks(self) -> Iterator[Part]:
+    def chunks(self) -> Iterator[FeatureChunk]:
         for chunk in self._rows.chunks(self.chunk_rows):
             yield slice(chunk.first, chunk.last), partial(self._features, chunk.X, chunk.first)
 
 
-def design_of(
+def feature_matrix(
     rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: float
-) -> Design:
+) -> FeatureMatrix:
     """The features of all rows, held where they take no more than so many bytes."""
-    kind = HeldDesign.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedDesign
+    kind = HeldFeatures.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedFeatures
     return kind(rows, features, width, intercept, n_jobs)
+
+
+# -- products with few columns ----------------------------------------------------------------------------------------
+
+FEW_COLUMNS = 24
+"""Columns up to which rows are read at the speed of memory; BLAS is made for more."""
+
+
+def is_narrow(Z: NDArray[Any], count: int) -> bool:
+    return _core.AVAILABLE and count <= FEW_COLUMNS and Z.dtype in (np.float32, np.float64)
+
+
+def times(Z: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
+    """Z times columns, each of which is given as a row."""
+    if not is_narrow(Z, len(columns)):
+        return Z @ columns.T
+    out = np.empty((len(Z), len(columns)), dtype=Z.dtype)
+    _core.few_columns(np.ascontiguousarray(Z), columns, out)
+    return out
+
+
+def add_to(sums: NDArray[Any], Z: NDArray[Any], weights: NDArray[Any]) -> None:
+    """Add weights' Z."""
+    if is_narrow(Z, len(sums)):
+        _core.add_transposed(np.ascontiguousarray(Z), np.ascontiguousarray(weights), sums)
+    else:
+        sums += weights.T @ Z

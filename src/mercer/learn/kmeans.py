@@ -20,10 +20,10 @@ from ..maps.layouts import Leaf, floats
 from .arguments import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .checkpoint_state import Arrays
 from .context import FitContext
-from .feature_matrix import Design, Part, design_of
+from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
 from .forecast import Work, features_work, steps_left
 from .machine import KernelMachine
-from .passes import after_parts
+from .passes import after_chunks
 from .progress import Progress
 
 Matrix = NDArray[np.float64]
@@ -201,7 +201,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
-        design = design_of(rows, self.features_of, width, False, self.n_jobs, most)
+        design = feature_matrix(rows, self.features_of, width, False, self.n_jobs, most)
         sample = self.features_of(rows.sample(self._rows_sampled), 0).astype(np.float64)
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
@@ -218,8 +218,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
         return self
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         for name in ("n_clusters", "n_init", "max_iter"):
             check_whole(name, getattr(self, name))
         check_positive("tol", self.tol)
@@ -242,7 +242,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         ends = [work for count in starts for work in [*(count * [clusters]), inertia]]
         return [*ends, Work("labels", size), Work("solution", 0.0)]
 
-    def _ended(self, design: Design, centres: Matrix, start: int) -> Clustering:
+    def _ended(self, design: FeatureMatrix, centres: Matrix, start: int) -> Clustering:
         """What comes of a start, unless it is known."""
         checkpoint = design.passes.context.checkpoint
         if checkpoint is None:
@@ -255,7 +255,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         found, (inertia, n_iter) = checkpoint.kept(f"clusters {start}", make)
         return Clustering(found, float(inertia), int(n_iter))
 
-    def _lloyd(self, design: Design, centres: Matrix, start: int) -> Clustering:
+    def _lloyd(self, design: FeatureMatrix, centres: Matrix, start: int) -> Clustering:
         last, passes = np.inf, 0
         design.passes.report.objective = None
         weight, falls = np.zeros(len(centres)), list[float]()
@@ -285,7 +285,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         design.passes.report.objective = inertia
         return Clustering(centres, inertia, passes)
 
-    def _in_batches(self, design: Design, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
+    def _in_batches(self, design: FeatureMatrix, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
         """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
         total, batch, size = 0.0, [], 0
         tell = design.passes.begin("clusters")
@@ -343,14 +343,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     def _n_features_out(self) -> int:
         return len(self.centres_)
 
-    _learned: ClassVar[dict[str, Any]] = {"inertia_": float, "n_iter_": int}
+    learned_types: ClassVar[dict[str, Any]] = {"inertia_": float, "n_iter_": int}
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         labels = Leaf(("int32",), (None,), least=0)
         return {"centres_": floats(None, self.map_.n_components_), "labels_": labels}
 
-    def _check_fitted(self) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in (*self._layout(), *self._learned)))
+    def check_arrays(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in (*self.array_layout(), *self.learned_types)))
         self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_))
 
     def __sklearn_tags__(self) -> Any:
@@ -366,14 +366,14 @@ def squared_distances(Z: NDArray[Any], centres: Matrix) -> NDArray[Any]:
 
 
 def moved(
-    design: Design, parts: Any, centres: Matrix, tell: Callable[[int], None] | None
+    design: FeatureMatrix, parts: Any, centres: Matrix, tell: Callable[[int], None] | None
 ) -> tuple[Matrix, Matrix, float]:
     """The sums and numbers of the rows nearest to each centre, and their squared distances in all.
 
     ``tell`` is told of the rows that are done.
     """
 
-    def work(part: Part) -> tuple[Matrix, Matrix, Matrix]:
+    def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
         Z = part[1]()
         distances = squared_distances(Z, centres)
         labels = distances.argmin(axis=1)
@@ -382,19 +382,19 @@ def moved(
         least = np.array([distances.min(axis=1).sum(dtype=np.float64)])
         return (own.T @ Z).astype(np.float64), own.sum(axis=0, dtype=np.float64), least
 
-    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * centres.size, after_parts(tell))
+    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * centres.size, after_chunks(tell))
     return sums, counts, float(inertia[0])
 
 
-def nearest(design: Design, centres: Matrix) -> NDArray[np.int32]:
+def nearest(design: FeatureMatrix, centres: Matrix) -> NDArray[np.int32]:
     """The number of the nearest centre, for every row."""
     labels = np.empty(design.n_rows, dtype=np.int32)
 
-    def work(part: Part) -> tuple[Matrix]:
+    def work(part: FeatureChunk) -> tuple[Matrix]:
         labels[part[0]] = squared_distances(part[1](), centres).argmin(axis=1)
         return (np.zeros(1),)
 
-    sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_parts(design.passes.begin("labels")))
+    sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_chunks(design.passes.begin("labels")))
     return labels
 
 

@@ -36,7 +36,7 @@ class Tasks:
         self.columns = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
 
     def codes(self, y: Any, first_row: int = 0) -> Codes:
-        """The numbers of the classes, a column a task; ``first_row`` is the number of the first row, for messages."""
+        """The numbers of the classes, one column per task; messages count rows from ``first_row`` on."""
         columns = columns_of(y)
         if len(columns) != len(self.classes) or self.several != (np.ndim(y) == 2):
             wanted = f"(n_rows, {len(self.classes)})" if self.several else "(n_rows,)"

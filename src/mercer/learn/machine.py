@@ -62,6 +62,11 @@ class MapDraft(NamedTuple):
     sample: RowSample | None
 
 
+def row_stream(seed: int) -> Stream:
+    """What names samples of rows: as in ``map.fit`` with this seed, so that a user who fits the map alone gets it."""
+    return Stream(seed).child("rows")
+
+
 def has_levels(X: Any) -> bool:
     """Whether rows are those of a frame with columns of text or truth values."""
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
@@ -109,7 +114,7 @@ class KernelMachine(MachineParameters):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def _check_arguments(self) -> None:
+    def check_arguments(self) -> None:
         """Refuse arguments that cannot be."""
         check_jobs(self.n_jobs)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
@@ -132,7 +137,7 @@ class KernelMachine(MachineParameters):
         Table
             What :meth:`fit_table` takes.
         """
-        self._check_arguments()
+        self.check_arguments()
         return self._labelled(X, y, sample_weight, reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
@@ -223,10 +228,8 @@ class KernelMachine(MachineParameters):
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
         chosen = chosen_map(self)
         seed = passes.context.seed(chosen.random_state)
-        # Those of `map.fit` with this seed, so that the model's map is the one that the user would fit alone.
-        self._rng = Stream(seed).child("rows")
         count = max(rows_sampled(chosen), self._rows_sampled)
-        sample = RowSample(self._rng, count) if count and not isinstance(table, ArrayTable) else None
+        sample = RowSample(row_stream(seed), count) if count and not isinstance(table, ArrayTable) else None
         if sample is not None:
             plan.add("sample", sample)
         head = table.head().X
@@ -244,7 +247,7 @@ class KernelMachine(MachineParameters):
 
     def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
         """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
-        rows = PreparedRows(plan.table, self.preparation_, self._rng, plan.passes, draft.sample)
+        rows = PreparedRows(plan.table, self.preparation_, row_stream(draft.seed), plan.passes, draft.sample)
         chosen = (exact_map(self, rows) if exact else None) or draft.map
         chosen.fit_rows(rows, draft.seed)
         self.map_: FeatureMap = chosen
@@ -291,7 +294,7 @@ class KernelMachine(MachineParameters):
         return hasattr(self, self._set_last)
 
     @property
-    def _is_prepared(self) -> bool:
+    def is_prepared(self) -> bool:
         """Whether there is a model to save: one that is fitted, or could add rows."""
         return hasattr(self, self._set_last)
 
@@ -452,14 +455,14 @@ class KernelMachine(MachineParameters):
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    _learned: ClassVar[dict[str, Any]] = {}
+    learned_types: ClassVar[dict[str, Any]] = {}
     """Attributes that ``fit`` gives beside arrays, the map and the preparation, with their types."""
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         """The arrays that ``fit`` may give: a Leaf, or a tuple of them, for every attribute."""
         return {}
 
-    def _check_fitted(self) -> None:
+    def check_arrays(self) -> None:
         """Raise a ValueError where arrays are missing or do not belong together; what is not there may be None."""
 
     def _refuse_unless(self, agree: bool) -> None:

@@ -83,6 +83,6 @@ class Passes:
         return found
 
 
-def after_parts(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:
+def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:
     """The same as a function of parts, whose first entry are consecutive rows."""
     return None if tell is None else lambda part: tell(part[0].stop)

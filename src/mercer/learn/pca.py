@@ -176,8 +176,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         self.directions_ = np.ascontiguousarray(vectors.T)
         return self
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_whole("n_directions", self.n_directions)
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
@@ -200,13 +200,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _n_features_out(self) -> int:
         return len(self.directions_)
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         width = self.map_.n_components_
         values = {"eigenvalues_": floats(None), "explained_ratio_": floats(None)}
         return {"mean_": floats(width), "directions_": floats(None, width)} | values
 
-    def _check_fitted(self) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in self._layout()))
+    def check_arrays(self) -> None:
+        self._refuse_unless(all(hasattr(self, name) for name in self.array_layout()))
         self._refuse_unless(len(self.directions_) == len(self.eigenvalues_) == len(self.explained_ratio_))
 
     def __sklearn_tags__(self) -> Any:

@@ -187,7 +187,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not self._is_prepared:
+        if not self.is_prepared:
             self.prepare(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
@@ -212,8 +212,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
-    def _check_arguments(self) -> None:
-        super()._check_arguments()
+    def check_arguments(self) -> None:
+        super().check_arguments()
         check_alpha(self.alpha)
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
@@ -281,15 +281,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    _learned: ClassVar[dict[str, Any]] = {"_single": bool, "_precision": float, "alpha_": float, "intercept_": float}
+    learned_types: ClassVar[dict[str, Any]] = {
+        "_single": bool,
+        "_precision": float,
+        "alpha_": float,
+        "intercept_": float,
+    }
 
     @property
     def _n_targets(self) -> int | None:
         return 1 if getattr(self, "_single", True) else None
 
-    def _layout(self) -> dict[str, Any]:
+    def array_layout(self) -> dict[str, Any]:
         width, targets = self.map_.n_components_, self._n_targets
-        return super()._layout() | {
+        return super().array_layout() | {
             "coef_": floats(width) if targets == 1 else floats(None, width),
             "intercept_": floats(targets),
             "alphas_": floats(None, least=0.0),
@@ -297,7 +302,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         }
 
     def _check_coefficients(self, targets: int) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in self._learned))
+        self._refuse_unless(all(hasattr(self, name) for name in self.learned_types))
         self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
@@ -363,7 +368,7 @@ def check_alpha(alpha: AlphaArgument) -> None:
 
 
 def checked_targets(y: Any) -> Matrix:
-    """Targets as float64, a column each where there are several."""
+    """Targets as float64, one column per target where there are several."""
     if y is None:
         raise ValueError("the blocks must bring y, found X alone")
     return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)

@@ -15,7 +15,7 @@ PROBED = 64
 
 
 def widened(narrow: LinearClassifier, wide: LinearClassifier, rows: PreparedRows) -> NDArray[np.float64] | None:
-    """Coefficients with which a wider machine says what a narrower one does, a column a class, the intercept last.
+    """Coefficients with which a wider machine says what a narrower one does, one column per class, the intercept last.
 
     None where the map does not start with the features of the narrower one, up to the common factor of both.
     """

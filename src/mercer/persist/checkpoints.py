@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._atomic import atomic_write
 from .._random import SEED_BITS
-from ..learn.checkpoint_state import Arrays, Begun
+from ..learn.checkpoint_state import Arrays, PartialPass
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
 
@@ -41,7 +41,7 @@ class Checkpoint(NamedTuple):
     identity: dict[str, Any]
     seeds: list[int]
     found: dict[str, Arrays]
-    begun: Begun | None
+    begun: PartialPass | None
 
 
 class Checkpoints:
@@ -180,6 +180,6 @@ def _checkpoint(held: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Checkp
     if held.get("begun") is not None:
         what, rows, count = as_list(held["begun"], "begun")
         sums = [arrays[f"{len(found)}.{place}"] for place in range(count)]
-        begun = Begun(as_text(what, "the pass under way"), as_whole(rows, "its rows", 0, MOST_ROWS), sums)
+        begun = PartialPass(as_text(what, "the pass under way"), as_whole(rows, "its rows", 0, MOST_ROWS), sums)
     seeds = [as_whole(seed, "a seed", 0, 2**SEED_BITS) for seed in as_list(held.get("seeds"), "seeds")]
     return Checkpoint(as_dict(held.get("identity"), "identity"), seeds, found, begun)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import learn
-from .._random import Stream, as_seed
+from .._random import as_seed
 from ..data.times import TIMES
 from ..learn.cca import View
 from ..learn.machine import KernelMachine
@@ -61,10 +61,10 @@ def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
     record |= _write_view(model, target, path)
     record["learned"] = {
         name: learned_value(value)
-        for name in model._learned
+        for name in model.learned_types
         if hasattr(model, name) and not isinstance(value := getattr(model, name), np.ndarray)
     }
-    for name, layout in model._layout().items():
+    for name, layout in model.array_layout().items():
         value = getattr(model, name, None)
         if value is not None and not isinstance(value, float):
             put_tree(layout, value, target, f"{path}{name}")
@@ -140,9 +140,9 @@ def read_machine(record: Any, source: Source, path: str = "") -> Any:
     cls = type(model)
     _read_view(model, record, source, path)
     if "view_y" in record:
-        if not hasattr(model, "_second_view"):
+        if not hasattr(model, "second_view"):
             refuse(f"{cls.__name__} has no second view")
-        model.view_y_ = model._second_view()
+        model.view_y_ = model.second_view()
         check_names(as_dict(record["view_y"], "view_y"), VIEW_ENTRIES, "view_y")
         _read_view(model.view_y_, record["view_y"], source, f"{path}view_y.")
     if "classes" in record:
@@ -154,13 +154,13 @@ def read_machine(record: Any, source: Source, path: str = "") -> Any:
     prints = as_list(record.get("first_rows", []), "first_rows")
     model.first_rows_ = tuple(as_text(one, "the fingerprint of a row") for one in prints)
     learned = as_dict(record.get("learned"), "learned")
-    check_names(learned, model._learned, "learned")
+    check_names(learned, model.learned_types, "learned")
     for name, value in learned.items():
-        setattr(model, name, read_learned(model._learned[name], value, name))
-    for name, layout in model._layout().items():
+        setattr(model, name, read_learned(model.learned_types[name], value, name))
+    for name, layout in model.array_layout().items():
         if source.has(f"{path}{name}"):
             setattr(model, name, take_tree(layout, source, f"{path}{name}"))
-    model._check_fitted()
+    model.check_arrays()
     return model
 
 
@@ -179,7 +179,7 @@ def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, FeatureMap):
             check_unfitted(value, name)
-    model._check_arguments()
+    model.check_arguments()
     as_seed(model.random_state)
     return model
 
@@ -189,7 +189,6 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Sour
     model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
     read_names(model, record.get("names"), columns)
     model.map_ = read_map(record.get("map"), source, f"{path}map.")
-    model._rng = Stream(model.map_.seed_).child("rows")
     model.preparation_ = preparation = _read_preparation(record.get("preparation"), columns)
     preparation.names = getattr(model, "feature_names_in_", None)
     width = preparation.width(columns)

@@ -42,7 +42,7 @@ def write_model(model: Any, target: Target, path: str = "") -> dict[str, Any]:
         check_is_fitted(model)
         return write_map(model, target, path)
     if isinstance(model, KernelMachine):
-        if not model._is_prepared:
+        if not model.is_prepared:
             check_is_fitted(model)
         return write_machine(model, target, path)
     if type(model) is Pipeline:

@@ -25,7 +25,7 @@ from .._memory import as_bytes
 from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
-from ..learn.checkpoint_state import Keeper
+from ..learn.checkpoint_state import CheckpointState
 from ..learn.context import FitContext
 from ..learn.progress import Progress
 from ..learn.progress_bar import Bar, fit_line
@@ -202,7 +202,7 @@ def _is_half_written(path: Path) -> bool:
 # -- a run -------------------------------------------------------------------------------------------------------------
 
 
-class Run(Keeper):
+class Run(CheckpointState):
     """Writes what a fit has found every so many seconds, and when a signal asks it to end.
 
     Parameters

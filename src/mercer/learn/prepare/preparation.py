@@ -5,6 +5,7 @@ A :class:`Preparation` is learned once, in one pass over blocks, and then frozen
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Iterable
 from copy import copy
@@ -109,6 +110,7 @@ class Preparation:
             for name, seen in found.items():
                 if seen is not None:
                     there = [level for level in levels(here[name]).tolist() if level is not None]
+                    check_hashable(name, there)
                     seen.update(there)
                     filled[name] += len(there)
         assert found is not None
@@ -307,6 +309,7 @@ class Preparation:
     def _codes(self, column: Column, values: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The levels of a column, and their numbers: ``ABSENT`` for a gap, ``UNSEEN`` for one that was not learned."""
         found = levels(values)
+        check_hashable(column.name, found.tolist())
         if column.name not in self._numbered:  # kept: making it takes longer than looking up the levels of a tile
             self._numbered[column.name] = {level: code for code, level in enumerate(column.levels or ())}
         known = self._numbered[column.name]
@@ -368,6 +371,17 @@ class Preparation:
             if (ours is None) != (theirs is None) or not (ours is None or np.array_equal(ours, theirs, equal_nan=True)):
                 return f"the {name} of the columns was learned from other rows"
         return None
+
+
+def check_hashable(name: str, found: list[Any]) -> None:
+    """Refuse entries that are no levels, such as lists and complex numbers."""
+    for kind in {type(one) for one in found}:
+        if kind.__hash__ is None or issubclass(kind, complex | np.complexfloating):
+            row = next(row for row, one in enumerate(found) if type(one) is kind)
+            raise TypeError(
+                f"column {name!r} has {reprlib.repr(found[row])} of type {kind.__name__}; expected numbers, text, "
+                "truth values or dates: leave the column out, or turn it into such"
+            )
 
 
 def common_dtype(parts: list[NDArray[Any] | None]) -> np.dtype[Any]:

@@ -15,11 +15,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..feature_matrix import Design
-from ..forecast import Work
+from ..feature_matrix import FeatureMatrix
+from ..forecast import PRODUCT_COST, Work, curvature_works, step_works
 from ..losses import Loss
 from .newton import Factor, Matrix, Newton, Solution, Values
-from .pass_costs import PRODUCT_COST, curvature_works, step_works
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""
@@ -48,7 +47,7 @@ class Descent(Newton):
     name = "conjugate gradients"
     window = 3
 
-    def __init__(self, design: Design, loss: Loss):
+    def __init__(self, design: FeatureMatrix, loss: Loss):
         super().__init__(design, loss)
         self.factor_of_all: Factor | None = None
         self.steps_since = 0
@@ -167,12 +166,12 @@ def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> boo
     return MARGIN * (factor_cost(sample_size(n_rows, width), width) + steps * passes) < newton
 
 
-def start_curvature(design: Design, loss: Loss) -> float:
+def start_curvature(design: FeatureMatrix, loss: Loss) -> float:
     """That of a row before the first step, on average."""
     return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
 
 
-def solver_for(design: Design, loss: Loss) -> Newton:
+def solver_for(design: FeatureMatrix, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
     curvature = start_curvature(design, loss)
     kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton

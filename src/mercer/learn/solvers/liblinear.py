@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
 from ..arguments import MemoryArgument
-from ..feature_matrix import HeldDesign
+from ..feature_matrix import HeldFeatures
 from ..memory_estimates import Extent
 from ..protocols import LinearClassifier
 
@@ -30,9 +30,9 @@ def check_copies(extent: Extent, memory: MemoryArgument) -> None:
 
 
 def liblinear(
-    model: LinearClassifier, design: HeldDesign, codes: NDArray[np.int64], weight: NDArray[np.float64]
+    model: LinearClassifier, design: HeldFeatures, codes: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Coefficients, a column a class, with the intercept as the last row."""
+    """Coefficients, one column per class, with the intercept as the last row."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
     columns = [1] if codes.max() == 1 else range(int(codes.max()) + 1)
     found = []

@@ -17,11 +17,19 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
-from ..feature_matrix import Design
-from ..forecast import Work, steps_left
+from ..feature_matrix import FeatureMatrix
+from ..forecast import (
+    PRODUCT_COST,
+    USUAL_PRODUCTS,
+    USUAL_STEPS,
+    Work,
+    curvature_works,
+    product_work,
+    step_works,
+    steps_left,
+)
 from ..losses import Loss
 from .intercepts import balancing
-from .pass_costs import PRODUCT_COST, USUAL_PRODUCTS, USUAL_STEPS, curvature_works, product_work, step_works
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]
@@ -29,7 +37,7 @@ Factor = tuple[Values, bool]
 
 NEGLIGIBLE = 1e-3
 """Rows whose curvature is below this share of the mean do not enter a preconditioner."""
-HAIR = 1e-7
+LEAST_SHIFT = 1e-7
 ROUNDING = 8.0
 """Times the trace, in units of the last place: more than the rounding of sums takes from an eigenvalue."""
 FORCING = 0.1
@@ -67,7 +75,7 @@ class Report(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Coefficients, a column a class, with the intercept as the last row where there is one."""
+    """Coefficients, one column per class, with the intercept as the last row where there is one."""
 
     W: Matrix
     factors: list[Factor]
@@ -87,7 +95,7 @@ class Newton:
     window = 1
     """Newton's steps get better from one to the next."""
 
-    def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
+    def __init__(self, design: FeatureMatrix, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
         self.loss = loss
         self.factors = factors
@@ -247,7 +255,7 @@ class Newton:
         return np.array([self.design.n_passes, *places], dtype=np.int64), *different
 
     def restore(self, numbers: Values, *different: Values) -> None:
-        """Be in this state."""
+        """Go on from this state."""
         self.design.n_passes, *places = numbers.tolist()
         self.factors = [(different[place], True) for place in places] or None
         self.is_stale = self.factors is None
@@ -358,15 +366,16 @@ class Newton:
         return self.factor(self.design.moments(h, alone))[0]
 
     def factor(self, moments: Values) -> Factor:
-        """Of the Hessian; a free intercept that no row holds is held by a hair.
+        """The Cholesky factor of the Hessian, with a little added to the diagonal where it might not be positive.
 
-        So is everything that the rounding of the sums could make negative: this preconditions, and moves no solution.
+        That is so for a free intercept that no row determines, and wherever the rounding of the sums could make an
+        eigenvalue negative. The factor only preconditions: what is added moves no solution.
         """
         trace = float(np.trace(moments))
         rounding = ROUNDING * float(np.finfo(moments.dtype).eps) * trace
         # No more than that for coefficients: it would slow down what holds them where C is large.
-        hair = np.where(self.ridge[:, 0] > 0.0, rounding, max(HAIR * (1.0 + trace / len(moments)), rounding))
-        moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], hair).astype(moments.dtype)
+        shift = np.where(self.ridge[:, 0] > 0.0, rounding, max(LEAST_SHIFT * (1.0 + trace / len(moments)), rounding))
+        moments[np.diag_indices_from(moments)] += np.maximum(self.ridge[:, 0], shift).astype(moments.dtype)
         return scipy.linalg.cho_factor(moments, lower=True, overwrite_a=True, check_finite=False)
 
     # -- its length ----------------------------------------------------------------------------------------------------

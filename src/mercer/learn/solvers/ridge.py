@@ -21,9 +21,10 @@ WIDEST_RANGE = 1e-11
 
 
 def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: float) -> Matrix:
-    """The coefficients, a column a target; where the features depend on each other, those of least norm, and a warning.
+    """The coefficients, one column per target.
 
-    ``precision`` is the relative error of the moments.
+    Where features depend on each other they are those of least norm, and there is a warning. ``precision`` is the
+    relative error of the moments.
     """
     centred = moments.centred(intercept)
     factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
@@ -90,7 +91,7 @@ class Path(NamedTuple):
         )
 
     def coefficients(self, alpha: float) -> Matrix:
-        """A column a target."""
+        """One column per target."""
         return self.vectors @ (self.shrunk(alpha)[:, None] * self.turned)
 
     def freedom(self, alpha: float) -> float:
@@ -182,7 +183,7 @@ class Posterior(NamedTuple):
         return cls(factor, centred.feature_mean, noise, total, intercept)
 
     def deviations(self, Z: NDArray[Any]) -> Matrix:
-        """The standard deviation of a new target at every row, a column a target."""
+        """The standard deviation of a new target at every row, one column per target."""
         open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
         spread = 1.0 + (open_**2).sum(axis=0) + self.intercept / self.weight
         return np.sqrt(spread[:, None] * self.noise)

@@ -1,0 +1,79 @@
+"""What a loss gives a solver: its values, slopes and curvatures at the decision values F of all rows and classes.
+
+A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
+classes, each class is a problem of its own, which can be minimised for itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[Any]
+Numbers = NDArray[np.int64]
+Bend = Callable[[slice, Values], Values]
+"""The second derivative at some rows, applied to changes of their decision values."""
+
+
+class Loss(ABC):
+    """A function of decision values, with a column for every class, or one for two.
+
+    ``problems`` and ``tasks`` have a number for every column: equal ones for those that are minimised together, and
+    for those that tell classes of the same target apart.
+    """
+
+    n_columns: int
+    problems: Numbers
+    tasks: Numbers
+
+    @abstractmethod
+    def value(self, F: Values) -> NDArray[np.float64]:
+        """The loss, one number per task."""
+
+    @abstractmethod
+    def slope(self, F: Values) -> Values:
+        """Its derivative in every decision value."""
+
+    @abstractmethod
+    def curvature(self, F: Values) -> Values:
+        """Its second derivative in every decision value."""
+
+    def bend(self, F: Values) -> Bend:
+        """The second derivative at F."""
+        h = self.curvature(F)
+        return lambda rows, V: h[rows] * V
+
+
+class TaskLoss(Loss):
+    """The loss of one target.
+
+    Parameters
+    ----------
+    codes : the class of every row, from 0
+    n_classes : how many there are; two have one column of decision values, positive for the second
+    weight : of every row, with the constant C in it
+    """
+
+    def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):
+        self.codes = codes
+        self.n_columns = 1 if n_classes == 2 else n_classes
+        self.problems = np.arange(self.n_columns)
+        self.tasks = np.zeros(self.n_columns, dtype=np.int64)
+        self.weight = weight
+        self._signs: Values | None = None
+
+    def signs(self, dtype: Any) -> Values:
+        """Those of :func:`signs_of`, in the precision of the features."""
+        if self._signs is None or self._signs.dtype != dtype:
+            self._signs = signs_of(self.codes, self.n_columns).astype(dtype)
+        return self._signs
+
+
+def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
+    """1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
+    classes = np.array([1]) if n_columns == 1 else np.arange(n_columns)
+    return np.where(codes[:, None] == classes, 1.0, -1.0)

@@ -1,0 +1,41 @@
+"""The losses of several targets as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import Bend, Loss, TaskLoss, Values
+
+
+class SideBySide(Loss):
+    """The losses of several targets of the same rows: their columns share every product with the features."""
+
+    def __init__(self, losses: Sequence[TaskLoss]):
+        self.losses = losses
+        ends = np.cumsum([loss.n_columns for loss in losses]).tolist()
+        self.columns = [slice(end - loss.n_columns, end) for end, loss in zip(ends, losses, strict=True)]
+        self.n_columns = ends[-1]
+        self.tasks = np.repeat(np.arange(len(losses)), [loss.n_columns for loss in losses])
+        firsts = [columns.start for columns in self.columns]
+        self.problems = np.concatenate([first + loss.problems for first, loss in zip(firsts, losses, strict=True)])
+
+    def _each(self, name: str, F: Values) -> list[Any]:
+        """What every loss makes of its own columns."""
+        return [getattr(loss, name)(F[:, columns]) for loss, columns in zip(self.losses, self.columns, strict=True)]
+
+    def value(self, F: Values) -> NDArray[np.float64]:
+        return np.concatenate(self._each("value", F))
+
+    def slope(self, F: Values) -> Values:
+        return np.concatenate(self._each("slope", F), axis=1)
+
+    def curvature(self, F: Values) -> Values:
+        return np.concatenate(self._each("curvature", F), axis=1)
+
+    def bend(self, F: Values) -> Bend:
+        bends = list(zip(self._each("bend", F), self.columns, strict=True))
+        return lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in bends], axis=1)
