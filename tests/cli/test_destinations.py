@@ -202,7 +202,7 @@ def test_a_run_that_is_ended_at_once_says_that_there_is_nothing(here, run, monke
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.persist.runs._fit", interrupted)
+    monkeypatch.setattr("mercer.learn.KernelRegressor.fit_table", interrupted)
     result = run(*FIT, "-o", "x.mercer")
     assert result.exit_code == 130
     assert "note: No checkpoint was written yet: the same command begins anew." in result.stderr

@@ -19,7 +19,7 @@ COMMAND_LINES = {
     "evaluate": "evaluate houses.mercer houses.csv --target price --resamples 20",
     "fit": "fit flowers.csv --target kind --loss logistic --features 64 -o {tmp}/m.mercer",
     "fit_regression": "fit houses.csv --target price --features 64 --alpha 0.1 -o {tmp}/m.mercer",
-    "fit_dry_run": "fit houses.csv --target price --dry-run",
+    "fit_dry_run": "fit houses.csv --target price --dry-run --threads 1",
     "inspect": "inspect flowers.mercer",
     "maps": "maps --kernel polynomial(2)",
     "predict": "predict houses.mercer houses.csv -o {tmp}/p.csv",

@@ -235,7 +235,7 @@ def test_a_new_kernel_needs_no_change_of_the_parser(monkeypatch):
 MISTAKES = [
     ("gausian(0.5)", "gausian", "did you mean 'Gaussian'?"),
     ("0.5*linear() + vovk_rael(2)", "vovk_rael", "did you mean 'VovkReal'?"),
-    ("quux()", "quux", "expected one of AdditiveChi2, Cauchy, Exponential, Gaussian"),
+    ("quux()", "quux", "expected one of AdditiveChi2, ArcCosine, Cauchy, Exponential, Gaussian"),
     ("sum(linear(), linear())", "sum", "unknown kernel"),
     ("__import__('os')", "__import__", "unknown kernel"),
     ("gaussian(gama=2)", "gama", "Gaussian has no parameter 'gama'; did you mean 'gamma'?"),

@@ -36,6 +36,8 @@ from .output import (
     steps,
 )
 
+STREAMED = "features do not fit and are made again in every pass: raise --memory"
+
 
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
@@ -193,7 +195,7 @@ def write_page(
 
 def show_plan(found: Any, chosen: Any) -> None:
     """What would be done."""
-    held = f"{size(found.held)} beside a few blocks of rows"
+    held = f"{size(found.held)} at least, beside the map and a few blocks of rows"
     what = {
         "task": f"{chosen.name}: {chosen.why}",
         "learner": found.learner,
@@ -202,7 +204,7 @@ def show_plan(found: Any, chosen: Any) -> None:
         "of them levels": ", ".join(found.levels) or "none",
         "kernel": repr(found.kernel),
         "map": f"{found.map}, {found.width:,} features",
-        "memory": "features do not fit and are made anew in every pass: raise --memory" if found.streamed else held,
+        "memory": f"{held}; {STREAMED}" if found.streamed else held,
     }
     if for_machines():
         return show_json({**found._asdict(), "task": chosen.name, "why": chosen.why})

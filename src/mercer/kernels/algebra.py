@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from .._array import Array
 from .._checks import check_positive
 from .._random import Stream
-from .base import Kernel, format_value
+from .base import Kernel, format_value, operation, operation_named
 
 
 def settle_kernel(owner: Kernel, name: str) -> None:
     """Let a field be a kernel: where it was given as text, the one that the text describes."""
-    from .parse import as_kernel  # not above: the parser makes sums and products
-
-    object.__setattr__(owner, name, as_kernel(getattr(owner, name), name))
+    object.__setattr__(owner, name, operation_named("as_kernel")(getattr(owner, name), name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +66,7 @@ class _Pair(Kernel):
         self.right.check_rows(X)
 
 
+@operation
 @dataclass(frozen=True, repr=False)
 class Sum(_Pair):
     """k(x, y) = left(x, y) + right(x, y): the features of both, side by side.
@@ -134,6 +133,7 @@ class Sum(_Pair):
         return self.left.radial(squares) + self.right.radial(squares)
 
 
+@operation
 @dataclass(frozen=True, repr=False)
 class Product(_Pair):
     """k(x, y) = left(x, y) right(x, y): the tensor product of both features."""
@@ -189,6 +189,7 @@ class Product(_Pair):
         return self.left.radial(squares) * self.right.radial(squares)
 
 
+@operation
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
     """k(x, y) = weight kernel(x, y)."""

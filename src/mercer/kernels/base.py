@@ -7,7 +7,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +24,23 @@ if TYPE_CHECKING:
     from .composition import Composition, DistanceComposition
 
 BLOCK_ELEMENTS = 1 << 21
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+_OPERATIONS: dict[str, Any] = {}
+
+
+def operation(make: Made) -> Made:
+    """Register what makes a kernel of kernels or of text, by its name.
+
+    All kernels build on this module, so it cannot import those that its operators return: they are looked up here.
+    """
+    _OPERATIONS[make.__name__] = make
+    return make
+
+
+def operation_named(name: str) -> Any:
+    """What was registered under a name."""
+    return _OPERATIONS[name]
 
 
 @contextmanager
@@ -176,31 +193,23 @@ class Kernel(ABC):
     # -- algebra -------------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Sum:
-        from .algebra import Sum
-
-        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+        return operation_named("Sum")(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Self:
         # What sum([k, l]) starts with.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> Product | Scaled:
-        from .algebra import Product
-
         if isinstance(other, Kernel):
-            return Product(self, other)
+            return operation_named("Product")(self, other)
         return self.__rmul__(other)
 
     def __rmul__(self, other: Any) -> Scaled:
-        from .algebra import Scaled
-
-        return Scaled(other, self) if isinstance(other, numbers.Real) else NotImplemented  # type: ignore[arg-type]
+        return operation_named("Scaled")(other, self) if isinstance(other, numbers.Real) else NotImplemented
 
     def of(self, inner: Kernel | str) -> Composition:
         """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel, which may be text."""
-        from .composition import Composition
-
-        return Composition(self, inner)  # type: ignore[arg-type]
+        return operation_named("Composition")(self, inner)
 
     def of_distance(self, inner: Kernel | str) -> DistanceComposition:
         """This function of the distance that another kernel induces: ||x - y||^2 becomes k(x,x) + k(y,y) - 2 k(x,y).
@@ -211,9 +220,7 @@ class Kernel(ABC):
         >>> Gaussian(0.5).of_distance("additive_chi2")
         Gaussian(gamma=0.5).of_distance(AdditiveChi2())
         """
-        from .composition import DistanceComposition
-
-        return DistanceComposition(self, inner)  # type: ignore[arg-type]
+        return operation_named("DistanceComposition")(self, inner)
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={format_value(value)}" for name, value in self._fields().items())

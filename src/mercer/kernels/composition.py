@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._array import Array
 from .._random import Stream
 from .algebra import Product, Scaled, Sum, settle_kernel
-from .base import Kernel, row_values
+from .base import Kernel, operation, row_values
 
 SERIES_LENGTHS = (512, 4096, 32768)
 """How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
@@ -33,6 +33,7 @@ def _check_numbers(outer: Kernel) -> None:
         raise ValueError(message) from error
 
 
+@operation
 @dataclass(frozen=True, repr=False)
 class Composition(Kernel):
     """k(x, y) = f(inner(x, y)) for a dot-product kernel f(<x, y>); made by ``outer.of(inner)``.
@@ -141,6 +142,7 @@ class Composition(Kernel):
         return terms * self.inner.spectral_moment(n_features) if terms > 0 else 0.0
 
 
+@operation
 @dataclass(frozen=True, repr=False)
 class DistanceComposition(Kernel):
     """k(x, y) = g(inner(x, x) + inner(y, y) - 2 inner(x, y)) for a kernel g(||x - y||^2).

@@ -14,7 +14,7 @@ from .._defaults import BANDWIDTH
 from . import algebra, composition
 from .additive import AdditiveChi2
 from .bandwidth import LearnedBandwidth
-from .base import Kernel
+from .base import Kernel, operation
 from .gaussian import Gaussian
 from .polynomial import Polynomial
 
@@ -90,6 +90,7 @@ def parse(text: str) -> Kernel:
     return _Parser(text).whole()
 
 
+@operation
 def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
     """A kernel as it is, or the one that text describes; ``name`` is that of the argument, for messages."""
     if isinstance(kernel, str):

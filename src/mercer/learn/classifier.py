@@ -22,7 +22,7 @@ from ..maps.layouts import floats
 from .additive_machine import AdditiveMachine, can_add_rows
 from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
-from .feature_matrix import FeatureMatrix, HeldFeatures, feature_matrix
+from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .forecast import Work, features_work, usual_works
 from .labels import (
     AllLabels,
@@ -39,13 +39,13 @@ from .labels import (
 from .losses import SideBySide, loss_named
 from .machine import KernelMachine
 from .map_choice import is_narrow
-from .memory_estimates import Extent, check_after
+from .memory_estimates import Extent, check_after, fit_memory
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scans import ScanPlan
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
-from .solvers.liblinear import check_room, liblinear
+from .solvers.liblinear import check_copies, liblinear
 from .solvers.newton import Report
 from .solvers.ridge import solve_ridge
 from .statistics import Moments
@@ -504,14 +504,13 @@ def class_features(model: LinearClassifier, rows: PreparedRows) -> FeatureMatrix
     """The features, held where they fit; LIBLINEAR takes no others."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
     arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
-    if model.solver == "liblinear":
-        check_room(rows.n_rows, width, itemsize, model.memory)
-        return HeldFeatures.of(*arguments)
     extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
-    check_after(model, extent, memory)
-    left = float("inf") if memory is None else memory - model.bytes_needed(extent)
-    return feature_matrix(*arguments, min(as_bytes(model.memory), left))
+    if model.solver == "liblinear":
+        check_copies(extent, model.memory)
+    else:
+        check_after(model, extent, memory)
+    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
 
 
 def least_loss(

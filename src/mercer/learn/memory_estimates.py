@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from .._defaults import LEARNER_WIDTH
-from .._memory import check_room
+from .._memory import as_bytes, check_room
 from .._tiles import summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
 from ..maps import FeatureMap
 from .prepare.preparation import Preparation
-from .protocols import Machine, MapArguments
+from .protocols import LinearClassifier, Machine, MapArguments
 from .statistics import chunk_rows
 
 COPIES = 5
@@ -24,6 +24,8 @@ LEVEL_BYTES = 400
 """Of a level of sparse rows: its text, its number, its summary and its scale; as measured."""
 ROW_BYTES = 32
 """The label, weights and number of the class of a row."""
+NODE_BYTES = 16
+"""LIBLINEAR has a copy of its own: every number with its place."""
 
 
 class Extent(NamedTuple):
@@ -58,6 +60,54 @@ class Extent(NamedTuple):
         """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+
+    def features(self) -> int:
+        """Bytes of the features of all rows."""
+        return self.n_rows * self.width * self.itemsize
+
+    def liblinear(self) -> int:
+        """Bytes of the features of all rows and of the copies that LIBLINEAR works on."""
+        doubles = 0 if self.itemsize == 8 else 8
+        return self.n_rows * self.width * (self.itemsize + doubles + NODE_BYTES)
+
+
+class FitMemory(NamedTuple):
+    """Bytes that a fit takes at least, beside its map and a few blocks of rows."""
+
+    work: int
+    """Sums and their solution, or the state of a solver."""
+    features: int = 0
+    """The features of all rows, where they are held."""
+    streamed: bool = False
+    """Whether features are not held, and made again in every pass."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.work + self.features
+
+
+def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> FitMemory:
+    """What a fit of this extent takes: the one answer, for the fit itself and for those who ask before it.
+
+    Parameters
+    ----------
+    model : Machine
+        The learner, fitted or not.
+    extent : Extent
+        How large its fit is.
+    memory : int or None, default=None
+        The most bytes that the fit may take; None is what the machine has.
+    """
+    work = model.bytes_needed(extent)
+    if not model.holds_rows:
+        return FitMemory(work)
+    classifier = cast("LinearClassifier", model)
+    if classifier.solver == "liblinear":
+        return FitMemory(work, extent.liblinear())
+    left = float("inf") if memory is None else memory - work
+    fits = extent.features() <= min(as_bytes(classifier.memory), left)
+    return FitMemory(work, extent.features() if fits else 0, not fits)
 
 
 def parameter_bytes(params: Any, itemsize: int) -> int:
@@ -106,5 +156,5 @@ def check_levels(model: Machine, preparation: Preparation, memory: int | None) -
 
 def check_after(model: Machine, extent: Extent, memory: int | None) -> None:
     """The same when the map is fitted, before the pass over its features."""
-    needed = model.bytes_needed(extent) + parameter_bytes(model.map_.parameters_, extent.itemsize)
+    needed = fit_memory(model, extent, memory).work + parameter_bytes(model.map_.parameters_, extent.itemsize)
     check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

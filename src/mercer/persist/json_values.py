@@ -11,6 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import maps
 from ..kernels import Kernel, Maclaurin, parse
 from ..maps import FeatureMap
 from ..maps.random_products import LONGEST_SERIES
@@ -110,8 +111,6 @@ def _refusal(value: Any) -> str:
 
 def map_name(map: FeatureMap) -> str:
     """The name of a map's class, where it is one of this package."""
-    from .. import maps
-
     name = type(map).__name__
     if getattr(maps, name, None) is not type(map):
         raise NotStoredError(f"{name} is not one of the maps of mercer.maps: a file with it could not be read")
@@ -190,8 +189,6 @@ class ArgumentReader:
 
 def map_class(name: Any, where: str) -> Any:
     """One of the maps by its name, and nothing else."""
-    from .. import maps
-
     if as_text(name, f"the class of {where}") not in maps.__all__ or name == "FeatureMap":
         refuse(f"{where} must be one of the maps of mercer.maps, found the class {name!r:.60}")
     return getattr(maps, name)

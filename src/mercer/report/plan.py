@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .._memory import as_bytes
+import numpy as np
+
 from ..data import SourceTable
+from ..data.frames import columns, is_frame
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.arguments import KernelArgument
+from ..learn.labels import Tasks, columns_of
 from ..learn.map_choice import expected_map
+from ..learn.memory_estimates import Extent, fit_memory
 
 
 class Plan(NamedTuple):
     """What a learner would make of a table.
 
-    ``held`` is how many bytes it would hold beside a few blocks of rows: features, or the sums of a regression;
-    ``streamed`` tells that features do not fit and are made anew in every pass.
+    ``held`` is how many bytes its fit would take at least, beside the map and a few blocks of rows: sums and what
+    solves them, or the state of a solver and the features that are held. It is the estimate by which the fit itself is
+    refused where memory does not suffice. ``streamed`` tells that features do not fit and are made again in every pass.
     """
 
     learner: str
@@ -42,19 +47,16 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     >>> import numpy as np
     >>> import mercer
     >>> X = np.random.default_rng(0).normal(size=(1000, 3))
-    >>> learner = mercer.choose.learner_for("regression", n_components=100)
+    >>> learner = mercer.choose.learner_for("regression", n_components=100, n_jobs=1)
     >>> found = mercer.report.plan(learner, mercer.data.open(X, target=2))
     >>> found.map, found.rows, found.columns, found.held
-    ('OrthogonalFourier', 1000, 2, 80000)
+    ('OrthogonalFourier', 1000, 2, 3440016)
     """
     n_rows = table.n_rows
     chosen = expected_map(learner, n_rows)
     width = chosen.width_for(n_rows)
-    sums = isinstance(learner, KernelRegressor) or learner.loss == "squared"
-    rows = table.head().X
-    itemsize = rows.dtype.itemsize if hasattr(rows, "dtype") else 8  # a frame has types of its own
-    held = 8 * width**2 if sums else n_rows * width * itemsize
-    streamed = isinstance(learner, KernelClassifier) and not sums and held > as_bytes(learner.memory)
+    extent = Extent(width, n_rows, decision_columns(learner, table), precision_of(table.head().X), learner.n_jobs)
+    needed = fit_memory(learner, extent)
     return Plan(
         type(learner).__name__,
         n_rows,
@@ -63,6 +65,22 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
         learner.kernel,
         type(chosen).__name__,
         width,
-        0 if streamed else held,
-        streamed,
+        needed.total,
+        needed.streamed,
     )
+
+
+def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> int:
+    """How many decision values a row has, where something is held for each of them."""
+    if not learner.holds_rows:
+        return 1
+    labels = [np.unique(column) for column in columns_of(np.concatenate([block.y for block in table.targets()]))]
+    return int(Tasks(labels).columns[-1].stop)
+
+
+def precision_of(X: Any) -> int:
+    """Bytes of a number of prepared rows: dates are float64, levels become numbers of any precision."""
+    if not is_frame(X):
+        return int(X.dtype.itemsize)
+    kinds = [part.dtype for part in columns(X).values() if part.dtype != object]
+    return int(np.result_type(np.float32, *(np.float64 if kind.kind in "mM" else kind for kind in kinds)).itemsize)

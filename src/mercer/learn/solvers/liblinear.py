@@ -12,22 +12,20 @@ from sklearn.svm import LinearSVC
 from ..._memory import as_bytes, physical_memory
 from ..arguments import MemoryArgument
 from ..feature_matrix import HeldFeatures
+from ..memory_estimates import Extent
 from ..protocols import LinearClassifier
 
-NODE_BYTES = 16
-"""LIBLINEAR has a copy of its own: every number with its place."""
 
-
-def check_room(n_rows: int, width: int, itemsize: int, memory: MemoryArgument) -> None:
+def check_copies(extent: Extent, memory: MemoryArgument) -> None:
     """Raise a MemoryError where features and LIBLINEAR's copies of them take more than is allowed, or than there is."""
-    doubles = 0 if itemsize == 8 else 8
-    needed = n_rows * width * (itemsize + doubles + NODE_BYTES)
+    needed = extent.liblinear()
     most = physical_memory() if memory is None else as_bytes(memory)
     if most is not None and needed > most:
         allowed = "this machine has" if memory is None else "memory allows"
         raise MemoryError(
-            f"solver='liblinear' holds all features and a copy: {n_rows} x {width} need {needed / 2**30:.1f} GiB, and "
-            f"{allowed} {most / 2**30:.1f} GiB; solver='newton' makes them again in every pass"
+            f"solver='liblinear' holds all features and a copy: {extent.n_rows} x {extent.width} need "
+            f"{needed / 2**30:.1f} GiB, and {allowed} {most / 2**30:.1f} GiB; solver='newton' makes them again in "
+            "every pass"
         )
 
 
