@@ -131,6 +131,8 @@ def test_what_no_step_needs_is_not_read(folder, read):
     ridge = KernelRegressor(n_components=16, random_state=0)
     assert reads(clone(ridge).set_params(kernel=Gaussian(0.3)), numbers)[0] == 1
     assert reads(clone(ridge).set_params(kernel=Gaussian("scale")), numbers)[0] == 2
+    # The variance of scaled columns depends on their scales: another scan.
+    assert reads(clone(ridge).set_params(kernel=Gaussian("scale"), scale="minmax"), numbers)[0] == 3
     known = {"classes": [0, 1]}
     seen = []
     learner = KernelClassifier(Gaussian(0.3), n_components=16, loss="squared", random_state=0, callback=seen.append)
