@@ -332,7 +332,7 @@ def peak_of(call):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @every_kernel
 def test_no_cube_in_memory(kernel, form):
-    n, d = 300, 400
+    n, d = 200, 400
     X = np.random.default_rng(5).normal(size=(n, d)) * (0.9 / np.sqrt(2 * d))
     X = form(in_domain(kernel, X))
     cube, matrix, rows = 8 * n * n * d, 8 * n * n, 8 * n * d

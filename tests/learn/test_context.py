@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
@@ -89,6 +90,16 @@ def test_hits_are_counted_where_a_context_asks():
 def test_weights_of_clusters_are_refused():
     with pytest.raises(TypeError, match="counts all rows alike"):
         KernelKMeans().table_to_fit(X, None, np.ones(len(X)))
+
+
+def test_warnings_of_a_fit_point_at_its_caller():
+    steep, twice = KernelClassifier(n_components=16, C=1e6, max_iter=1, random_state=0), np.repeat(X[:, :1], 2, axis=1)
+    with pytest.warns(ConvergenceWarning) as found:
+        steep.fit(X, Y > 0)
+    assert [one.filename for one in found] == [__file__]
+    with pytest.warns(UserWarning, match="linearly dependent") as found:
+        KernelRegressor("linear()", n_components=4, alpha=0.0, random_state=0).fit(twice, Y)
+    assert [one.filename for one in found] == [__file__]
 
 
 def test_no_private_attribute_of_another_object_is_set():

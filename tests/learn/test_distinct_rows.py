@@ -65,7 +65,8 @@ LEARNERS = [
 
 
 @pytest.mark.parametrize("map", ["auto", "nystrom", "orthogonal_fourier"])
-@pytest.mark.parametrize("n_components", [17, 18, 24, 30, 36])  # 18 rows have a weight, and 36 are there when repeated
+# 18 rows have a weight, and 36 are there when repeated.
+@pytest.mark.parametrize("n_components", [17, 18, 36, *(pytest.param(n, marks=pytest.mark.full) for n in (24, 30))])
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_weights_say_what_repeated_rows_say(learner, n_components, map, form):

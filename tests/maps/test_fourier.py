@@ -59,13 +59,13 @@ def pairs(d):
 
 
 @pytest.mark.parametrize("coupled", [False, True])
-@pytest.mark.parametrize("d", [4, 16])
+@pytest.mark.parametrize("d", quick_and_full(4, 16))
 def test_orthogonal_frequencies_have_a_lower_error(d, coupled):
     better = errors(OrthogonalFourier, pairs(d), 4 * d, 1500, coupled=coupled)
     assert (gain(better, plain_errors(d, 4 * d, 1500)) > Z).all()
 
 
-@pytest.mark.parametrize("d", [5, 64])
+@pytest.mark.parametrize("d", quick_and_full(5, 64))
 def test_sign_rotations_have_a_lower_error(d):
     better = errors(StructuredFourier, pairs(d), 256, 1500)
     assert (gain(better, plain_errors(d, 256, 1500)) > Z).all()
@@ -80,7 +80,7 @@ def test_the_bias_of_sign_rotations_is_below_two_thousandths(seeds):
 
 
 @pytest.mark.parametrize("sequence", ["sobol", "halton"])
-@pytest.mark.parametrize("d", [2, 8, 16])
+@pytest.mark.parametrize("d", [8, pytest.param(2, marks=pytest.mark.full), pytest.param(16, marks=pytest.mark.full)])
 def test_quasi_monte_carlo_has_a_lower_error(d, sequence):
     # Frequencies fill the space unevenly for any one pair of rows, so the pairs' errors are taken together.
     D, seeds = 512, 200
@@ -166,6 +166,7 @@ def test_coupled_radii_mirror_each_other():
         assert abs((half < np.median(plain)).mean() - 0.5) < 4 * (0.5 / np.sqrt(2000) + 0.5 / np.sqrt(4000))
 
 
+@pytest.mark.full
 def test_coupling_helps_near_rows():
     d = 8
     near = 0.5 * directions(d)

@@ -28,7 +28,10 @@ def model():
     return KernelRegressor(n_components=64, alpha="loo", scale="standard", random_state=0).fit(X[LEARNED], Y[LEARNED])
 
 
-@pytest.mark.parametrize("rows", [np.asarray, csr_array, "pandas", "polars", "table"])
+@pytest.mark.parametrize(
+    "rows",
+    ["pandas", "table", *(pytest.param(one, marks=pytest.mark.full) for one in (np.asarray, csr_array, "polars"))],
+)
 def test_rows_come_in_every_form(rows, tmp_path):
     names = ["a", "b", "c"]
     made = {"pandas": lambda one: pd.DataFrame(one, columns=names), "polars": lambda one: pl.DataFrame(one, names)}

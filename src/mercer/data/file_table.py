@@ -25,6 +25,8 @@ from .sources import FileSource, Source, SourceError
 from .split import Group, Share
 from .table import Table
 
+HEAD_BYTES = 2**26
+"""A first block of no more than this is kept, since several steps look at it."""
 SURVEYED = 1 << 16
 """Rows whose lots are drawn at once."""
 
@@ -228,9 +230,11 @@ class SourceTable(Table):
     def head(self) -> Block:
         for source in self._sources:
             source.check()
-        if self._head is None:
-            self._head = super().head()
-        return self._head
+        if self._head is not None:
+            return self._head
+        head = super().head()
+        self._head = head if bytes_of(head) <= HEAD_BYTES else None
+        return head
 
     def where(self, row: int) -> str | None:
         if self._order is not None:

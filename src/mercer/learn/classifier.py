@@ -532,6 +532,6 @@ def least_loss(
             f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
             "raise max_iter or tol, or lower C",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return solution.W, report

@@ -15,10 +15,11 @@ Callback = Callable[["Progress"], None]
 class Progress(NamedTuple):
     """What a callback is told after every block of rows, and once more when the coefficients are found.
 
-    Passes are counted from 1 in every ``fit``, those that prepare included. Curvatures of several classes are found by
-    passes side by side. Only the pass that counts the rows of :class:`mercer.data.Blocks`, and those that take some
-    of them as a sample, are not told of. The last call, whose ``what`` is "solution", comes before anything is fitted,
-    so that an error raised there leaves nothing fitted either.
+    Passes are counted from 1 in every ``fit``, those that prepare included. Where one scan of the rows serves several
+    steps, ``what`` names all of them, as in "scales and labels". Curvatures of several classes are found by passes side
+    by side. Passes that only count rows, or that fetch a sample which no scan could take along, are not reported. The
+    last call, whose ``what`` is "solution", comes before anything is fitted, so that an error raised there leaves
+    nothing fitted either.
 
     The time left is estimated from the speed so far and from the passes that are still to come. Sums over rows take a
     known number of them; how many steps a solver still needs is extrapolated from how fast its gap has fallen.

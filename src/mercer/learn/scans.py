@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._random import Stream
 from ..data import Table
-from ..data.block import Block, part_of
+from ..data.block import BLOCK_ROWS, Block, part_of
 from .passes import Passes
 
 
@@ -108,7 +108,8 @@ class RowSample(Need):
             self._parts.append((first + chosen, part_of(block.X, chosen)))
             self._words = np.concatenate([self._words, words[chosen]])
             self._numbers = np.concatenate([self._numbers, first + chosen])
-        if len(self._words) > 2 * self._count:  # not after every block: rows that are left out cost little
+        spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
+        if len(self._words) > self._count + spare:
             self._drop_largest()
 
     def _drop_largest(self) -> None:

@@ -34,7 +34,7 @@ def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: floa
         f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
         "coefficients of least norm are given; raise alpha",
         UserWarning,
-        stacklevel=4,
+        stacklevel=6,
     )
     return Path.of(moments, intercept, precision).coefficients(alpha)
 
