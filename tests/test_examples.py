@@ -73,8 +73,9 @@ def test_every_link_in_the_pages_leads_somewhere():
 
 def test_the_contributing_page_quotes_the_file_as_it_is():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    source = (ROOT / "src" / "mercer" / "maps" / "hadamard_sketch.py").read_text(encoding="utf-8")
-    quoted = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    section = page[page.index("## Add a map") : page.index("## Add a kernel")]
+    source = (ROOT / re.findall(r"\]\((src/mercer/maps/[^)]+)\)", section)[0]).read_text(encoding="utf-8")
+    quoted = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     assert quoted
     lines = {line.strip() for line in source.splitlines()}
     assert {line.strip() for block in quoted for line in block.splitlines()} - {"...", ""} <= lines
