@@ -9,11 +9,20 @@ import pytest
 
 import mercer
 from mercer import _defaults, learn, maps
-from mercer._defaults import COMPARED_WIDTHS, KERNEL, LEARNER_WIDTH, MAP_WIDTH, SEARCH_SECONDS, WIDEST_SEARCHED
+from mercer._defaults import (
+    COMPARED_WIDTHS,
+    KERNEL,
+    LEARNER_WIDTH,
+    MAP_WIDTH,
+    SEARCH_SECONDS,
+    TABLE_KERNEL,
+    TABLE_WIDTH,
+    WIDEST_SEARCHED,
+)
 from mercer.choose import learner_for
 from mercer.kernels import parse
 from mercer.kernels.bandwidth import LearnedBandwidth
-from mercer.kernels.defaults import GAUSSIAN, QUADRATIC, QUARTIC
+from mercer.kernels.defaults import GAUSSIAN, QUADRATIC, QUARTIC, TABLE_GAUSSIAN
 from mercer.learn.map_choice import expected_map
 
 LEARNERS = [name for name in learn.__all__ if name.startswith("Kernel")]
@@ -44,10 +53,10 @@ def test_learners_say_how_wide_their_map_is(name):
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_learner_for_a_task_has_the_map_of_the_learner_itself(task):
-    found = learner_for(task, random_state=0)
-    alone = type(found)(random_state=0)
-    assert repr(expected_map(found, 10**6)) == repr(expected_map(alone, 10**6))
+def test_a_learner_for_a_table_has_the_kernel_and_the_width_of_tables(task):
+    found = expected_map(learner_for(task, random_state=0), 10**6)
+    assert found.kernel == TABLE_GAUSSIAN == parse(TABLE_KERNEL)
+    assert found.n_components == default(learner_for, "n_components") == TABLE_WIDTH
 
 
 def option(command, name):
@@ -56,8 +65,8 @@ def option(command, name):
 
 
 def test_the_command_line_has_the_defaults_of_the_library():
-    assert parse(option("fit", "--kernel")) == parse(option("compare", "--kernel")) == parse(KERNEL) == GAUSSIAN
-    assert option("fit", "--features") == LEARNER_WIDTH
+    assert option("fit", "--kernel") == option("compare", "--kernel") == TABLE_KERNEL
+    assert option("fit", "--features") == TABLE_WIDTH
     assert option("compare", "--features") == ",".join(map(str, COMPARED_WIDTHS))
     assert option("tune", "--features") == WIDEST_SEARCHED
 
@@ -71,4 +80,4 @@ def test_comparisons_and_the_search():
 
 
 def test_a_bare_name_has_the_rule_of_the_defaults():
-    assert parse("gaussian").gamma == GAUSSIAN.gamma == _defaults.BANDWIDTH
+    assert parse("gaussian").gamma == parse(KERNEL).gamma == GAUSSIAN.gamma == _defaults.BANDWIDTH

@@ -13,13 +13,22 @@ that a row of weight 2 is the same as that row twice.
 """
 
 KERNEL = f"gaussian(gamma={BANDWIDTH!r})"
-"""The kernel of learners, of comparisons and of the command line, as :func:`mercer.kernels.parse` reads it."""
+"""The kernel of maps and learners, as :func:`mercer.kernels.parse` reads it."""
+
+TABLE_KERNEL = "gaussian(gamma='median')"
+"""The kernel of functions that take a whole table: the command line, comparisons and ``learner_for``.
+
+A few rows far from all others inflate the variance, and with it ``"scale"``; the median of distances ignores them.
+"""
 
 MAP_WIDTH = 256
 """Features of a map that is fitted alone."""
 
 LEARNER_WIDTH = 1024
-"""Features of the map of a learner, in Python and on the command line."""
+"""Features of the map of a learner."""
+
+TABLE_WIDTH = 4096
+"""Features of the learner for a table, on the command line and of ``learner_for``."""
 
 COMPARED_WIDTHS = (256, 1024, 4096)
 """Features at which maps are compared."""

@@ -28,7 +28,9 @@ def test_the_model_is_the_librarys(folder, run, tmp_path):
     name = tmp_path / "houses.mercer"
     found = fitted(run, "houses.csv", "--target", "price", "--features", 64, "--seed", 3, "-o", name)
     train, test = data.open("houses.csv", target="price").split(test=0.2, seed=3)
-    alone = KernelRegressor(n_components=64, alpha="loo", scale="standard", random_state=3).fit(train)
+    alone = KernelRegressor("gaussian('median')", n_components=64, alpha="loo", scale="standard", random_state=3).fit(
+        train
+    )
     np.testing.assert_array_equal(mercer.load(name).predict(test), alone.predict(test))
     assert found["scores"]["R2"]["value"] == pytest.approx(alone.score(test))
     assert found["scores"]["R2"]["low"] < found["scores"]["R2"]["value"] < found["scores"]["R2"]["high"]
@@ -197,7 +199,7 @@ def test_a_page_about_the_model(folder, run, tmp_path):
             assert heading in page.words
         assert f"mercer {words}" in page.words
         assert "peak memory" in page.words
-        assert "gaussian(gamma='scale')" in page.words.lower()
+        assert "gaussian(gamma='median')" in page.words.lower()
 
 
 def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):

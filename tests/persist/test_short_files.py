@@ -70,7 +70,7 @@ def test_a_seed_that_would_draw_for_hours_is_refused(map, width, columns, tmp_pa
     def drawn(*_):
         raise ZeroDivisionError("seen")
 
-    monkeypatch.setattr(type(map), "_redrawn", drawn)
+    monkeypatch.setattr(type(map.construction_), "redrawn", drawn)
     with pytest.raises(ModelFileError, match=rf"would draw \d+ numbers for {columns} columns.*trusted=True"):
         mercer.load(path, memory="64GB")
     with pytest.raises(ModelFileError, match="seen") as caught:

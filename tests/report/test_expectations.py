@@ -14,9 +14,6 @@ from .pages import checked
 
 RNG = np.random.default_rng(0)
 
-MEDIAN = "gaussian('median')"
-"""Tails mislead the default rule as well: "scale" takes the variance of all entries."""
-
 
 def heavy():
     """Columns with heavy tails, whose far rows generalised cross-validation takes for well explained."""
@@ -30,11 +27,7 @@ def heavy():
 def failed():
     X, y = heavy()
     train, test = data.open(X, target=y).split(0.5, seed=0)
-    return (
-        learner_for("regression", kernel=MEDIAN, n_components=256, alpha="gcv", random_state=0).fit(train),
-        train,
-        test,
-    )
+    return learner_for("regression", n_components=256, alpha="gcv", random_state=0).fit(train), train, test
 
 
 def test_an_error_far_above_the_expected_one_is_told(failed):
@@ -61,7 +54,7 @@ def test_the_outlying_rows_are_named_as_in_the_file(tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     table = data.open(tmp_path / "rows.csv", target="y")
     train, test = table.split(0.5, seed=0)
-    again = learner_for("regression", kernel=MEDIAN, n_components=256, alpha="gcv", random_state=0).fit(train)
+    again = learner_for("regression", n_components=256, alpha="gcv", random_state=0).fit(train)
     told = str(report.concerns(again, test)[-1])
     outlying = Outlying.of_model(again, test)
     assert test.where(int(outlying.rows[0])) in told
@@ -71,12 +64,12 @@ def test_the_outlying_rows_are_named_as_in_the_file(tmp_path):
 def test_leave_one_out_and_light_tails_are_quiet(failed):
     X, y = heavy()
     train, test = data.open(X, target=y).split(0.5, seed=0)
-    model = learner_for("regression", kernel=MEDIAN, n_components=256, alpha="loo", random_state=0).fit(train)
+    model = learner_for("regression", n_components=256, alpha="loo", random_state=0).fit(train)
     assert not report.concerns(model, test)
     X = RNG.normal(size=(600, 3))
     for alpha in ("gcv", "loo", 0.1):
         train, test = data.open(X, target=np.sin(X[:, 0]) + 0.3 * RNG.normal(size=600)).split(0.5, seed=0)
-        model = learner_for("regression", kernel=MEDIAN, n_components=64, alpha=alpha, random_state=0).fit(train)
+        model = learner_for("regression", n_components=64, alpha=alpha, random_state=0).fit(train)
         assert not report.concerns(model, test, baselines=report.baselines(model, train, test))
     assert np.isnan(report.expected_error(model))
 

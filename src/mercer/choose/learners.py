@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._checks import check_choice
+from .._defaults import TABLE_WIDTH
 from ..data import Table
 from ..data.text_values import LOOKED_AT, disguise
 from ..kernels import parse
-from ..kernels.defaults import GAUSSIAN
+from ..kernels.defaults import TABLE_GAUSSIAN
 from ..learn import KernelClassifier, KernelRegressor
 from ..maps import FeatureMap
 
@@ -96,7 +97,7 @@ def learner_for(
     *,
     kernel: Any = None,
     map: Any = "auto",
-    n_components: int | None = None,
+    n_components: int | None = TABLE_WIDTH,
     scale: str | None = "auto",
     missing: str = "error",
     unknown: str = "error",
@@ -116,7 +117,7 @@ def learner_for(
     ----------
     task : "classification" or "regression"
     kernel : a kernel, text that describes one, or None
-        None is that of the learner, ``Gaussian("scale")``.
+        None is ``Gaussian("median")``, whose bandwidth rows far from all others do not change.
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" is "standard", and None for kernels that take no negative values.
     loss, C, class_weight : of a classifier; alpha, deviations : of a regressor
@@ -138,7 +139,7 @@ def learner_for(
     if isinstance(map, FeatureMap):
         kernel = n_components = random_state = None
     elif kernel is None or isinstance(kernel, str):
-        kernel = GAUSSIAN if kernel is None else parse(kernel)
+        kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel)
     if isinstance(scale, str) and scale == "auto":
         asked = map if isinstance(map, FeatureMap) else kernel
         scale = None if asked.domain_is_non_negative else "standard"

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._defaults import COMPARED_WIDTHS, KERNEL
+from .._defaults import COMPARED_WIDTHS, TABLE_KERNEL
 from .command import Command
 from .data_options import (
     READING,
@@ -31,7 +31,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @data_argument
 @click.option("--target", help="The column to predict.")
 @exclude_option
-@click.option("--kernel", type=KernelType(), default=KERNEL, show_default=True)
+@click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
 @click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
 @click.option("--features", default=WIDTHS, show_default=True, callback=between_commas, help="Widths to try.")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .._defaults import KERNEL, LEARNER_WIDTH
+from .._defaults import TABLE_KERNEL, TABLE_WIDTH
 from .command import Command, telling_what_is_left
 from .data_options import (
     READING,
@@ -42,10 +42,10 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
 @target_options
-@click.option("--kernel", type=KernelType(), default=KERNEL, show_default=True)
+@click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
 @click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
 @click.option(
-    "--features", type=click.IntRange(1), default=LEARNER_WIDTH, show_default=True, help="The width of the map."
+    "--features", type=click.IntRange(1), default=TABLE_WIDTH, show_default=True, help="The width of the map."
 )
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,

@@ -19,7 +19,7 @@ from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of, rows_of
 from ..kernels import parse
-from ..kernels.defaults import GAUSSIAN
+from ..kernels.defaults import TABLE_GAUSSIAN
 from ..learn.prepare.preparation import Preparation
 from ..maps import FeatureMap
 from .evaluation import evaluate
@@ -84,7 +84,7 @@ def compare(
     ----------
     table : SourceTable with a target
     task : "classification" or "regression"
-    kernel : a kernel, text that describes one, or None for ``Gaussian("scale")``, that of learners
+    kernel : a kernel, text that describes one, or None for ``Gaussian("median")``
     maps : names of maps, or None for all that serve the kernel
     features : the widths to try
     rows, test_rows, exact_rows : about how many rows are drawn to learn from, and held out; at most for the exact one
@@ -105,7 +105,7 @@ def compare(
     for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
         check_whole(name, count)
     options = {**options, "unknown": "ignore"}  # these models are for nothing but their scores
-    kernel = GAUSSIAN if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
+    kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
     chosen = [one for width in features for one in chosen_maps(kernel, maps, int(width), random_state)]
     train, test = drawn(table, rows, test_rows, random_state)
     few = rows_of(train, some(train.X.shape[0], exact_rows, random_state))
