@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from mercer import ComplexSketch, RandomMaclaurin, _core
 from mercer._array import row_parts
 from mercer.kernels import Exponential, Linear, Maclaurin, Polynomial
-from mercer.maps.random_products import RandomProducts, flattened, native_random_products, random_products
+from mercer.maps.maclaurin_products import RandomProducts, flattened, native_random_products, random_products
 
 from .test_core import DTYPES, compiled
 

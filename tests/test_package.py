@@ -106,7 +106,7 @@ def test_kernel_error_holds_blocks_only(monkeypatch):
     X = sample_rows(400)
     sketch = TensorSketch(n_components=16, random_state=0).fit(X)
     expected = kernel_error(sketch, X)
-    monkeypatch.setattr("mercer._error.BLOCK_ELEMENTS", 4000)
+    monkeypatch.setattr("mercer._kernel_error.BLOCK_ELEMENTS", 4000)
     assert kernel_error(sketch, X).relative == pytest.approx(expected.relative)
 
 

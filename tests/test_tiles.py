@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer import Compressed, RandomFourier, RandomMaclaurin, TensorSketch
-from mercer._tiles import aligned, n_threads, run_tiles, single_threaded_blas, sum_in_order, tiles
+from mercer._tiles import cut_at_multiples, n_threads, run_tiles, single_threaded_blas, sum_in_order, tiles
 from mercer.kernels import Gaussian
 
 from .tables import sample_rows
@@ -51,7 +51,7 @@ def test_blocks_are_cut_anew_at_multiples(form, cuts):
     X = np.arange(20.0).reshape(10, 2)
     edges = np.cumsum([0, *cuts])
     blocks = [form(X[start:stop]) for start, stop in pairwise(edges)]
-    pieces = list(aligned(iter(blocks), 4))
+    pieces = list(cut_at_multiples(iter(blocks), 4))
     assert [first for first, _ in pieces] == [0, 4, 8]
     for first, piece in pieces:
         found = piece.toarray() if sp.issparse(piece) else piece

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from . import maps as maps
     from . import persist as persist
     from . import report as report
-    from ._error import KernelError as KernelError
-    from ._error import kernel_error as kernel_error
+    from ._kernel_error import KernelError as KernelError
+    from ._kernel_error import kernel_error as kernel_error
     from ._versions import show_versions as show_versions
     from .choose.tune import tune as tune
     from .learn import KernelClassifier as KernelClassifier
@@ -30,10 +30,10 @@ __version__ = "0.1.0.dev0"
 _MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
 _HOMES = {
     "KernelClassifier": ".learn",
-    "KernelError": "._error",
+    "KernelError": "._kernel_error",
     "KernelRegressor": ".learn",
-    "feature_map": ".choose",
-    "kernel_error": "._error",
+    "feature_map": ".maps",
+    "kernel_error": "._kernel_error",
     "load": ".persist",
     "save": ".persist",
     "show_versions": "._versions",

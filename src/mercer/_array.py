@@ -68,7 +68,7 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
     return xp.astype(sent, like.dtype) if floating else sent
 
 
-def place_of(X: Array) -> tuple[str, ...]:
+def precision_and_device(X: Array) -> tuple[str, ...]:
     """Where X lives and in which precision, as a key."""
     if is_foreign(X):
         return namespace(X).__name__, str(X.dtype), str(device_of(X))

@@ -25,8 +25,8 @@ from ._array import Array, stack_rows
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
-LARGEST_PIECE = 8192
-PIECES_A_THREAD = 4
+LARGEST_TILE = 8192
+LARGE_TILES_PER_THREAD = 4
 HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
@@ -50,7 +50,7 @@ def tiles(n_rows: int, rows: int) -> Iterator[slice]:
         yield slice(start, min(start + rows, n_rows))
 
 
-def aligned(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, Array]]:
+def cut_at_multiples(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, Array]]:
     """The rows of consecutive blocks cut anew at multiples of ``rows``, each piece with the number of its first row."""
     first, waiting, count = 0, [], 0
     for block in blocks:
@@ -136,15 +136,15 @@ def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int
         _run(work, deque(tiles(n_rows, rows)), threads)
 
 
-def run_pieces(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
+def run_large_tiles(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
     """The same for work that does not ask where rows are cut, and uses no BLAS.
 
-    Fewer and larger pieces: what Python does between two kernels costs several times what it seems to, since the rows
+    Fewer and larger tiles: what Python does between two kernels costs several times what it seems to, because the rows
     have driven it out of the caches.
     """
     threads = n_threads(n_jobs)
-    pieces = 1 if threads == 1 else PIECES_A_THREAD * threads
-    rows = min(LARGEST_PIECE, max(TILE, -(-n_rows // pieces)))
+    count = 1 if threads == 1 else LARGE_TILES_PER_THREAD * threads
+    rows = min(LARGEST_TILE, max(TILE, -(-n_rows // count)))
     _run(work, deque(tiles(n_rows, rows)), threads)
 
 

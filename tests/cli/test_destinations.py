@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mercer import _places
+from mercer import _file_identity
 from mercer.cli.destinations import matches
 
 FIT = ("fit", "d.csv", "--target", "price", "--features", "8")
@@ -116,8 +116,8 @@ def test_what_is_another_file_is_written(here, run):
 
 
 def test_names_are_compared_as_the_folder_does(here, fails, run, monkeypatch):
-    assert not _places.ignores_case(str(here))
-    monkeypatch.setattr(_places, "ignores_case", lambda folder: True)
+    assert not _file_identity.ignores_case(str(here))
+    monkeypatch.setattr(_file_identity, "ignores_case", lambda folder: True)
     message = fails(*FIT, "-o", "Modell.mercer", "--report", "same/MODELL.mercer", code=2)
     assert "are the same file" in message
 

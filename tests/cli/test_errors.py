@@ -106,7 +106,7 @@ def test_what_the_system_says_is_one_sentence(folder, fails, tmp_path, monkeypat
     def full(*_, **__):
         raise OSError(28, "No space left on device", "m.mercer")
 
-    monkeypatch.setattr("mercer.persist.runs.save", full)
+    monkeypatch.setattr("mercer.persist.training.save", full)
     message = fails(f"fit houses.csv --target price --features 8 -o {tmp_path}/m.mercer")
     assert message == "Error: m.mercer: no space left on device; make room, or give another place\n"
 

@@ -14,7 +14,7 @@ import pytest
 import mercer
 from mercer import KernelClassifier, KernelRegressor
 from mercer.cli import predict
-from mercer.cli.terminal import TerminalWriter, printable
+from mercer.cli.escaping import TerminalWriter, printable
 
 from ..persist.hostile import Parts
 

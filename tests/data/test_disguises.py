@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mercer import KernelRegressor
-from mercer.data import text_values
-from mercer.data.text_values import remarks
+from mercer.data import disguised_text
+from mercer.data.disguised_text import remarks
 
 NUMBERS = {
     "decimal commas": ["3,14", "2,71", "1,41"],
@@ -99,10 +99,10 @@ def test_a_fit_warns(tmp_path, in_files):
 
 def test_padded_and_long_text_takes_no_longer_than_it_is(monkeypatch):
     looked_at = []
-    monkeypatch.setattr(text_values, "NUMBER", Pattern(text_values.NUMBER, looked_at))
-    assert text_values.disguise([" " * 5000 + "free text!", "1," * 5000, "$12.50"]) is None
-    assert text_values.disguise(["   $12.50 ", " $1,000.00", "$7   "]).startswith("numbers, such as")
-    assert max(map(len, looked_at)) <= text_values.LONGEST
+    monkeypatch.setattr(disguised_text, "NUMBER", Pattern(disguised_text.NUMBER, looked_at))
+    assert disguised_text.disguise([" " * 5000 + "free text!", "1," * 5000, "$12.50"]) is None
+    assert disguised_text.disguise(["   $12.50 ", " $1,000.00", "$7   "]).startswith("numbers, such as")
+    assert max(map(len, looked_at)) <= disguised_text.LONGEST
 
 
 class Pattern:

@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 
 import mercer
 from mercer import Nystrom, OrthogonalFourier
-from mercer.data.training_rows import Chunk
+from mercer.data.table_rows import Chunk
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.map_choice import distinct_rows
 

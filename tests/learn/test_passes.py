@@ -18,7 +18,7 @@ from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
 from mercer.learn.passes import Passes
-from mercer.learn.scans import Need, RowSample, ScanPlan
+from mercer.learn.scan_plan import Need, RowSample, ScanPlan
 
 N = 2 * BLOCK_ROWS + 100
 KINDS = {

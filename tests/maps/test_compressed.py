@@ -11,8 +11,8 @@ from mercer import Compressed, RandomFourier, TaylorSketch, TensorSketch, kernel
 from mercer._random import Stream
 from mercer.data import ArrayRows
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.maps import _projections
-from mercer.maps._projections import STREAM_ROWS, gaussian_rows, hadamard_columns, hadamard_sketch, sign_rows
+from mercer.maps import _compression
+from mercer.maps._compression import STREAM_ROWS, gaussian_rows, hadamard_columns, hadamard_sketch, sign_rows
 
 from ..tables import sample_rows
 
@@ -50,7 +50,7 @@ def theta(method, rng, n):
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Chunks of 64 rows, so that a few hundred rows are several."""
-    monkeypatch.setattr(_projections, "MOST_ROWS", 64)
+    monkeypatch.setattr(_compression, "MOST_ROWS", 64)
 
 
 @pytest.mark.parametrize("n", [64, 300, 512])
@@ -122,7 +122,7 @@ def test_blocks_and_threads_do_not_change_a_bit(method, form, monkeypatch):
 def test_other_chunks_change_the_last_digits_only(method, monkeypatch):
     X = cloud(300)
     expected = fitted(X, method).transform(X)
-    monkeypatch.setattr(_projections, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(_compression, "CHUNK_BYTES", 1)
     np.testing.assert_allclose(fitted(X, method).transform(X), expected, rtol=1e-9, atol=1e-10)
 
 
@@ -284,7 +284,7 @@ def test_the_wide_features_are_never_held_as_a_whole():
     sketch.construction_.draw(Stream(0), Rows(X, Stream(0)))
     assert Watched.seen <= 256
     assert sizes == 2 * [4096, 4096, 1808]
-    wide = _projections.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)
+    wide = _compression.Tefm(None, ArrayRows(X, Stream(0)), 8192, 1)
     assert wide.chunk_rows * 8192 * 8 <= 32 * 2**20
 
 

@@ -11,8 +11,8 @@ from mercer._random import Stream
 from mercer.kernels import Exponential, Linear, Maclaurin, Polynomial
 from mercer.maps.complex_sketch import Rademacher, Srht
 from mercer.maps.hadamard_sketch import ComplexHashes
+from mercer.maps.maclaurin_products import RandomProducts
 from mercer.maps.random_maclaurin import MaclaurinParameters
-from mercer.maps.random_products import RandomProducts
 from mercer.maps.tensor_sketch import Hashes
 
 from ..tables import obeying, sample_rows

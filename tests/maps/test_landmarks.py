@@ -15,8 +15,8 @@ from mercer.data import ArrayRows
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Linear, Polynomial
 from mercer.maps import rpcholesky as rpcholesky_module
 from mercer.maps.landmarks import Candidates, kmeans, leverage, leverage_scores
+from mercer.maps.opaque_kernels import Precomputed
 from mercer.maps.rpcholesky import rpcholesky
-from mercer.maps.value_kernels import Precomputed
 
 from ..tables import FALSE_ALARM, threshold
 

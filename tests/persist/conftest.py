@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mercer.data import block, in_memory, training_rows
+from mercer.data import block, in_memory, table_rows
 from mercer.learn.statistics import moments
 
 from .small_runs import BLOCK, CHUNK
@@ -13,6 +13,6 @@ from .small_runs import BLOCK, CHUNK
 @pytest.fixture
 def small_blocks(monkeypatch):
     """A few hundred rows are many blocks and chunks."""
-    for module in (block, in_memory, training_rows):
+    for module in (block, in_memory, table_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", BLOCK)
     monkeypatch.setattr(moments, "CHUNK_ROWS", CHUNK)

@@ -175,7 +175,7 @@ def test_links_of_these_names_are_not_followed(tmp_path):
 def test_a_link_that_comes_after_the_check_is_not_followed_either(tmp_path, monkeypatch):
     X, lock = problem()[0], tmp_path / "model.lock"
     (tmp_path / "theirs").touch()
-    monkeypatch.setattr("mercer.persist.runs.check_lock", lambda path: None)
+    monkeypatch.setattr("mercer.persist.training.check_lock", lambda path: None)
     for name in ("theirs", "nowhere"):
         lock.symlink_to(tmp_path / name)
         with pytest.raises(FileExistsError, match=r"model\.lock' is there and is no lock"):

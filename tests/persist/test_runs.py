@@ -228,7 +228,7 @@ def test_without_resume_a_run_begins_anew(tmp_path):
 def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):
     X = problem()[0]
     now = [0.0]
-    monkeypatch.setattr("mercer.persist.runs.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("mercer.persist.training.time.monotonic", lambda: now[0])
     written = []
     write = Checkpoints.write
     monkeypatch.setattr(Checkpoints, "write", lambda self, what: (written.append(what.begun.rows), write(self, what)))

@@ -9,7 +9,7 @@ import mercer
 from mercer import AdditiveMap, ComplexSketch, Composed, Fastfood, HadamardSketch, OrthogonalFourier, RandomFourier
 from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
 from mercer.persist import ModelFileError, describe
-from mercer.persist.map_records import Source
+from mercer.persist.map_records import ArraySource
 
 from .hostile import Parts, framed
 from .models import rows
@@ -128,7 +128,7 @@ def test_looking_for_arrays_does_not_go_through_all_of_them():
             Counted.seen += 1
             return super().startswith(*given)
 
-    source = Source([Counted(f"x{k}.y") for k in range(1000)], lambda name: None, False)
+    source = ArraySource([Counted(f"x{k}.y") for k in range(1000)], lambda name: None, False)
     assert [source.has(name) for name in ("x7", "x7.y", "x", "z", "a", "x999")] == [
         True,
         True,

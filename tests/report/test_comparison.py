@@ -92,7 +92,7 @@ def test_a_map_that_refuses_is_left_out(monkeypatch):
         raise ValueError("not today")
 
     monkeypatch.setattr(RandomFourier.construction, "draw", refuse)
-    monkeypatch.setattr("mercer.choose.inventory.serves", lambda map, kernel: True)
+    monkeypatch.setattr("mercer.choose.map_catalogue.serves", lambda map, kernel: True)
     table = data.open(X, target=X[:, 0])
     with pytest.warns(UserWarning, match="RandomFourier is left out: not today"):
         found = report.compare(table, "regression", maps=["RandomFourier"], features=[16])

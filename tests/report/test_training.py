@@ -9,10 +9,10 @@ from sklearn.calibration import calibration_curve
 import mercer
 from mercer import data, report
 from mercer.choose import learner_for
-from mercer.report.charts import calibration
 from mercer.report.error_analysis import confusion
-from mercer.report.studies import STUDY_ROWS, some
+from mercer.report.model_charts import calibration
 from mercer.report.style import STYLE
+from mercer.report.what_if import STUDY_ROWS, some
 
 from .models import FRAME, KINDS, made
 from .pages import HOSTILE, checked
@@ -183,7 +183,7 @@ def test_many_rows_are_thinned(monkeypatch):
     table = data.open(many, target=np.sin(many[:, 0]))
     assert len(some(table, 500, 0).y) == pytest.approx(500, abs=80)
     assert len(some(table, STUDY_ROWS, 0).y) == 3000
-    monkeypatch.setattr("mercer.report.studies.STUDY_ROWS", 500)
+    monkeypatch.setattr("mercer.report.what_if.STUDY_ROWS", 500)
     train, test = table.split(0.5)
     model = learner_for("regression", n_components=32, random_state=0).fit(train)
     studied = report.study(model, train, test)

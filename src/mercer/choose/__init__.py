@@ -2,8 +2,8 @@
 
 from ..maps.rules import RULES, Rule, feature_map
 from .halving import Round, Trial
-from .inventory import MAPS, MapNote, maps_for
-from .learners import Task, learner_for, task_of
+from .learner_choice import Task, learner_for, task_of
+from .map_catalogue import MAPS, MapNote, maps_for
 from .search import Search, Tuned
 from .tune import tune
 

@@ -13,7 +13,7 @@ from ..learn.context import FitContext
 from .candidates import Candidate
 from .fit_times import seconds_at, widest, work_of
 from .halving import Setting, Trial
-from .learners import learner_for
+from .learner_choice import learner_for
 from .time_budget import OutOfTimeError
 
 FIRST_FIT = 0.4

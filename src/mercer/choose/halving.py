@@ -15,7 +15,7 @@ from .._tiles import n_threads, run_tiles
 from ..learn.context import FitContext
 from .candidates import Candidate
 from .fit_times import work_of
-from .learners import learner_for
+from .learner_choice import learner_for
 from .time_budget import Clock
 
 FIRST_ROWS, FIRST_WIDTH = 2000, 512

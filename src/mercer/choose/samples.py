@@ -12,10 +12,10 @@ from .._memory import as_bytes
 from .._random import Stream
 from ..data import Table
 from ..data.block import Block, concatenated, rows_of
-from ..data.training_rows import placed
+from ..data.table_rows import placed
 from ..kernels import Gaussian
 from .halving import Sample
-from .learners import learner_for
+from .learner_choice import learner_for
 
 COPIES = 4
 """Copies of the rows that are made: as they are, prepared for two scales, and for the kernel at hand."""

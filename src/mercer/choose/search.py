@@ -17,7 +17,7 @@ from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
 from .growth import Growth, Loss
 from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
-from .learners import TASKS, check_class_weight, learner_for
+from .learner_choice import TASKS, check_class_weight, learner_for
 from .samples import sample_of
 from .time_budget import Clock
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import data
 from .._defaults import SEARCH_SECONDS, WIDEST_SEARCHED
-from .learners import task_of
+from .learner_choice import task_of
 from .search import ROUNDS, Search, Tuned
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
+from .escaping import printable
 from .output import quiet
-from .terminal import printable
 
 WRONG_INPUT = 1
 

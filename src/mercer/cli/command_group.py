@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from .terminal import printable
+from .escaping import printable
 
 COMMANDS = ("compare", "evaluate", "fit", "inspect", "maps", "predict", "transform", "tune")
 INTERRUPTED = 130

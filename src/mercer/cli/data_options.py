@@ -130,7 +130,7 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
 def opened(source: Any, format: str | None, model: Any = None, keep: tuple[str, ...] = (), **options: Any) -> Any:
     """The table of files; for a model with the columns that it has learned from, whatever others there are."""
     from .. import data as rows
-    from ..maps.table_rows import matched_columns
+    from ..maps.table_input import matched_columns
 
     names = getattr(model, "feature_names_in_", None)
     found = format_found(source, format)

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from .._file_identity import SameFileError, check_apart
 from .._formats import format_of
-from .._places import SameFileError, check_apart
 
 STANDARD = "-"
 """The standard input among DATA, and the standard output in the place of a file."""
@@ -48,7 +48,7 @@ def files_of_run(output: str | None, checkpoint: str | None) -> dict[str, str | 
     """The outputs of a run that can go on, with what is beside the model while it is fitted."""
     if output is None:
         return {"--checkpoint": checkpoint}
-    from ..persist.runs import files_beside
+    from ..persist.training import files_beside
 
     return {"-o": output, **{what: str(path) for what, path in files_beside(output, checkpoint).items()}}
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from .._figures import size as size
-from .terminal import STEERING, printable
+from .escaping import STEERING, printable
 
 PLAIN_WIDTH = 120
 """Characters a line where the output is no terminal, which has a width of its own."""

@@ -11,9 +11,9 @@ from .._formats import format_to_write, usual_endings
 from .command import Command
 from .data_options import all_between_commas, data_argument, reading_options, table_of
 from .destinations import check_destinations
+from .escaping import TerminalWriter
 from .model_argument import loaded, model_argument, treating, unknown_option
 from .output import check_writable, for_machines, show_json
-from .terminal import TerminalWriter
 
 EXTRAS = ("probabilities", "decisions", "deviations")
 

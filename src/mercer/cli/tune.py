@@ -23,6 +23,7 @@ from .data_options import (
     target_options,
 )
 from .destinations import check_destinations
+from .escaping import printable
 from .fit import check_parts, features_share, write_page
 from .output import (
     as_assessed,
@@ -38,7 +39,6 @@ from .output import (
     size,
     steps,
 )
-from .terminal import printable
 
 MINUTES = SEARCH_SECONDS / 60.0
 

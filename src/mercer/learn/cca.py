@@ -15,10 +15,9 @@ from .._checks import check_positive, check_whole
 from .._random import RandomState
 from ..data import ArrayTable, Table
 from ..data.block import Block, recut, without_weightless
-from ..maps.layouts import floats
-from .arguments import KernelArgument, MapArgument, WeightArgument
+from ..maps.array_layouts import floats
+from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
 from .map_choice import check_map_choice
 from .memory_estimates import Extent, check_after
@@ -27,6 +26,7 @@ from .pca import signs_towards
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .statistics import Moments
+from .time_forecast import DECOMPOSITION, Work, sums_work
 
 Matrix = NDArray[np.float64]
 

@@ -18,12 +18,10 @@ from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
-from ..maps.layouts import floats
-from .additive_machine import AdditiveMachine, can_add_rows
-from .arguments import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from ..maps.array_layouts import floats
+from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
-from .forecast import Work, features_work, usual_works
 from .labels import (
     AllLabels,
     Codes,
@@ -40,15 +38,17 @@ from .losses import SideBySide, loss_named
 from .machine import KernelMachine
 from .map_choice import is_narrow
 from .memory_estimates import Extent, check_after, fit_memory
+from .moment_machine import AdditiveMachine, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
-from .scans import ScanPlan
+from .scan_plan import ScanPlan
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.liblinear import check_copies, liblinear
 from .solvers.newton import Report
 from .solvers.ridge import solve_ridge
 from .statistics import Moments
+from .time_forecast import Work, features_work, usual_works
 from .warm_start import widened
 
 Matrix = NDArray[np.float64]

@@ -16,15 +16,15 @@ from .._memory import as_bytes
 from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
-from ..maps.layouts import Leaf, floats
-from .arguments import KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from ..maps.array_layouts import Leaf, floats
+from .argument_types import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .checkpoint_state import Arrays
 from .context import FitContext
 from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
-from .forecast import Work, features_work, steps_left
 from .machine import KernelMachine
 from .passes import after_chunks
 from .progress import Progress
+from .time_forecast import Work, features_work, steps_left
 
 Matrix = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ..data.block import Block
 from .losses import Softmax, signs_of
-from .scans import Need
+from .scan_plan import Need
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]

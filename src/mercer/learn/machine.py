@@ -17,16 +17,15 @@ from .._tiles import run_tiles, sum_in_order
 from ..data import ArrayTable, SourceTable, Table
 from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
+from ..data.table_rows import placed
 from ..data.times import TIMES
-from ..data.training_rows import placed
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.row_checks import check_rows
-from ..maps.table_rows import adopt_columns, matched_columns
-from .arguments import KernelArgument, MapArgument, WeightArgument
+from ..maps.table_input import adopt_columns, matched_columns
+from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .forecast import Work
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
 from .memory_estimates import Extent, asked_width, check_before, check_levels
@@ -35,8 +34,9 @@ from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress
-from .scans import RowSample, ScanPlan
+from .scan_plan import RowSample, ScanPlan
 from .statistics import chunk_rows
+from .time_forecast import Work
 from .training_origin import remember
 
 PREDICTED_ROWS = 1024

@@ -16,7 +16,7 @@ from .. import maps
 from .._array import canonical_csr
 from .._checks import check_choice, check_whole
 from .._defaults import LEARNER_WIDTH
-from ..data.training_rows import Chunk
+from ..data.table_rows import Chunk
 from ..kernels import Kernel, parse
 from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap, Nystrom

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import check_whole
 from .._random import RandomState
 from ..data import Table
-from ..maps.layouts import floats
-from .arguments import KernelArgument, MapArgument, WeightArgument
+from ..maps.array_layouts import floats
+from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .forecast import DECOMPOSITION, Work, sums_work
 from .machine import KernelMachine
 from .memory_estimates import Extent, check_after
 from .prepared_rows import Chunk
 from .progress import Progress
 from .statistics import Moments
+from .time_forecast import DECOMPOSITION, Work, sums_work
 
 Matrix = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from .._random import Stream
 from ..data import ArrayTable, Table
 from ..data.block import BLOCK_ROWS
-from ..data.training_rows import Chunk, TableRows
+from ..data.table_rows import Chunk, TableRows
 from .passes import Passes
 from .prepare.preparation import Preparation
-from .scans import RowSample
+from .scan_plan import RowSample
 
 __all__ = ["Chunk", "PreparedRows"]
 

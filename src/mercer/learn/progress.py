@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
-from .forecast import Forecast, Work
+from .time_forecast import Forecast, Work
 
 Callback = Callable[["Progress"], None]
 

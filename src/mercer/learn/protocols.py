@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .._random import RandomState
 from ..maps import FeatureMap
-from .arguments import KernelArgument, MapArgument, MemoryArgument
+from .argument_types import KernelArgument, MapArgument, MemoryArgument
 
 if TYPE_CHECKING:
     from .memory_estimates import Extent

@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from .._checks import check_choice, is_number
 from .._random import RandomState
 from ..data import Table
-from ..maps.layouts import floats
-from .additive_machine import AdditiveMachine, can_add_rows
-from .arguments import AlphaArgument, KernelArgument, MapArgument, WeightArgument
+from ..maps.array_layouts import floats
+from .argument_types import AlphaArgument, KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .forecast import DECOMPOSITION, Work
 from .map_choice import is_narrow
 from .memory_estimates import Extent
+from .moment_machine import AdditiveMachine, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from .statistics import Centred, Moments
+from .time_forecast import DECOMPOSITION, Work
 
 Matrix = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from .._array import Array, double, first_overflow, in_double, interleave, names
 from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
+from .array_layouts import floats
 from .construction import Construction, Native
 from .estimator import FeatureMap
-from .layouts import floats
 from .refusals import unserved
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}

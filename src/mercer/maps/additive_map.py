@@ -18,11 +18,11 @@ from ..kernels import AdditiveChi2, Kernel
 from ..kernels.additive import SMALLEST, Additive
 from ..kernels.algebra import without_weight
 from ..kernels.families import inner_products
+from .array_layouts import floats
 from .construction import Construction, Entries, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
-from .layouts import floats
 from .refusals import unserved
 
 GRID = 4096

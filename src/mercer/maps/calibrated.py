@@ -18,12 +18,12 @@ from ..kernels import Kernel
 from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
 from ._wrappers import MapWrapper, WrapperConstruction
+from .array_layouts import floats
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap
-from .layouts import floats
 
 Matrix = NDArray[np.float64]
 

@@ -17,12 +17,12 @@ from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._polynomial import PolynomialConstruction
+from .array_layouts import places, quarter_turns
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
-from .layouts import places, quarter_turns
+from .maclaurin_products import native_products
 from .pair_moments import PairMoments, power
-from .random_products import native_products
 
 
 class Srht(NamedTuple):

@@ -13,15 +13,15 @@ from .._array import Array, double
 from .._checks import check_whole
 from .._random import RandomState, Stream
 from .._rows import Rows
-from ._projections import CraftParameters, Tefm, TefmParameters, draw_craft
+from ._compression import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
+from .array_layouts import floats, places, signs
 from .complex_sketch import padded_width
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
 from .fitted_map import FittedMap, earliest
-from .layouts import floats, places, signs
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
 """What the papers take."""

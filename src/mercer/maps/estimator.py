@@ -30,9 +30,9 @@ from .description import MapDescription
 from .executor import features, sparse_features
 from .fitted_map import FittedMap
 from .kernel_parameters import KernelParameters
+from .opaque_kernels import as_objects
 from .row_checks import check_domain, is_plain, row_check, validated
-from .table_rows import feature_blocks, rows_to_fit, table_features
-from .value_kernels import as_objects
+from .table_input import feature_blocks, rows_to_fit, table_features
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):

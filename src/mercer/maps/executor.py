@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign
 from .._memory import check_memory
-from .._tiles import run_pieces, run_tiles, tile_entries, tile_rows
+from .._tiles import run_large_tiles, run_tiles, tile_entries, tile_rows
 from .fitted_map import FittedMap
 from .row_checks import Check
 
@@ -57,7 +57,7 @@ def features(
         _refuse(row, first_row + tile.start, Z)
 
     if alone:
-        run_pieces(fill, X.shape[0], n_jobs)
+        run_large_tiles(fill, X.shape[0], n_jobs)
     else:
         rows = tile_rows(fitted.construction.scratch, fitted.construction.largest_tile)
         run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)

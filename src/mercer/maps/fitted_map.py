@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .. import _core
-from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_sparse, place_of, send
+from .._array import (
+    Array,
+    canonical_csr,
+    feature_array,
+    first_overflow,
+    has_kernels,
+    is_sparse,
+    precision_and_device,
+    send,
+)
 
 if TYPE_CHECKING:
     from .construction import Construction, Native
@@ -51,7 +60,7 @@ class FittedMap:
 
     def on(self, X: Array) -> FittedMap:
         """This map with its parameters on the device of X and in its precision."""
-        key = place_of(X)
+        key = precision_and_device(X)
         if key in self._copies:
             return self._copies[key]
         sent = send(self.parameters, X)

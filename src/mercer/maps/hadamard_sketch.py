@@ -15,10 +15,10 @@ from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._polynomial import PolynomialConstruction
+from .array_layouts import places, quarter_turns
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
-from .layouts import places, quarter_turns
 from .pair_moments import PairMoments
 
 

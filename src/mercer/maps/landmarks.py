@@ -24,8 +24,8 @@ from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.families import with_short_indices
 from ._allotment import rounded
+from .opaque_kernels import Precomputed, as_objects
 from .rpcholesky import NOISE, Pivots, explained, rpcholesky
-from .value_kernels import Precomputed, as_objects
 from .whitening import most_negative, whitening
 
 Vector = NDArray[np.float64]

@@ -39,7 +39,7 @@ from .landmarks import (
     name_rows,
 )
 from .nystrom_parameters import NystromParameters, SparseRows, check_parameters, nystrom_layout, restored, stored
-from .value_kernels import Pairwise, Precomputed, as_objects, is_matrix
+from .opaque_kernels import Pairwise, Precomputed, as_objects, is_matrix
 from .whitening import check_symmetric
 
 RULES = ("uniform", "kmeans", "leverage", "rpcholesky")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._array import in_double, to_numpy
-from .layouts import Choice, Leaf, floats
+from .array_layouts import Choice, Leaf, floats
 
 
 class SparseRows(NamedTuple):

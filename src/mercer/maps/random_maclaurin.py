@@ -26,13 +26,12 @@ from ._fourier import (
     matrix_waves,
     native_waves,
 )
+from .array_layouts import exactly, floats
 from .construction import Construction, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
-from .layouts import exactly, floats
-from .pair_moments import pair_moments
-from .random_products import (
+from .maclaurin_products import (
     NativePart,
     RandomProducts,
     argument,
@@ -46,6 +45,7 @@ from .random_products import (
     random_products,
     second_moment,
 )
+from .pair_moments import pair_moments
 from .refusals import unserved
 
 

@@ -14,11 +14,11 @@ from .._rows import Rows
 from ..kernels import ArcCosine, Kernel
 from ..kernels.algebra import without_weight
 from ..kernels.arc_cosine import first_order, norms_and_cosines, second_order
+from .array_layouts import floats
 from .construction import Construction
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
-from .layouts import floats
 from .refusals import unserved
 
 

@@ -13,10 +13,10 @@ from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from .._rows import Rows
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
+from .array_layouts import floats, signs
 from .complex_sketch import padded_width
 from .description import MapDescription
 from .fitted_map import FittedMap
-from .layouts import floats, signs
 
 SMALLEST_BLOCK = 64
 """Below this width three sign flips do not make a direction that looks random, and the estimate is biased."""

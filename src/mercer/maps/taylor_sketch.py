@@ -20,6 +20,7 @@ from ..kernels.defaults import GAUSSIAN
 from ._allotment import Allotment, Term, allot, rounded
 from ._complex import independent_variance
 from ._series_splits import Split, split_of
+from .array_layouts import exactly, floats
 from .complex_sketch import (
     Srht,
     apply_srht,
@@ -35,7 +36,6 @@ from .construction import Construction, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
-from .layouts import exactly, floats
 from .pair_moments import PairMoments, pair_moments, power
 from .refusals import unserved
 

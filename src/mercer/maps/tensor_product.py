@@ -15,11 +15,11 @@ from .._checks import check_whole
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
+from .array_layouts import places, signs
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
-from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, product_spectrum
 
 

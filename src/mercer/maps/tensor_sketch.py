@@ -16,10 +16,10 @@ from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .array_layouts import places, signs
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
-from .layouts import places, signs
 from .pair_moments import PairMoments, power
 
 

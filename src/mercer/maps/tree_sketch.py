@@ -17,10 +17,10 @@ from .._random import RandomState, Stream
 from ..kernels import Kernel
 from ..kernels.defaults import QUARTIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
+from .array_layouts import places, signs
 from .construction import Native
 from .description import MapDescription
 from .estimator import FeatureMap
-from .layouts import places, signs
 from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectrum
 
 

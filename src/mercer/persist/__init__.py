@@ -5,7 +5,7 @@ from .checkpoints import CheckpointError
 from .json_values import NotStoredError
 from .locks import OutputInUseError
 from .model_files import describe, load, save
-from .runs import train
+from .training import train
 from .validation import ModelFileError
 
 __all__ = [

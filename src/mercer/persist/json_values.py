@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import maps
 from ..kernels import Kernel, Maclaurin, parse
 from ..maps import FeatureMap
-from ..maps.random_products import LONGEST_SERIES
+from ..maps.maclaurin_products import LONGEST_SERIES
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
 MAX_DEGREE = 10_000

@@ -17,9 +17,19 @@ from ..learn.cca import View
 from ..learn.machine import KernelMachine
 from ..learn.prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..maps import FeatureMap
-from ..maps.layouts import floats
+from ..maps.array_layouts import floats
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
-from .map_records import Source, Target, check_unfitted, names_of, put_tree, read_map, read_names, take_tree, write_map
+from .map_records import (
+    ArraySink,
+    ArraySource,
+    check_unfitted,
+    names_of,
+    put_tree,
+    read_map,
+    read_names,
+    take_tree,
+    write_map,
+)
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
 MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
@@ -53,7 +63,7 @@ def check_machine(model: Any) -> None:
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
 
 
-def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
+def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
     """The record of a fitted machine."""
     check_machine(model)
     writer = ArgumentWriter(target.arrays, model.map_.seed_)
@@ -81,7 +91,7 @@ def write_machine(model: Any, target: Target, path: str = "") -> dict[str, Any]:
     return record
 
 
-def _write_view(model: Any, target: Target, path: str) -> dict[str, Any]:
+def _write_view(model: Any, target: ArraySink, path: str) -> dict[str, Any]:
     preparation = model.preparation_
     for name in VECTORS:
         if getattr(preparation, name) is not None:
@@ -132,7 +142,7 @@ def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_machine(record: Any, source: Source, path: str = "") -> Any:
+def read_machine(record: Any, source: ArraySource, path: str = "") -> Any:
     """The machine of a record, fitted."""
     record = as_dict(record, "the model")
     check_names(record, ENTRIES, "the model")
@@ -184,7 +194,7 @@ def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray
     return model
 
 
-def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Source, path: str) -> None:
+def _read_view(model: KernelMachine | View, record: dict[str, Any], source: ArraySource, path: str) -> None:
     model.target_name_, model.weight_name_, model.first_rows_ = None, None, ()
     model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
     read_names(model, record.get("names"), columns)

@@ -16,9 +16,9 @@ from sklearn.base import clone
 from .._random import SEED_BITS, Stream, as_seed
 from ..kernels import Kernel
 from ..maps import FeatureMap
+from ..maps.array_layouts import Choice, Leaf, integers_of
 from ..maps.construction import Construction
-from ..maps.layouts import Choice, Leaf, integers_of
-from ..maps.value_kernels import Precomputed
+from ..maps.opaque_kernels import Precomputed
 from .json_values import (
     ArgumentReader,
     ArgumentWriter,
@@ -40,7 +40,7 @@ MOST_BLOCKS = 2**18
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 
 
-class Target:
+class ArraySink:
     """What a model is written to: arrays by name; ``from_seed`` leaves out those that a seed gives."""
 
     def __init__(self, from_seed: bool):
@@ -57,7 +57,7 @@ class Target:
         self.arrays[name] = array
 
 
-class Source:
+class ArraySource:
     """What a model is read from: the names of arrays and what gives them.
 
     ``memory`` is the most bytes of those that are left to a seed, ``entries`` how many numbers the file itself holds,
@@ -138,7 +138,7 @@ def _fields(tree: Any) -> Any:
     return tree._fields if hasattr(tree, "_fields") else range(len(tree))
 
 
-def put_tree(layout: Any, tree: Any, target: Target, path: str, learned_only: bool = False) -> None:
+def put_tree(layout: Any, tree: Any, target: ArraySink, path: str, learned_only: bool = False) -> None:
     """Write the arrays of a tree; those alone that rows gave, where asked."""
     if isinstance(layout, Choice):
         layout = layout.tree if isinstance(tree, tuple) else layout.leaf
@@ -150,7 +150,7 @@ def put_tree(layout: Any, tree: Any, target: Target, path: str, learned_only: bo
         put_tree(below, part, target, f"{path}.{name}", learned_only)
 
 
-def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False) -> Any:
+def take_tree(layout: Any, source: ArraySource, path: str, learned_only: bool = False) -> Any:
     """Read the arrays of a tree; None in the place of those that were left out."""
     if isinstance(layout, Choice):
         layout = layout.leaf if path in source.names else layout.tree
@@ -166,7 +166,7 @@ def take_tree(layout: Any, source: Source, path: str, learned_only: bool = False
     return type(layout)(*parts) if hasattr(layout, "_fields") else tuple(parts)
 
 
-def _put_parameters(construction: Construction, params: Any, target: Target, path: str) -> None:
+def _put_parameters(construction: Construction, params: Any, target: ArraySink, path: str) -> None:
     dropped = target.from_seed and not construction.draws_from_rows
     layout = construction.layout()
     for name, below, part in zip(layout._fields, layout, params, strict=True):
@@ -176,7 +176,7 @@ def _put_parameters(construction: Construction, params: Any, target: Target, pat
             put_tree(below, part, target, f"{path}.{name}", dropped)
 
 
-def _take_parameters(construction: Construction, source: Source, path: str) -> tuple[Construction, Any]:
+def _take_parameters(construction: Construction, source: ArraySource, path: str) -> tuple[Construction, Any]:
     """The parameters of a map, and its construction with the arrays that were learned from rows."""
     dropped = source.from_seed and not construction.draws_from_rows
     layout, learned = construction.layout(), dict[str, Any]()
@@ -195,7 +195,7 @@ def _take_parameters(construction: Construction, source: Source, path: str) -> t
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_map(map: FeatureMap, target: Target, path: str = "") -> dict[str, Any]:
+def write_map(map: FeatureMap, target: ArraySink, path: str = "") -> dict[str, Any]:
     """The record of a fitted map that stands on its own, or is a learner's."""
     name, seed, params = map_name(map), map.seed_, map.parameters_
     record = {"class": name, "arguments": ArgumentWriter(target.arrays, seed).arguments(map, path), "seed": seed}
@@ -259,7 +259,7 @@ def digest(params: Any) -> str:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_map(record: Any, source: Source, path: str = "") -> FeatureMap:
+def read_map(record: Any, source: ArraySource, path: str = "") -> FeatureMap:
     """The map of a record, fitted."""
     record = as_dict(record, f"{path}map")
     check_names(record, OUTER_ENTRIES, f"{path}map")

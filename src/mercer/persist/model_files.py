@@ -22,7 +22,7 @@ from .._memory import as_bytes
 from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import NotStoredError
-from .map_records import Source, Target, same_parameters
+from .map_records import ArraySink, ArraySource, same_parameters
 from .pipeline_records import check_holds_ours, difference, leaves, read_model, write_model
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
 from .sklearn_estimators import KNOWN
@@ -70,7 +70,7 @@ def save(model: Any, path: Any, parameters: str = "full") -> None:
     True
     """
     check_choice("parameters", parameters, MODES)
-    target = Target(parameters == "seed")
+    target = ArraySink(parameters == "seed")
     record = _record(model, target)
     names = in_order(target.arrays)
     sha = hashlib.sha256()
@@ -100,9 +100,9 @@ def versions() -> dict[str, str]:
     return {"mercer": __version__} | {name: package.__version__ for name, package in packages.items()}
 
 
-def _rehearse(model: Any, held: dict[str, Any], target: Target) -> None:
+def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
     """Raise where the reader would refuse what is to be written, or draw other parameters than the model has."""
-    source = Source(target.arrays, target.arrays.__getitem__, target.from_seed)
+    source = ArraySource(target.arrays, target.arrays.__getitem__, target.from_seed)
     try:
         again = _model(held, source)
     except ModelFileError as error:
@@ -126,7 +126,7 @@ def _maps_of(model: Any) -> list[FeatureMap]:
     return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
 
 
-def _record(model: Any, target: Target) -> dict[str, Any]:
+def _record(model: Any, target: ArraySink) -> dict[str, Any]:
     if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):
         raise TypeError(
             f"save takes a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
@@ -181,7 +181,7 @@ def _held(header: Header) -> dict[str, Any]:
     return held
 
 
-def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> Source:
+def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> ArraySource:
     """The arrays of a file, once they are known to be those that were saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
@@ -193,10 +193,10 @@ def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: i
         return numpy.asfortranarray(array) if name in fortran else array
 
     entries = None if trusted else sum(math.prod(tensor.shape) for tensor in header.tensors.values())
-    return Source(header.tensors, fetch, held["parameters"] == "seed", memory, entries)
+    return ArraySource(header.tensors, fetch, held["parameters"] == "seed", memory, entries)
 
 
-def _model(held: dict[str, Any], source: Source) -> Any:
+def _model(held: dict[str, Any], source: ArraySource) -> Any:
     record = as_dict(held.get("model"), "the model")
     name = as_text(held.get("class"), "the class of the model")
     if record.get("class") != name:

@@ -15,7 +15,7 @@ from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
 from .learner_records import MACHINES, read_machine, read_unfitted_machine, write_machine
-from .map_records import Source, Target, check_unfitted, names_of, read_map, read_names, write_map
+from .map_records import ArraySink, ArraySource, check_unfitted, names_of, read_map, read_names, write_map
 from .sklearn_estimators import INSIDE, KNOWN, is_known
 from .sklearn_records import Reader, Writer, read_known, read_unfitted, write_arguments, write_known
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
@@ -34,7 +34,7 @@ OURS = ("steps", "transformers", "remainder", "memory", "n_jobs")
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def write_model(model: Any, target: Target, path: str = "") -> dict[str, Any]:
+def write_model(model: Any, target: ArraySink, path: str = "") -> dict[str, Any]:
     """The record of a fitted model of any kind that a file can hold."""
     if isinstance(model, FeatureMap | KernelMachine) and path and _has_output(model):
         raise NotStoredError(f"{path} has set_output, which a model file does not hold of maps and learners: undo it")
@@ -68,7 +68,7 @@ def _check_known(model: Any, path: str) -> None:
         )
 
 
-def _write_pipeline(model: Pipeline, target: Target, path: str) -> dict[str, Any]:
+def _write_pipeline(model: Pipeline, target: ArraySink, path: str) -> dict[str, Any]:
     if model.memory is not None:
         raise NotStoredError(
             f"{path}memory is a place on this machine, which a model file does not hold: set it to None"
@@ -80,13 +80,13 @@ def _write_pipeline(model: Pipeline, target: Target, path: str) -> dict[str, Any
     return {"class": "Pipeline", "arguments": arguments, "steps": steps}
 
 
-def _write_step(step: Any, target: Target, path: str) -> Any:
+def _write_step(step: Any, target: ArraySink, path: str) -> Any:
     if step is None or isinstance(step, str):
         return step
     return write_model(step, target, path)
 
 
-def _write_columns(model: ColumnTransformer, target: Target, path: str) -> dict[str, Any]:
+def _write_columns(model: ColumnTransformer, target: ArraySink, path: str) -> dict[str, Any]:
     check_is_fitted(model)
     writer = Writer(target.arrays, None)
     if not isinstance(model.remainder, str):
@@ -117,7 +117,7 @@ def _write_columns(model: ColumnTransformer, target: Target, path: str) -> dict[
     } | names_of(model)
 
 
-def write_unfitted(model: Any, target: Target, path: str) -> Any:
+def write_unfitted(model: Any, target: ArraySink, path: str) -> Any:
     """The record of what a constructor made: its class and its arguments."""
     if isinstance(model, str):
         return model
@@ -138,7 +138,7 @@ def write_unfitted(model: Any, target: Target, path: str) -> Any:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_model(record: Any, source: Source, path: str = "") -> Any:
+def read_model(record: Any, source: ArraySource, path: str = "") -> Any:
     """The model of a record, fitted."""
     record = as_dict(record, f"{path}model")
     name = as_text(record.get("class"), f"the class of {path}model")
@@ -192,7 +192,7 @@ def _read_arguments(cls: Any, record: dict[str, Any], path: str) -> dict[str, An
     return {name: reader.value(value, f"{path}{name}") for name, value in given.items()}
 
 
-def _read_columns(record: dict[str, Any], source: Source, path: str) -> ColumnTransformer:
+def _read_columns(record: dict[str, Any], source: ArraySource, path: str) -> ColumnTransformer:
     where = f"{path}ColumnTransformer"
     check_names(record, COLUMNS, where)
     reader = Reader(source.array)
@@ -218,7 +218,7 @@ def _read_columns(record: dict[str, Any], source: Source, path: str) -> ColumnTr
     return model
 
 
-def _give_fitted(model: Any, fitted: list[Any], source: Source, path: str) -> None:
+def _give_fitted(model: Any, fitted: list[Any], source: ArraySource, path: str) -> None:
     """What a column transformer has learned of its parts, and of the columns that none of them takes."""
     given = {name: columns for name, _, columns in model.transformers}
     parts, inputs, widths = {}, {}, {}

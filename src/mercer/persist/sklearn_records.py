@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..maps.layouts import Leaf
+from ..maps.array_layouts import Leaf
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, non_finite, number
 from .learner_records import LABELS, MOST_TEXT
-from .map_records import Source, Target, names_of, read_names
+from .map_records import ArraySink, ArraySource, names_of, read_names
 from .sklearn_estimators import COLUMNS, KNOWN, Numbers, Part, Values, check_function, class_of, floats
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
@@ -55,7 +55,7 @@ class Writer(ArgumentWriter):
         return super().value(value, where)
 
 
-def write_arguments(estimator: Any, target: Target, path: str, apart: tuple[str, ...] = ()) -> dict[str, Any]:
+def write_arguments(estimator: Any, target: ArraySink, path: str, apart: tuple[str, ...] = ()) -> dict[str, Any]:
     """The arguments that are not as they are anyway, which differs from version to version."""
     writer, usual = Writer(target.arrays, None), signature(type(estimator)).parameters
     return {
@@ -71,7 +71,7 @@ def _is_usual(value: Any, usual: Any) -> bool:
     return type(value) is type(usual) and isinstance(value, bool | int | float | str) and value == usual
 
 
-def write_known(estimator: Any, target: Target, path: str) -> dict[str, Any]:
+def write_known(estimator: Any, target: ArraySink, path: str) -> dict[str, Any]:
     """The record of a fitted estimator of the table."""
     name = type(estimator).__name__
     kind = KNOWN[name]
@@ -170,7 +170,7 @@ def read_unfitted(record: dict[str, Any], array: Callable[[str], NDArray[Any]], 
     return estimator
 
 
-def read_known(record: dict[str, Any], source: Source, path: str) -> Any:
+def read_known(record: dict[str, Any], source: ArraySource, path: str) -> Any:
     """An estimator of the table, fitted."""
     check_names(record, ENTRIES, f"{path}model")
     estimator = read_unfitted(record, source.array, path)
@@ -208,14 +208,14 @@ def read_known(record: dict[str, Any], source: Source, path: str) -> Any:
     return estimator
 
 
-def _read_part(record: Any, spec: Part, source: Source, where: str) -> Any:
+def _read_part(record: Any, spec: Part, source: ArraySource, where: str) -> Any:
     record = as_dict(record, where)
     if record.get("class") != spec.name:
         refuse(f"{where} must be a {spec.name}, found {record.get('class')!r:.60}")
     return read_known(record, source, f"{where}.")
 
 
-def _read_numbers(spec: Numbers, source: Source, where: str, lengths: dict[str, int]) -> Any:
+def _read_numbers(spec: Numbers, source: ArraySource, where: str, lengths: dict[str, int]) -> Any:
     array = source.array(where)
     shape = next((shape for shape in spec.shapes if _fits(shape, array.shape, lengths)), None)
     if shape is None:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ..maps.layouts import Leaf
+from ..maps.array_layouts import Leaf
 
 MAX_DEPTH = 64
 BRACKETS = re.compile(r"[\[\]{}]")

@@ -25,9 +25,9 @@ from .page import page, section, table
 from .plan import Plan, plan
 from .scores import Score, bootstrap, classification_metrics, regression_metrics
 from .search_section import trials_section
-from .studies import Study, study
 from .training_page import Origin, Usage, training_page
 from .unknown_levels import UnknownLevels, unknown_levels
+from .what_if import Study, study
 
 __all__ = [
     "Assessment",

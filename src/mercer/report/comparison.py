@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .._checks import check_whole
 from .._defaults import COMPARED_WIDTHS
-from .._error import kernel_error
+from .._kernel_error import kernel_error
 from .._random import Stream
 from ..choose import learner_for, maps_for
 from ..data import ArrayTable, SourceTable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .charts import values_picture
 from .data_summary import ColumnSummary, RowSummary
+from .model_charts import values_picture
 from .page import bars, facts, figure, folded, paragraph, section
 from .pictures import pictures
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..data import Table
 from ..learn import KernelClassifier
 from ..learn.labels import Tasks, probabilities
-from .charts import calibration_picture, observed_picture, residuals_picture
+from .model_charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures
 from .unknown_levels import treating_unknown, unknown_levels

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
 from ..data import SourceTable, Table
-from ..data.stored_columns import as_written
+from ..data.carried_columns import as_written
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.labels import Tasks, probabilities
 from ..learn.machine import KernelMachine

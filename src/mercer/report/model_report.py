@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import data
-from .._places import check_apart
+from .._file_identity import check_apart
 from ..data import SourceTable
 from ..persist import atomic_write
 from .assessment import assess
@@ -21,8 +21,8 @@ from .concerns import Concern
 from .evaluation import check_predicts
 from .page import alarm, table
 from .scores import Score
-from .studies import study
 from .training_page import training_page
+from .what_if import study
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from ..data import SourceTable
 from ..data.frames import columns, is_frame
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn.arguments import KernelArgument
+from ..learn.argument_types import KernelArgument
 from ..learn.labels import Tasks, columns_of
 from ..learn.map_choice import expected_map
 from ..learn.memory_estimates import Extent, fit_memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..choose import Trial
 from ..choose.fit_times import work_of
 from .baselines import MOST_ROWS
-from .studies import PATH_WIDTH, STUDY_ROWS
+from .what_if import PATH_WIDTH, STUDY_ROWS
 
 SCORE_SECONDS = 2e-4
 """About what a row takes to score, with its share of all resampled scores."""

@@ -12,16 +12,16 @@ from ..learn import KernelClassifier
 from . import descriptions
 from .baselines import Baseline
 from .baselines_section import baselines_part
-from .charts import alphas_picture, errors_picture, path_picture, widths_picture
 from .concerns import Concern
 from .data_section import data_section
 from .data_summary import summary
 from .error_analysis import errors_section
 from .evaluation import check_predicts
+from .model_charts import alphas_picture, errors_picture, path_picture, widths_picture
 from .page import alarm, cards, details, facts, figure, page, paragraph, section, table, wide
 from .pictures import pictures
 from .scores import Score
-from .studies import Study
+from .what_if import Study
 
 
 class Usage(NamedTuple):

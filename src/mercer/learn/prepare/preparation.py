@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..._array import squares
+from ...data.disguised_text import remarks
 from ...data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
-from ...data.text_values import remarks
+from ...data.table_rows import RowError
 from ...data.times import PARTS, TIMES, times
 from ...data.times import parts as parts_of_dates
-from ...data.training_rows import RowError
 from ..statistics.column_summaries import Summary, joined, summarise
 from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare

@@ -16,8 +16,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..feature_matrix import FeatureMatrix
-from ..forecast import PRODUCT_COST, Work, curvature_works, step_works
 from ..losses import Loss
+from ..time_forecast import PRODUCT_COST, Work, curvature_works, step_works
 from .newton import Factor, Matrix, Newton, Solution, Values
 
 ROWS_A_FEATURE = 4

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
-from ..arguments import MemoryArgument
+from ..argument_types import MemoryArgument
 from ..feature_matrix import HeldFeatures
 from ..memory_estimates import Extent
 from ..protocols import LinearClassifier

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
 from ..feature_matrix import FeatureMatrix
-from ..forecast import (
+from ..losses import Loss
+from ..time_forecast import (
     PRODUCT_COST,
     USUAL_PRODUCTS,
     USUAL_STEPS,
@@ -28,7 +29,6 @@ from ..forecast import (
     step_works,
     steps_left,
 )
-from ..losses import Loss
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]

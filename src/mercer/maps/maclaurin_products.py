@@ -15,7 +15,7 @@ from .. import _core
 from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
 from .._random import Stream
 from ..kernels import Composition, Kernel, Scaled
-from .layouts import Choice, Leaf, floats, signs
+from .array_layouts import Choice, Leaf, floats, signs
 from .pair_moments import pair_moments
 
 Series = NDArray[np.float64]

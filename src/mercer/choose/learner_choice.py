@@ -10,7 +10,7 @@ import numpy as np
 from .._checks import check_choice
 from .._defaults import TABLE_WIDTH
 from ..data import Table
-from ..data.text_values import LOOKED_AT, disguise
+from ..data.disguised_text import LOOKED_AT, disguise
 from ..kernels import parse
 from ..kernels.defaults import TABLE_GAUSSIAN
 from ..learn import KernelClassifier, KernelRegressor

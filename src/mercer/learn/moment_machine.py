@@ -12,16 +12,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_truth
-from ..maps.layouts import floats
-from .arguments import WeightArgument
+from ..maps.array_layouts import floats
+from .argument_types import WeightArgument
 from .context import FitContext
-from .forecast import Work, sums_work
 from .machine import KernelMachine, row_stream
 from .memory_estimates import Extent, check_after
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
 from .statistics import Moments
 from .statistics.moments import SAFETY
+from .time_forecast import Work, sums_work
 
 Matrix = NDArray[np.float64]
 

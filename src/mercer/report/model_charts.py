@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .pictures import drawing, logarithmic, picture, width_axis
-from .studies import Narrower, Penalised
 from .style import FAINT, INK, SERIES
+from .what_if import Narrower, Penalised
 
 MOST_POINTS = 1500
 """Points of a cloud: more make a page heavy, and show no more."""

@@ -14,7 +14,7 @@ from .._array import Array, first_overflow, hadamard, namespace, pad
 from .._memory import check_memory
 from .._random import Stream
 from .._rows import Rows
-from .._tiles import aligned, sum_in_order
+from .._tiles import cut_at_multiples, sum_in_order
 from .complex_sketch import padded_width
 from .construction import Native
 
@@ -132,7 +132,7 @@ class Tefm(NamedTuple):
             first, X = item
             return part(self.features(X, first), first)
 
-        chunks = aligned(self.rows.blocks(), self.chunk_rows)
+        chunks = cut_at_multiples(self.rows.blocks(), self.chunk_rows)
         return sum_in_order(work, chunks, self.n_jobs, held=8 * self.wide * width)
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from .._atomic import is_stream
 from .._checks import is_number
 from .._figures import size
+from .._file_identity import check_apart
 from .._memory import as_bytes
-from .._places import check_apart
 from ..data import Table
 from ..kernels import Kernel
 from ..learn.checkpoint_state import CheckpointState

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
-from .._error import KernelError, kernel_error
+from .._kernel_error import KernelError, kernel_error
 from ..choose import MAPS
 from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of

@@ -15,7 +15,7 @@ from .._random import Stream
 from ..data import Rows, SourceTable, Table, as_rows
 from ..data.columns import Roles
 from ..data.frames import columns, is_frame, numbers
-from ..data.training_rows import RowError, TableRows, placed
+from ..data.table_rows import RowError, TableRows, placed
 from .executor import features, sparse_features
 from .row_checks import check_rows
 
