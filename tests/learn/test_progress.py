@@ -23,9 +23,9 @@ from mercer.learn import (
     KernelKMeans,
     KernelPCA,
     KernelRegressor,
-    forecast,
     progress,
     progress_bar,
+    time_forecast,
 )
 from mercer.learn.solvers import conjugate_gradients
 from mercer.persist import train
@@ -180,7 +180,7 @@ def test_the_time_left_is_that_of_all_passes(monkeypatch):
     """With a clock that a block of rows moves on by a second, what is left is known as soon as sums are timed."""
     now, seen = [0.0], []
     monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(forecast, "LEAST", 0.0)  # solutions take no time here
+    monkeypatch.setattr(time_forecast, "LEAST", 0.0)  # solutions take no time here
     X, y = problem()
 
     def second(told):
@@ -195,12 +195,12 @@ def test_the_time_left_is_that_of_all_passes(monkeypatch):
 
 
 def test_steps_are_extrapolated_on_a_logarithmic_scale():
-    assert forecast.steps_left([1e-1, 1e-2], 1e-4, 8) == 2.0
-    assert forecast.steps_left([1e-1, 1e-2, 1e-4], 1e-4, 8) == 0.0
-    assert forecast.steps_left([], 1e-4, 8) == 8.0
-    assert forecast.steps_left([np.inf], 1e-4, 8) == 7.0
-    assert forecast.steps_left([1e-1, 1.0], 1e-1, 8) == 22.0  # a gap that rises counts as one that falls by a tenth
-    assert forecast.steps_left([1.0, 0.5, 1e-2], 1e-4, 8, window=1) == 2.0
+    assert time_forecast.steps_left([1e-1, 1e-2], 1e-4, 8) == 2.0
+    assert time_forecast.steps_left([1e-1, 1e-2, 1e-4], 1e-4, 8) == 0.0
+    assert time_forecast.steps_left([], 1e-4, 8) == 8.0
+    assert time_forecast.steps_left([np.inf], 1e-4, 8) == 7.0
+    assert time_forecast.steps_left([1e-1, 1.0], 1e-1, 8) == 22.0  # a gap that rises counts as one that falls by a tenth
+    assert time_forecast.steps_left([1.0, 0.5, 1e-2], 1e-4, 8, window=1) == 2.0
 
 
 def test_frames_and_blocks():
