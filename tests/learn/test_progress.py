@@ -199,7 +199,7 @@ def test_steps_are_extrapolated_on_a_logarithmic_scale():
     assert time_forecast.steps_left([1e-1, 1e-2, 1e-4], 1e-4, 8) == 0.0
     assert time_forecast.steps_left([], 1e-4, 8) == 8.0
     assert time_forecast.steps_left([np.inf], 1e-4, 8) == 7.0
-    assert time_forecast.steps_left([1e-1, 1.0], 1e-1, 8) == 22.0  # a gap that rises counts as one that falls by a tenth
+    assert time_forecast.steps_left([1e-1, 1.0], 1e-1, 8) == 22.0  # a rising gap counts as one falling by a tenth
     assert time_forecast.steps_left([1.0, 0.5, 1e-2], 1e-4, 8, window=1) == 2.0
 
 
