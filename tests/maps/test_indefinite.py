@@ -9,7 +9,7 @@ import pytest
 from mercer import Nystrom, kernel_error
 from mercer.kernels import Gaussian, Linear, Polynomial
 
-from ..tables import ROWS
+from ..tables import ROWS, quick_and_full
 
 RULES = ["uniform", "kmeans", "leverage", "rpcholesky"]
 X = np.random.default_rng(0).normal(size=(200, 3))
@@ -79,22 +79,22 @@ def test_a_diagonal_tells_nothing_of_some():
     assert "has the eigenvalue -0.5" in messages[0]
 
 
+@pytest.mark.parametrize("n_components", quick_and_full(60, 10))
 @pytest.mark.parametrize("rule", RULES)
-def test_rounding_is_no_reason_to_warn(rule):
+def test_rounding_is_no_reason_to_warn(rule, n_components):
     kernels = {row.id.split("(", 1)[1]: row for row in ROWS}
     assert len(kernels) > 50
     for row in kernels.values():
         rows = row.sample(120, 2)
-        for n_components in (10, 60):
-            options = {"n_components": n_components, "landmarks": rule}
-            nystrom, messages = fitted(row.kernel, rows=rows, **options)
-            assert (row.id, messages) == (row.id, [])
-            assert nystrom.residual_trace_.trace >= 0.0
-            if rule == "kmeans":
-                continue
-            for dtype in (np.float64, np.float32):
-                gram = nystrom.kernel_(rows).astype(dtype)
-                assert (row.id, fitted("precomputed", rows=gram, **options)[1]) == (row.id, [])
+        options = {"n_components": n_components, "landmarks": rule}
+        nystrom, messages = fitted(row.kernel, rows=rows, **options)
+        assert (row.id, messages) == (row.id, [])
+        assert nystrom.residual_trace_.trace >= 0.0
+        if rule == "kmeans":
+            continue
+        for dtype in (np.float64, np.float32):
+            gram = nystrom.kernel_(rows).astype(dtype)
+            assert (row.id, fitted("precomputed", rows=gram, **options)[1]) == (row.id, [])
 
 
 def test_nearly_singular_landmarks_are_no_reason_to_warn():

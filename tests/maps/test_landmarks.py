@@ -59,9 +59,7 @@ def law(A, count):
 FOUR = np.array([[1.0, 0.9, 0.3, 0.1], [0.9, 1.0, 0.2, 0.3], [0.3, 0.2, 2.0, 0.4], [0.1, 0.3, 0.4, 0.5]])
 
 
-@pytest.mark.parametrize(
-    "proposals", [1, 7, pytest.param(2, marks=pytest.mark.full), pytest.param(64, marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize("proposals", [7, *(pytest.param(count, marks=pytest.mark.full) for count in (1, 2, 64))])
 def test_pivots_have_the_law_of_one_draw_after_another(monkeypatch, proposals):
     monkeypatch.setattr(rpcholesky_module, "PROPOSALS", proposals)
     expected = law(FOUR, 3)
