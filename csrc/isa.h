@@ -45,7 +45,7 @@ MERCER_INLINE void store(T *to, const Vector<T> &value) {
     __builtin_memcpy(to, &value, sizeof value);
 }
 
-// One number in every lane.  Minus 0 rather than plus 0, which would change the sign of -0 and so cost an addition.
+// One number in every lane.  Zero is subtracted rather than added: -0 + 0 is +0, so an addition could not be left out.
 template <class T>
 inline Vector<T> broadcast(T x) {
     return x - Vector<T>{};

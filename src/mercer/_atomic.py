@@ -110,8 +110,8 @@ def _temporary(target: Path) -> tuple[int, str]:
     while True:
         name = str(target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp"))
         try:
-            # The mask of new files belongs to the whole process, and reading it means changing it: the system applies
-            # it here, with what the folder says of new files. What replaces a file is nobody's until it is as private.
+            # Reading the umask would change it for the whole process, so the system applies it here, together with the
+            # folder's own rules. What replaces a file stays private until the permissions are copied.
             descriptor = os.open(name, flags, 0o666 if old is None else 0o600)
         except FileExistsError:
             continue

@@ -15,7 +15,7 @@ class SameFileError(ValueError):
 
 
 def place_of(path: Any) -> tuple[Any, ...] | None:
-    """What two paths have in common that are the same file; None for what is no file, such as a pipe or a device.
+    """A key that is equal for two paths to the same file; None for what is no file, such as a pipe or a device.
 
     A file that is there is told by its number on its disk, so that links and other spellings are seen through; one
     that is not there yet by the number of its folder and its name.
@@ -35,7 +35,7 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
 
 
 def _status(path: Any) -> os.stat_result:
-    """That of a file, also where a slash follows its name: whoever writes to it does not see the slash."""
+    """The status of a file, ignoring a trailing slash, which whoever writes to the file does not see either."""
     try:
         return os.stat(path)
     except NotADirectoryError:

@@ -1,5 +1,6 @@
 """The map that is chosen for a kernel serves it, and the rules are those that the docstring shows."""
 
+import inspect
 import re
 import warnings
 
@@ -21,6 +22,7 @@ from mercer import (
     TreeSketch,
     feature_map,
     kernel_error,
+    maps,
 )
 from mercer.choose import RULES
 from mercer.kernels import (
@@ -242,3 +244,11 @@ def test_whatever_has_no_other_map():
     kernel = Exponential(0.5).of(Gaussian() * Linear())
     assert type(feature_map(kernel)) is Nystrom
     assert feature_map(kernel, n_components=32, random_state=0).fit(domain_rows()).kernel_ == kernel
+
+
+def test_a_rule_knows_the_kernel_of_every_map():
+    """Nystrom serves any kernel, so that a missing rule would go unnoticed."""
+    for map in maps.MAPS:
+        kernel = inspect.signature(map).parameters.get("kernel")
+        if kernel is not None and map is not Nystrom:
+            assert type(feature_map(kernel.default)) is not Nystrom, map.__name__

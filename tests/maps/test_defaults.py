@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from mercer import Calibrated, Composed, Compressed, KernelClassifier, OrthogonalFourier, Stack, TensorProduct, maps
-from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Polynomial
+from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
 
 WRAPPERS = (Calibrated, Composed, Compressed, Stack, TensorProduct)
 PLAIN = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap" and getattr(maps, name) not in WRAPPERS]
@@ -38,14 +38,16 @@ def test_a_linear_model_on_default_features_beats_the_majority_class(map, load):
     assert cross_val_score(machine, X, y, cv=3).mean() > np.bincount(y).max() / len(y) + 0.25
 
 
+GAUSSIANS = ("RandomFourier", "OrthogonalFourier", "QuasiFourier", "StructuredFourier", "Fastfood", "Nystrom")
+QUADRATICS = ("TensorSketch", "ComplexSketch", "HadamardSketch", "RandomMaclaurin")
+
+
 def test_the_defaults():
-    kernels = {cls.__name__: inspect.signature(cls).parameters["kernel"].default for cls in PLAIN}
-    assert kernels.pop("AdditiveMap") == AdditiveChi2()
-    assert kernels.pop("RandomRelu") == ArcCosine()
-    assert kernels.pop("TreeSketch") == Polynomial(4, gamma="scale", coef0=1.0)
-    polynomial = {"TensorSketch", "ComplexSketch", "HadamardSketch", "RandomMaclaurin"}
-    for name, kernel in kernels.items():
-        assert kernel == (Polynomial(2, gamma="scale", coef0=1.0) if name in polynomial else Gaussian("scale")), name
+    expected = {name: Gaussian("scale") for name in (*GAUSSIANS, "TaylorSketch")}
+    expected |= {name: Polynomial(2, gamma="scale", coef0=1.0) for name in QUADRATICS}
+    expected |= {"TreeSketch": Polynomial(4, gamma="scale", coef0=1.0), "AdditiveMap": AdditiveChi2()}
+    for name, kernel in expected.items():
+        assert inspect.signature(getattr(maps, name)).parameters["kernel"].default == kernel, name
 
 
 def test_a_map_and_a_learner_agree_on_the_kernel_that_is_left_out():

@@ -35,7 +35,7 @@ def seconds_at(width: int, fits: Sequence[Trial]) -> float:
 
 
 def widest(fits: Sequence[Trial], most: int, seconds: float) -> int:
-    """The widest map, of at most so many features and twice those of the last fit, whose fit ends in so many seconds.
+    """The widest map expected to be fitted within ``seconds``: at most ``most`` features, and twice the last width.
 
     That of the last fit where no wider one does.
     """

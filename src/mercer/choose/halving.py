@@ -91,7 +91,7 @@ class Setting(NamedTuple):
 
 
 def rounds_of(n_rows: int, candidates: int, features: int, rounds: int) -> list[Round]:
-    """The rounds of a search over so many rows, to at most so many features; one alone decides where there is one."""
+    """The rounds of a search, up to ``n_rows`` rows and ``features`` features; a single candidate gets one round."""
     found: list[Round] = []
     for number in range(rounds):
         rows = min(n_rows, FIRST_ROWS * MORE_ROWS**number)

@@ -42,7 +42,7 @@ class Commands(click.Group):
             return run(*args, standalone_mode=False, **options)
         try:
             code = run(*args, standalone_mode=False, **options)
-            sys.stdout.flush()  # not later, where nobody could say what it means that there is no reader
+            sys.stdout.flush()  # now: later, nobody could report a closed pipe
         except click.ClickException as error:
             told = StringIO()
             error.show(told)

@@ -85,7 +85,7 @@ def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool)
 
 @contextmanager
 def remembered(roles: dict[str, Any], target: str | None, weight: str | None) -> Iterator[None]:
-    """Where a column that is not there was not asked for, but is that of the fit, say so, and how to name another."""
+    """If a column that was remembered from the fit is missing, say so, and how to name another."""
     from ..data.sources import MissingColumnError
 
     try:

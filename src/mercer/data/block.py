@@ -34,7 +34,7 @@ def part_of(X: Any, rows: Any) -> Any:
 
 
 def without_duplicates(X: Any) -> Any:
-    """A matrix whose entries are stored once: those of CSR that are stored twice add up, as statistics do not know."""
+    """The matrix with duplicate CSR entries added up, as statistics assume."""
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     summed = X.copy()

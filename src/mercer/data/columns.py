@@ -58,11 +58,11 @@ class Columns(ABC):
     notes: tuple[str, ...] = ()
 
     def widened(self, width: int) -> Columns | None:
-        """The columns with so many features, where those that are not there are zeros; None where they are not."""
+        """These columns padded with zeros to ``width`` features; None if they cannot be padded."""
         return None
 
     def without(self, places: Sequence[Any], width: int) -> Columns | None:
-        """The columns with so many features, once columns of these numbers are no features, or by zeros; else None."""
+        """These columns with the given ones no longer features, or padded to ``width``; None if neither fits."""
         return self.widened(width)
 
     def framed(self) -> Columns:

@@ -94,14 +94,14 @@ class SourceTable(Table):
                 raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
 
     def _forget(self) -> None:
-        """Know nothing of passes."""
+        """Forget what earlier passes found."""
         self._starts = [Start(0, 0)]
         self._n_rows: int | None = None
         self._kept: list[Block] | None = None
         self._head: Block | None = None
 
     def _with(self, columns: Columns, given: Given | None = None) -> Self:
-        """The same rows in another columns."""
+        """The same rows with other columns."""
         other = copy(self)
         other._columns, other._given = columns, self._given if given is None else given
         if columns.looked_at != self._columns.looked_at:  # else what one table has counted holds for the other

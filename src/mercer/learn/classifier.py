@@ -457,7 +457,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return each(log_probabilities, self.decision_function(X))
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
-        """The share of rows whose class is predicted; for several tasks, of those of which every class is.
+        """The accuracy; with several tasks, the share of rows for which every class is right.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class Tasks:
 def checked_class_weights(
     class_weight: Any, classes: NDArray[Any], y: NDArray[Any], row_weight: Matrix | None
 ) -> Matrix:
-    """What a row of each class counts; "balanced" classes have the same weight in all, those of the rows included."""
+    """The weight of a row of each class; "balanced" gives all classes the same total, row weights included."""
     found = np.asarray(compute_class_weight(class_weight, classes=classes, y=y), dtype=np.float64)
     if isinstance(class_weight, str) and row_weight is not None:
         totals = np.bincount(codes_of(y, classes, 0), row_weight, minlength=len(classes))

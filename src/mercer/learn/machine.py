@@ -63,7 +63,7 @@ class MapDraft(NamedTuple):
 
 
 def row_stream(seed: int) -> Stream:
-    """What names samples of rows: as in ``map.fit`` with this seed, so that a user who fits the map alone gets it."""
+    """The stream that samples rows: the one of ``map.fit`` with this seed, so that a map fitted alone is the same."""
     return Stream(seed).child("rows")
 
 

@@ -235,7 +235,7 @@ class AdditiveMachine(KernelMachine, ABC):
 
 
 def summed(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
-    """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
+    """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
     if ours.cross.shape != theirs.cross.shape:
         raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
     return ours.plus(theirs, sign)

@@ -50,7 +50,7 @@ class PreparedRows(TableRows):
         return super().chunks(rows, first)
 
     def first_chunks(self) -> Iterator[Chunk]:
-        """Chunks of the size of a block, of which the first takes no reading: for what seldom looks further."""
+        """Chunks of the size of a block. The first comes from the cached head, without a read."""
         head = self._table.head()
         yield from self._cut([head], BLOCK_ROWS)
         if head.X.shape[0] == BLOCK_ROWS:

@@ -147,7 +147,7 @@ USUAL_STEPS, USUAL_PRODUCTS = 8, 4
 
 
 def product_work(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of one product with all features, as many as those of a product of large matrices take as long."""
+    """The cost of one product with all features, in operations of a product of large matrices."""
     return 2.0 * PRODUCT_COST * n_rows * width * n_columns
 
 

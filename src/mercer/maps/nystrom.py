@@ -184,7 +184,7 @@ class NystromConstruction(Construction):
     def _residual(
         self, rng: Stream, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates
     ) -> NDArray[np.float64]:
-        """The residual trace, the trace and the number of rows; NaN and a warning where the kernel is none."""
+        """The residual trace, the trace and the number of rows; NaN and a warning if the kernel is not definite."""
         residual = candidates.diagonal.copy()
         for tile in tiles(len(candidates), tile_rows(self.scratch)):
             residual[tile] -= squares(self.apply(params, double(candidates.sample(tile))))

@@ -99,7 +99,7 @@ def _settle_ordinal(encoder: Any) -> None:
 
 
 def _settle_polynomial(features: Any) -> None:
-    """What it learns follows from its arguments and the number of columns, of which an empty row tells."""
+    """Fit it to an empty row: what it learns depends only on its arguments and the number of columns."""
     names = getattr(features, "feature_names_in_", None)
     features.fit(sp.csr_array((1, features.n_features_in_)))
     if names is not None:

@@ -22,7 +22,7 @@ UPRIGHT_CLASSES = 8
 
 
 def errors_section(model: Any, test: Table) -> str:
-    """What was taken for what, and how far probabilities can be trusted; of numbers, what is left of them."""
+    """The confusion and the calibration of a classifier, or the residuals of a regressor."""
     strange, model = unknown_levels(model, test).sentence, treating_unknown(model)
     told = paragraph(f"{strange}.") if strange else ""
     return _classes(model, test, told) if isinstance(model, KernelClassifier) else _numbers(model, test, told)

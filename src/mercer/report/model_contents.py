@@ -103,7 +103,7 @@ def _column(name: str, held: Any) -> Column:
 
 
 def steps_of(record: Any) -> list[dict[str, Any]]:
-    """The records of the steps of a pipeline, those inside others after them; the model alone where it is none."""
+    """The records of all steps of a pipeline, flattened; for a model alone, its own record."""
     if not isinstance(record, dict):
         return []
     inside = [one[1] for one in record.get("steps", ()) or record.get("fitted", ())]

@@ -25,7 +25,7 @@ from .what_if import Study
 
 
 class Usage(NamedTuple):
-    """Seconds of the fit, of the scores, and of what else a page shows; bytes at most, and of the model file."""
+    """Seconds for the fit, the scores and the studies; peak memory and the size of the model file in bytes."""
 
     fit_seconds: float
     score_seconds: float

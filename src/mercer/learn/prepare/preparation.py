@@ -282,7 +282,7 @@ class Preparation:
 
     @staticmethod
     def _is_as_learned(column: Column, values: Any) -> bool:
-        """Whether a column holds what it held in fit; not so where all of it is missing, and else an error."""
+        """Whether a column has the type that it had in fit: False if all of it is missing, and an error otherwise."""
         now = holds(kind_of(values))
         if now != column.holds and kind_of(values) != "empty" and not is_missing(values):
             raise ValueError(f"column {column.name!r} had {column.holds} in fit and has {now} now")

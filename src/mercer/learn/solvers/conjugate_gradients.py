@@ -130,7 +130,7 @@ class Descent(Newton):
 
 
 def sampled(n_rows: int, count: int) -> NDArray[np.int64]:
-    """So many rows, one of every stretch of equal length, not at the same place of each: their order may repeat."""
+    """``count`` row numbers, one from each of equal runs of rows, at varying places in case the order is periodic."""
     starts = np.arange(count + 1) * n_rows // count
     return starts[:-1] + (np.arange(count) * GOLDEN % 1.0 * np.diff(starts)).astype(np.int64)
 

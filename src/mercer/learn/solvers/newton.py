@@ -192,7 +192,7 @@ class Newton:
         return largest_share(bound, values)
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
-        """What to add to intercepts to have the best ones, to a small part of what is ``enough`` of the objective."""
+        """The shift to the best intercepts, accurate to a small fraction of ``enough``."""
         if not self.design.intercept:
             return np.zeros(self.loss.n_columns)
         return balancing(self.loss, F, BALANCED * enough / self.loss.n_columns / self.reach(W, F))
@@ -308,7 +308,7 @@ class Newton:
         return step
 
     def sums(self, terms: Matrix) -> Matrix:
-        """For every column the sum over those of its problem, and over them alone: each goes its own way."""
+        """For every column, the sum over the columns of the same problem: problems are independent."""
         problems = self.loss.problems
         return np.bincount(problems, terms.sum(axis=0)).astype(np.float64)[problems]
 

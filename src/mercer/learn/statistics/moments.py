@@ -22,8 +22,8 @@ SAFETY = 4.0
 def chunk_rows(width: int, itemsize: int) -> int:
     """Rows whose features are summed at once: enough for a product of matrices, few enough to hold.
 
-    Sums in float32 lose digits with their length, so there is a most; the number depends on the width alone, and the
-    bits of a sum do not depend on the machine.
+    Sums in float32 lose digits as they grow longer, hence an upper limit. The number depends on the width alone, so
+    that the bits of a sum do not depend on the machine.
     """
     rows = CHUNK_ROWS
     while rows > 256 and rows * width * itemsize > CHUNK_BYTES:
@@ -96,7 +96,7 @@ class Moments(NamedTuple):
         return cls.of(Z.astype(np.float64), Y, weight) if sums is None else sums
 
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
-        """The moments of the rows of both, or with sign -1 of those of the first without those of the second."""
+        """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
     def rounding(self, precision: float) -> float:
