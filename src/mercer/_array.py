@@ -64,7 +64,7 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
     # A copy, because torch shares the memory of an array and knows no read-only tensors.
-    sent = xp.asarray(parameters.copy(), device=device_of(like))
+    sent = xp.asarray(parameters.copy(order="K"), device=device_of(like))
     return xp.astype(sent, like.dtype) if floating else sent
 
 

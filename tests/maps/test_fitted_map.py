@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 
-from mercer import Compressed, Nystrom, OrthogonalFourier
+from mercer import Compressed, Nystrom, OrthogonalFourier, RandomFourier
+from mercer._array import send
+from mercer._random import Stream
+from mercer.data import as_rows
 from mercer.kernels import Gaussian
 
 from ..tables import ROWS, obeying
@@ -21,9 +25,13 @@ def arrays(tree):
 @pytest.mark.parametrize("row", obeying())
 def test_parameters_are_read_only(row):
     map = row(12, random_state=0).fit(row.sample(40))
-    found = arrays(map.parameters_)
-    assert found
-    assert not any(array.flags.writeable for array in found)
+    copies = [map, copy.deepcopy(map)]
+    if "callable" not in row.id:
+        copies.append(pickle.loads(pickle.dumps(map)))
+    for one in copies:
+        found = arrays(one.parameters_)
+        assert found
+        assert not any(array.flags.writeable for array in found)
     with pytest.raises(FrozenInstanceError):
         map.fitted_.parameters = None
     with pytest.raises(FrozenInstanceError):
@@ -66,11 +74,18 @@ def test_drawing_twice_gives_two_maps_of_one_construction():
     X = np.random.default_rng(0).normal(size=(50, 4))
     map = OrthogonalFourier(Gaussian(0.1), n_components=8, random_state=0).fit(X)
     construction = map.construction_
-    from mercer._random import Stream
-    from mercer.data import as_rows
-
     rows = as_rows(X, 0)
     one, same, other = (construction.draw(Stream(seed, construction.name), rows) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.parameters.frequencies, map.parameters_.frequencies)
     np.testing.assert_array_equal(one.apply(X), same.apply(X))
     assert np.abs(one.apply(X) - other.apply(X)).max() > 0.01
+
+
+def test_parameters_keep_their_order_in_memory_on_another_backend():
+    # A product with a matrix in the other order has other last digits.
+    torch = pytest.importorskip("torch")
+    X = np.random.default_rng(0).normal(size=(50, 5))
+    map = RandomFourier(Gaussian(0.5), n_components=64, random_state=0).fit(X)
+    sent = send(map.parameters_, torch.from_numpy(X.copy()))
+    assert map.parameters_.frequencies.flags.f_contiguous
+    assert sent.frequencies.stride() == tuple(step // 8 for step in map.parameters_.frequencies.strides)

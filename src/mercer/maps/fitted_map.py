@@ -132,7 +132,11 @@ class FittedMap:
         return self.construction.linear(self.parameters, coef)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"construction": self.construction, "parameters": self.parameters, "_copies": {}, "_writers": {}}
+        return {"construction": self.construction, "parameters": self.parameters}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # NumPy forgets that an array is read-only when it is pickled or deep-copied.
+        self.__init__(state["construction"], read_only(state["parameters"]))  # type: ignore[misc]
 
 
 def read_only(tree: Any) -> Any:
