@@ -1,6 +1,6 @@
 """The only file that knows NumPy, torch, CuPy, SciPy's sparse matrices and devices.
 
-A map's ``_apply`` is written once, with the few operations below and whatever the array's own namespace offers.
+A map's ``apply`` is written once, with the few operations below and whatever the array's own namespace offers.
 """
 
 from __future__ import annotations

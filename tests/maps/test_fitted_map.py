@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from mercer import Compressed, Nystrom, OrthogonalFourier, RandomFourier
+from mercer import Compressed, KernelRegressor, Nystrom, OrthogonalFourier, RandomFourier
 from mercer._array import send
 from mercer._random import Stream
 from mercer.data import as_rows
@@ -89,3 +89,55 @@ def test_parameters_keep_their_order_in_memory_on_another_backend():
     sent = send(map.parameters_, torch.from_numpy(X.copy()))
     assert map.parameters_.frequencies.flags.f_contiguous
     assert sent.frequencies.stride() == tuple(step // 8 for step in map.parameters_.frequencies.strides)
+
+
+def test_a_pickle_of_a_wrapped_map_holds_no_rows():
+    X = np.random.default_rng(0).normal(size=(3000, 20))
+    inner = Nystrom(linear_kernel, n_components=5)
+    map = Compressed(inner, n_components=4, factor=1, random_state=0).fit(X)
+    assert len(pickle.dumps(map)) < 20_000 < X.nbytes
+    assert map.construction_.map.measure is None
+    assert map.map_.residual_trace_.trace >= 0.0
+
+
+def linear_kernel(x, y):
+    return float(x @ y)
+
+
+class Narrow(RandomFourier):
+    """A subclass whose constructor has fewer arguments."""
+
+    def __init__(self, gamma=1.0, *, n_components=20, random_state=None):
+        super().__init__(Gaussian(gamma), n_components=n_components, random_state=random_state)
+        self.gamma = gamma
+
+
+def test_a_subclass_may_set_arguments_itself():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    expected = RandomFourier(Gaussian(0.3), n_components=20, random_state=0).fit(X)
+    assert Narrow(0.3, random_state=0).fit(X).transform(X).shape == expected.transform(X).shape
+
+
+def test_predictions_pack_matrices_once():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    for inner in (OrthogonalFourier(Gaussian(0.3)), Compressed(OrthogonalFourier(Gaussian(0.3)))):
+        model = KernelRegressor(map=inner).fit(X, X[:, 0])
+        fitted = model.map_.fitted_.linear(model.coef_)[0]
+        model.predict(X[:1])
+        assert model.map_.fitted_.linear(model.coef_)[0] is fitted
+
+
+class Positive(Gaussian):
+    """A kernel with a domain of its own."""
+
+    def check_rows(self, X):
+        if (X < 0.0).any():
+            raise ValueError("negative")
+
+
+def test_a_kernel_with_a_check_of_its_own_refuses_rows_in_fit():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    assert Gaussian(0.3).takes_every_row
+    assert not Positive(0.3).takes_every_row
+    with pytest.raises(ValueError, match="negative"):
+        RandomFourier(Positive(0.3)).fit(X)

@@ -179,9 +179,14 @@ class Kernel(ABC):
     def takes_every_row(self) -> bool:
         """Whether ``check_rows`` has nothing to refuse, so that rows need not be read for it.
 
-        A kernel that has a ``check_rows`` of its own is taken to refuse some unless it says otherwise.
+        A class that gives a ``check_rows`` of its own is taken to refuse some unless it gives this as well.
         """
-        return type(self).check_rows is Kernel.check_rows
+        return True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "check_rows" in vars(cls) and "takes_every_row" not in vars(cls):
+            cls.takes_every_row = False  # type: ignore[assignment,method-assign]
 
     def _check_finite(self, values: NDArray[Any], first_row: int = 0) -> None:
         finite = np.isfinite(values)

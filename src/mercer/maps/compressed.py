@@ -84,11 +84,9 @@ class CompressedConstruction(WrapperConstruction):
 
         return write
 
-    def linear(
-        self, params: CraftParameters | TefmParameters, coef: NDArray[Any]
-    ) -> tuple[FittedMap, NDArray[Any] | None]:
+    def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
         """What is learned on a projection needs none."""
-        return self.part("map", params).linear(params.fold(coef))
+        return fitted.part("map").linear(fitted.parameters.fold(coef))
 
     def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
         if self.method == "craft":

@@ -131,12 +131,17 @@ class Construction(ABC):
         """This construction with everything that rows decide before parameters are drawn."""
         return self
 
-    def linear(self, params: Any, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
-        """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost.
+    def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
+        """A map and coefficients for the linear model ``coef`` on the features of a fitted map, at the lowest cost.
 
         Coefficients of None mean that the features of the map are themselves the values of the model.
         """
-        return self.fitted(params), coef
+        return fitted, coef
+
+    def finished(self) -> Self:
+        """This construction without what only serves whoever has just drawn from it."""
+        inner: dict[str, Any] = {part: construction.finished() for part, construction in self.inner_maps.items()}
+        return replace(self, **inner) if inner else self
 
     evaluates_kernel: ClassVar[bool] = False
     """Whether rows are mapped by values of the kernel itself."""

@@ -163,8 +163,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         -------
         construction : Construction
         """
-        names = {field.name for field in fields(self.construction)}
-        arguments = {name: value for name, value in self.get_params(deep=False).items() if name in names}
+        # Attributes rather than parameters: a subclass may set some of them itself.
+        names = (field.name for field in fields(self.construction))
+        arguments = {name: getattr(self, name) for name in names if hasattr(self, name)}
         sizes = {"n_features": n_features, "n_components": int(self.width()), "asked": self.n_components}
         construction = self.construction(**{**arguments, "name": type(self).__name__, **sizes, **given})
         construction.check_kernel()
@@ -191,13 +192,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
             check_choice(name, getattr(self, name), choices)
 
     def adopt(self, fitted: FittedMap) -> None:
-        """Become fitted, and with it the maps inside.
+        """Take over a fitted map, and let the maps inside take over theirs.
 
         Parameters
         ----------
         fitted : FittedMap
         """
-        self.fitted_ = fitted
+        self.fitted_ = fitted.construction.finished().fitted(fitted.parameters)
         self.n_features_in_ = fitted.construction.n_features
         for part, construction in fitted.construction.inner_maps.items():
             inner: FeatureMap = clone(getattr(self, part)).set_params(n_components=construction.asked)

@@ -42,6 +42,7 @@ class FittedMap:
     parameters: Any
     _copies: dict[Any, FittedMap] = field(default_factory=dict, init=False, repr=False)
     _writers: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    _parts: dict[str, FittedMap] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def kernel(self) -> Any:
@@ -125,11 +126,13 @@ class FittedMap:
 
     def part(self, name: str) -> FittedMap:
         """A map inside this one."""
-        return self.construction.part(name, self.parameters)
+        if name not in self._parts:
+            self._parts[name] = self.construction.part(name, self.parameters)
+        return self._parts[name]
 
     def linear(self, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
         """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost."""
-        return self.construction.linear(self.parameters, coef)
+        return self.construction.linear(self, coef)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"construction": self.construction, "parameters": self.parameters}

@@ -247,8 +247,13 @@ class NystromConstruction(Construction):
         kept = max(1, int(np.count_nonzero(root.any(axis=0))))
         return self.fitted(params._replace(whitening=np.ascontiguousarray(root[:, :kept])), n_components=kept)
 
-    def linear(self, params: NystromParameters, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
+    def finished(self) -> Self:
+        # A copy has landmarks, and not the rows behind them: what is not measured by then never will be.
+        return replace(super().finished(), measure=None)
+
+    def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
         """Kernel values are multiplied once, and by few columns."""
+        params: NystromParameters = fitted.parameters
         narrow = params._replace(whitening=np.ascontiguousarray(params.whitening @ coef.T))
         return self.fitted(narrow, n_components=len(coef)), None
 
@@ -435,9 +440,8 @@ class Nystrom(FeatureMap):
     def adopt(self, fitted: FittedMap) -> None:
         construction = fitted.construction
         assert isinstance(construction, NystromConstruction)
-        # A copy has landmarks, and not the rows behind them: what is not measured by then never will be.
         self._measure = construction.measure
-        super().adopt(replace(construction, measure=None).fitted(fitted.parameters))
+        super().adopt(fitted)
 
     @property
     def component_indices_(self) -> NDArray[np.int64] | None:
@@ -449,9 +453,10 @@ class Nystrom(FeatureMap):
     def residual_trace_(self) -> ResidualTrace:
         """Of a function it is measured when it is asked for: one call for every row, and one for every landmark."""
         check_is_fitted(self)
-        if self._measure is not None:
+        measure = self._measure
+        if measure is not None:
             with single_threaded_blas():
-                residual, self._measure = self._measure(), None
+                residual, self._measure = measure(), None
             self.fitted_ = self.construction_.fitted(self.parameters_._replace(residual=residual))
         trace, total, rows = self.parameters_.residual.tolist()
         return ResidualTrace(trace, trace / (total or 1.0), int(rows))
