@@ -153,7 +153,7 @@ def _tensor(stored: float, degree: int, width: int) -> float:
 def _tree(sketch: Any, stored: float, d: int) -> float:
     operations, nodes = 0.0, sketch.parameters_.nodes
     for place, hashes in enumerate(nodes):
-        width, child = sketch._node_width(place, len(nodes) + 1), hashes.buckets.shape[1]
+        width, child = sketch.construction_.node_width(place, len(nodes) + 1), hashes.buckets.shape[1]
         transforms = 2 if place == len(nodes) - 1 else 3  # all but the root come back from the spectrum
         operations += 2 * (stored if child == d else child) + transforms * _fft(width) + 3.0 * width
     return operations

@@ -41,7 +41,7 @@ class Ones:
         run_tiles(lambda tile: Z[tile].fill(1), X.shape[0], TILE, self.n_jobs)
         return Z
 
-    def _validated(self, X: Any, reset: bool, finite: bool) -> None: ...
+    def validated(self, X: Any, reset: bool = False, finite: bool = True) -> Any: ...
 
 
 def makers() -> dict[str, Callable[[], Any]]:

@@ -63,7 +63,7 @@ class TreeSketchConstruction(PolynomialConstruction):
         """The width of the rows at the leaves."""
         return self.form.width(self.n_features)
 
-    def _node_width(self, node: int, degree: int) -> int:
+    def node_width(self, node: int, degree: int) -> int:
         """The root, the last of the degree - 1 nodes, is as wide as the output."""
         return self.n_components * (1 if node == degree - 2 else int(self.factor))
 
@@ -73,7 +73,7 @@ class TreeSketchConstruction(PolynomialConstruction):
         nodes: list[Hashes] = []
 
         def join(left: int, right: int) -> int:
-            width = self._node_width(len(nodes), degree)
+            width = self.node_width(len(nodes), degree)
             nodes.append(self._hashes(rng.child("node", len(nodes)), left, right, width))
             return width
 
@@ -84,7 +84,7 @@ class TreeSketchConstruction(PolynomialConstruction):
         degree, leaf, nodes = self.form.degree, self.leaf_width, list[Any]()
 
         def join(left: int, right: int) -> int:
-            width = self.n_components if degree == 1 else self._node_width(len(nodes), degree)
+            width = self.n_components if degree == 1 else self.node_width(len(nodes), degree)
             shape = (2, max(left, right))
             nodes.append(Hashes(places(width, *shape), signs(*shape)))
             return width
@@ -107,7 +107,7 @@ class TreeSketchConstruction(PolynomialConstruction):
 
         def join(left: Array, right: Array) -> Array:
             node, hashes = next(pending)
-            width = self._node_width(node, degree)
+            width = self.node_width(node, degree)
             children = zip((left, right), hashes.buckets, hashes.signs, strict=True)
             spectrum = product_spectrum(
                 count_sketch(child, buckets[: child.shape[1]], signs[: child.shape[1]], width)
@@ -129,7 +129,7 @@ class TreeSketchConstruction(PolynomialConstruction):
             forms = [form if child is None else AS_IT_IS for child in (left, right)]
             sides = zip(self._sides(hashes, left, right), forms, strict=True)
             places, signs = padded_entries(hashed_entries(side, form, dtype) for side, form in sides)
-            width, is_root = self._node_width(node, form.degree), node == form.degree - 2
+            width, is_root = self.node_width(node, form.degree), node == form.degree - 2
             tables = _core.spectrum(width, np.dtype(dtype))
             prepared.append(Node(places, signs, [form.constant for form in forms], tables, not is_root))
             return width
