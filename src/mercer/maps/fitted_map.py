@@ -134,12 +134,13 @@ class FittedMap:
         """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost."""
         return self.construction.linear(self, coef)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"construction": self.construction, "parameters": self.parameters}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.construction, self.parameters)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # NumPy forgets that an array is read-only when it is pickled or deep-copied.
-        self.__init__(state["construction"], read_only(state["parameters"]))  # type: ignore[misc]
+
+def _again(construction: Construction, parameters: Any) -> FittedMap:
+    """A fitted map out of a pickle or a deep copy, in which NumPy forgets that arrays are read-only."""
+    return FittedMap(construction, read_only(parameters))
 
 
 def read_only(tree: Any) -> Any:
