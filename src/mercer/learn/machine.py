@@ -28,7 +28,7 @@ from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
-from .memory_estimates import Extent, asked_width, check_before, check_levels
+from .memory_estimates import Extent, check_before, check_levels, known_width
 from .passes import Passes
 from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
@@ -213,7 +213,7 @@ class KernelMachine(MachineParameters):
         """The same, with what is to come as far as it is known."""
         passes = self._begin(table, context)
         if passes.report.is_heard:
-            passes.report.expect(self._expected(table.n_rows, min(asked_width(self), table.n_rows)))
+            passes.report.expect(self._expected(table.n_rows, min(known_width(self), table.n_rows)))
         return passes
 
     def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from .._defaults import LEARNER_WIDTH
 from .._memory import as_bytes, check_room
 from .._tiles import summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
-from ..maps import FeatureMap
+from .map_choice import width_asked
 from .prepare.preparation import Preparation
 from .protocols import LinearClassifier, Machine, MapArguments
 from .statistics import chunk_rows
@@ -118,16 +117,15 @@ def parameter_bytes(params: Any, itemsize: int) -> int:
     return int(params.nbytes + packed)
 
 
-def asked_width(model: MapArguments) -> int:
-    """The width of the map as far as it is known before there is one; 0 where it is no number."""
-    asked = model.map.n_components if isinstance(model.map, FeatureMap) else model.n_components
-    width = LEARNER_WIDTH if asked is None else asked
+def known_width(model: MapArguments) -> int:
+    """The width of the map as far as it is known before there is one; 0 where it is not a number."""
+    width = width_asked(model)
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
 def check_before(model: Machine, table: Table, memory: int | None) -> None:
     """Refuse, before any pass, what cannot be held."""
-    width = asked_width(model)
+    width = known_width(model)
     if width <= 0:
         return
     few = model.map == "auto" if isinstance(model.map, str) else model.map.has_landmarks
