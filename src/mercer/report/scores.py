@@ -74,7 +74,8 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
     squares, sizes = errors**2, np.abs(errors)
 
     def r2(w: Vector) -> float:
-        spread = float(w @ (y - w @ y / w.sum()) ** 2)
+        offsets = y - y[np.argmax(w)]  # exactly 0 where targets are constant, which their mean may miss by rounding
+        spread = float(w @ (offsets - w @ offsets / w.sum()) ** 2)
         return 1.0 - float(w @ squares) / spread if spread > 0.0 else math.nan
 
     return {
