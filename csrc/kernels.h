@@ -151,6 +151,13 @@ KERNEL_F64(void, radial,
            (double *values, size_t rows, size_t others, const double *X, const double *Y, size_t columns,
             const double *norms_x, const double *norms_y, size_t shape, double scale))
 
+/* Kernel values of `rows` rows of n numbers at `others` landmarks, which `pack` has packed; both are shifted by the
+ * same vector, and the squared norms are those after the shift.  The shapes are those of `radial`, from 1 on.  No
+ * digits that cancel are computed again.  `scratch` is that of `product`. */
+KERNEL(void, radial_values,
+       (const T *X, size_t rows, size_t n, const T *norms_x, const T *panels, size_t others, const T *norms_y,
+        size_t shape, T scale, T *out, T *scratch))
+
 /* For every row x of X and y of Y a sum or product over the columns, chosen by the number `term`: the sum of min(x,
  * y) (0), |x - y| (1), 2 x y / (x + y) (2) or the Jensen-Shannon term (3); one over the product of 1 + scale^2 (x -
  * y)^2 (4) or of cosh((u - v) / 2) (5).  X comes by rows, Y by columns of `stride` numbers, a multiple of 16 that is

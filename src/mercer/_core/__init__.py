@@ -23,6 +23,7 @@ from ._libsvm import libsvm as libsvm
 from ._pairs import ColumnRows as ColumnRows
 from ._pairs import pairs as pairs
 from ._pairs import radial as radial
+from ._pairs import radial_values as radial_values
 from ._product import Panels as Panels
 from ._product import matrix_waves as matrix_waves
 from ._product import panels as panels

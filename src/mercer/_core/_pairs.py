@@ -1,12 +1,15 @@
-"""Exact kernels between rows, in float64."""
+"""Exact kernels between rows."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import checked, two_dimensional
+from ._arrays import checked, scratch, two_dimensional
 from ._library import kernel
+from ._product import SCRATCH_BYTES, Panels
 
 SHAPES = ("square", "gaussian", "matern-1/2", "matern-3/2", "matern-5/2")
 
@@ -48,6 +51,48 @@ def radial(values: Matrix, X: Matrix, Y: Matrix, norms: tuple[Matrix, Matrix], s
         checked("the norms of Y", norms[1], np.float64, (others,)),
         SHAPES.index(shape),
         scale,
+    )
+
+
+def radial_values(
+    X: NDArray[Any], landmarks: Panels, norms: NDArray[Any], shape: str, scale: float, out: NDArray[Any]
+) -> None:
+    """Write a function of the distances between rows and landmarks, in the precision of the rows.
+
+    Distances come from inner products, so their error is the rounding of the squared norms: shift rows and landmarks to
+    their mean, and use :func:`radial` where that rounding is not small beside the width of the kernel.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns), float32 or float64
+        The rows, shifted.
+    landmarks : Panels
+        The landmarks, shifted likewise, one per column.
+    norms : ndarray of shape (n_landmarks,)
+        Their squared norms.
+    shape : str
+        What to make of the squared distance, one of ``SHAPES`` but "square".
+    scale : float
+        As for :func:`radial`.
+    out : ndarray of shape (n_rows, n_landmarks), in the type of X
+        Written to.
+    """
+    if shape not in SHAPES[1:]:
+        raise ValueError(f"shape must be one of {', '.join(SHAPES[1:])}, got {shape!r}")
+    (rows, columns), dtype = two_dimensional("X", X), X.dtype
+    squares, room = np.einsum("ij,ij->i", X, X), scratch(SCRATCH_BYTES // dtype.itemsize, dtype)
+    kernel("radial_values", dtype)(
+        checked("X", X, dtype, (rows, landmarks.rows)),
+        rows,
+        columns,
+        squares.ctypes.data,
+        checked("the landmarks", landmarks.numbers, dtype),
+        landmarks.columns,
+        checked("the norms", norms, dtype, (landmarks.columns,)),
+        SHAPES.index(shape),
+        scale,
+        checked("out", out, dtype, (rows, landmarks.columns), True),
+        room.ctypes.data,
     )
 
 

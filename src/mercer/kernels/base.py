@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_array
 
 from .._array import Array, canonical_csr, to_numpy
@@ -167,6 +167,15 @@ class Kernel(ABC):
     def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         """The same for a thread that has some of the rows X: it is to use one core, and others have the other rows."""
         return self.gram_against(Y)
+
+    def values_at(self, landmarks: Array, dtype: DTypeLike) -> Callable[[Any, NDArray[Any]], None]:
+        """A function that writes the values of rows of this type at landmarks, in their own precision, on one core."""
+        values = self.single_core_gram_against(landmarks)
+
+        def write(X: Array, out: NDArray[Any]) -> None:
+            out[...] = values(X.astype(np.float64, copy=False))
+
+        return write
 
     @abstractmethod
     def diagonal(self, X: Array) -> NDArray[np.float64]:

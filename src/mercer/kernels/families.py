@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.metrics.pairwise import manhattan_distances as sklearn_manhattan_distances
 
 from .. import _core
@@ -19,6 +19,8 @@ from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
 """Pairs of entries that are looked at together, few enough to stay in cache."""
+LARGEST_ROUNDING = 1e-4
+"""The largest error of a kernel value that is put up with for products in float32; beyond it they are in float64."""
 CANCELLED = 1e-6
 """Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
 
@@ -135,6 +137,30 @@ class Radial(ShiftInvariant):
 
     def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
         return self._of(Distances(Y, packed=True))
+
+    def values_at(self, landmarks: Array, dtype: DTypeLike) -> Callable[[Any, NDArray[Any]], None]:
+        exact = super().values_at(landmarks, dtype)
+        shape = self._shape
+        if np.dtype(dtype) != np.float32 or shape is None or not _core.AVAILABLE or sp.issparse(landmarks):
+            return exact
+        origin = landmarks.mean(axis=0)
+        shifted = np.ascontiguousarray(landmarks - origin)
+        norms = row_squares(shifted)
+        if not self._takes_rounding(float(np.finfo(np.float32).eps * norms.max())):
+            return exact
+        panels, norms, origin = _core.panels(shifted.T, np.float32), norms.astype(np.float32), origin.astype(np.float32)
+
+        def write(X: Array, out: NDArray[Any]) -> None:
+            if sp.issparse(X) or not out.flags.c_contiguous:
+                exact(X, out)
+            else:
+                _core.radial_values(np.ascontiguousarray(X - origin), panels, norms, *shape, out)
+
+        return write
+
+    def _takes_rounding(self, error: float) -> bool:
+        """Whether an error of this size in squared distances moves no value by more than float32 allows for."""
+        return bool(1.0 - self.radial(np.array([error]))[0] <= LARGEST_ROUNDING)
 
     def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
         shape = self._shape

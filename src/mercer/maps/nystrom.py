@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
-from .._checks import check_choice, check_fraction, check_whole
+from .._checks import check_choice, check_fraction, check_truth, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream
 from .._rows import Rows
@@ -68,6 +68,7 @@ class NystromConstruction(Construction):
     landmarks: Any
     tol: float
     max_rows: int
+    whiten: bool = True
     n_landmarks: int = 0
     measure: Callable[[], NDArray[np.float64]] | None = None
 
@@ -140,6 +141,9 @@ class NystromConstruction(Construction):
         candidates = Candidates(self.kernel, rows, int(self.max_rows))
         landmarks, chosen = self._landmarks(rng.child("landmarks"), rows, candidates)
         count = landmarks.shape[0]
+        if not self.whiten:
+            unknown = np.array([math.nan, 0.0, 0.0])
+            return self.fitted(NystromParameters(stored(landmarks), chosen, np.zeros((0, count)), unknown))
         check_memory((count, count), 8, "the kernel matrix of the landmarks")
         gram = self._gram(landmarks, rows)
         root = candidates.whitening(gram, self._most)
@@ -220,12 +224,23 @@ class NystromConstruction(Construction):
 
     def apply(self, params: NystromParameters, X: Array) -> Array:
         values = kernel_block(self.kernel, to_numpy(X), restored(params.landmarks, X.shape[-1]))
-        features = send(values, X, cast=False) @ params.whitening
+        features = send(values, X, cast=False)
+        if self.whiten:
+            features = features @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
     def native(self, params: NystromParameters, dtype: DTypeLike) -> Native | None:
         if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
             return None
+        if not self.whiten:
+            write = self.kernel.values_at(params.landmarks, dtype)
+
+            def kernel_values(X: Array, out: NDArray[Any]) -> int | None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    write(X, out)
+                return first_overflow(out)
+
+            return kernel_values
         values = self.kernel.single_core_gram_against(params.landmarks)
         whitening = _core.panels(params.whitening, np.float64)
 
@@ -243,6 +258,8 @@ class NystromConstruction(Construction):
 
     def trimmed(self, params: NystromParameters) -> FittedMap:
         """The map without the columns of zeros at the end."""
+        if not self.whiten:
+            return self.fitted(params, n_components=params.whitening.shape[1])
         root = params.whitening
         kept = max(1, int(np.count_nonzero(root.any(axis=0))))
         return self.fitted(params._replace(whitening=np.ascontiguousarray(root[:, :kept])), n_components=kept)
@@ -253,6 +270,8 @@ class NystromConstruction(Construction):
 
     def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
         """Kernel values are multiplied once, and by few columns."""
+        if not self.whiten:
+            return fitted, coef
         params: NystromParameters = fitted.parameters
         narrow = params._replace(whitening=np.ascontiguousarray(params.whitening @ coef.T))
         return self.fitted(narrow, n_components=len(coef)), None
@@ -265,7 +284,7 @@ class NystromConstruction(Construction):
         return nystrom_layout(self._is_precomputed, self.n_components, self.n_features)
 
     def check_parameters(self, params: NystromParameters) -> None:
-        check_parameters(params, self.kernel, self.n_features)
+        check_parameters(params, self.kernel, self.n_features, self.whiten)
 
 
 class Nystrom(FeatureMap):
@@ -310,6 +329,11 @@ class Nystrom(FeatureMap):
         Stop "rpcholesky" when the residual trace is at most this fraction of the trace.
     max_rows : int, default=10_000
         The most rows from which landmarks (other than uniform ones) are chosen and the residual trace is measured.
+    whiten : bool, default=True
+        Whether features are whitened, so that their inner products approximate the kernel. Without it the features are
+        the kernel values :math:`k(x, L)` themselves, which cost no decomposition and no product: for models that
+        penalise :math:`\alpha^\top k(L, L) \alpha` themselves, as the learners of :mod:`mercer.learn` do. There is
+        then no residual trace.
     random_state : int, numpy Generator or RandomState, or None, default=None
         An int names the map; see :class:`FeatureMap`.
     n_jobs : int or None, default=None
@@ -374,6 +398,7 @@ class Nystrom(FeatureMap):
         landmarks: Any = "uniform",
         tol: float = 0.0,
         max_rows: int = 10_000,
+        whiten: bool = True,
         random_state: RandomState = None,
         n_jobs: int | None = None,
     ):
@@ -382,6 +407,7 @@ class Nystrom(FeatureMap):
         self.landmarks = landmarks
         self.tol = tol
         self.max_rows = max_rows
+        self.whiten = whiten
 
     def check_arguments(self) -> None:
         super().check_arguments()
@@ -395,6 +421,9 @@ class Nystrom(FeatureMap):
                 raise ValueError(f"landmarks must be one of {RULES}, row numbers or a matrix, found {self.landmarks!r}")
             if isinstance(self.landmarks, Sequence) and not self.landmarks:
                 raise ValueError("landmarks must name at least one row, found none")
+        check_truth("whiten", self.whiten)
+        if self.rank is not None and not self.whiten:
+            raise ValueError(f"rank is the number of whitened features to keep, found rank={self.rank} and whiten=False")
         check_fraction("tol", self.tol)
         if self.tol > 0.0 and not (isinstance(self.landmarks, str) and self.landmarks == "rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")

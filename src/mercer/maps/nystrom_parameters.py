@@ -24,6 +24,8 @@ class SparseRows(NamedTuple):
 class NystromParameters(NamedTuple):
     """Landmarks, their row numbers where they have some, V Sigma^(-1/2), and the residual trace with what it is of.
 
+    Without whitening there are no rows of V Sigma^(-1/2), and as many columns as landmarks.
+
     Landmarks are float64 rows, the parts of a CSR matrix where that is smaller, an array of objects, or the columns of
     a precomputed matrix. ``residual`` holds the residual trace, the trace, and the number of rows behind both.
     Sigma^(-1/2) would blow up the last digits of float32.
@@ -64,7 +66,7 @@ def nystrom_layout(precomputed: bool, width: int, n_features: int) -> NystromPar
     return NystromParameters(landmarks, numbers, floats(None, width), floats(3, finite=False))
 
 
-def check_parameters(params: NystromParameters, kernel: Any, n_features: int) -> None:
+def check_parameters(params: NystromParameters, kernel: Any, n_features: int, whiten: bool) -> None:
     """Raise where the arrays do not belong together, or landmarks are outside the kernel's domain."""
     landmarks = params.landmarks
     if isinstance(landmarks, SparseRows):
@@ -80,7 +82,9 @@ def check_parameters(params: NystromParameters, kernel: Any, n_features: int) ->
             raise ValueError("the sparse landmarks are no CSR matrix")
     rows = restored(landmarks, n_features)
     count = rows.shape[0]
-    if count == 0 or params.whitening.shape[0] != count or len(params.indices) not in (0, count):
+    if not whiten and params.whitening.shape != (0, count):
+        raise ValueError(f"{count} landmarks without whitening need an array of shape (0, {count}) in its place")
+    if count == 0 or len(params.whitening) != count * whiten or len(params.indices) not in (0, count):
         found = params.whitening.shape[0], len(params.indices)
         raise ValueError(f"{count} landmarks need as many rows of whitening and row numbers or none, found {found}")
     kernel.check_rows(rows)
