@@ -16,6 +16,9 @@ from ..data import Table
 
 Arrays = tuple[NDArray[Any], ...]
 
+SETTLED = "settled: "
+"""Begins the names of what is kept to the end of the fit."""
+
 
 class PartialPass(NamedTuple):
     """A pass under way: how many rows are in its sums, which grow in place."""
@@ -63,9 +66,19 @@ class CheckpointState:
         self.tick()
 
     def anew(self, what: str, arrays: Arrays) -> None:
-        """Keep this in the place of everything before."""
-        self.found, self.is_fresh = {what: arrays}, True
+        """Keep this in the place of everything before but what earlier stages have settled."""
+        settled = {name: found for name, found in self.found.items() if name.startswith(SETTLED)}
+        self.found, self.is_fresh = settled | {what: arrays}, True
         self.tick()
+
+    def settled(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
+        """What a stage of the fit finds, or has found before; passes of later stages may have the names of its own."""
+        name = SETTLED + stage
+        if name not in self.found:
+            found = make()
+            self.begun = None
+            self.anew(name, found)
+        return self.found[name]
 
     def take_up(self, what: str) -> PartialPass:
         """The pass of this name, where it was left."""

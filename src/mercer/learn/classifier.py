@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
-from .._memory import as_bytes
+from .._memory import as_bytes, check_room
 from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
@@ -34,15 +34,17 @@ from .labels import (
     log_probabilities,
     probabilities,
 )
-from .losses import SideBySide, loss_named
+from .landmark_fit import LandmarkFit
+from .losses import Loss, SideBySide, loss_named
 from .machine import KernelMachine
-from .map_choice import is_narrow
-from .memory_estimates import Extent, check_after, fit_memory
+from .map_choice import exact_map, expected_map, is_narrow
+from .memory_estimates import Extent, check_after, fit_memory, known_width
 from .moment_machine import AdditiveMachine, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
+from .solvers.choice import has_landmark_values, takes_landmarks
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.liblinear import check_copies, liblinear
 from .solvers.newton import Report
@@ -54,7 +56,7 @@ from .warm_start import widened
 Matrix = NDArray[np.float64]
 
 LOSSES = ("squared_hinge", "logistic", "squared")
-SOLVERS = ("newton", "liblinear")
+SOLVERS = ("auto", "newton", "landmarks", "liblinear")
 
 
 class KernelClassifier(ClassifierMixin, AdditiveMachine):
@@ -97,8 +99,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         and ``forget``.
     fit_intercept : bool, default=True
         Whether decision values have a constant, which is not regularised.
-    solver : {"newton", "liblinear"}, default="newton"
-        "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
+    solver : {"auto", "newton", "landmarks", "liblinear"}, default="auto"
+        "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
+        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. "newton"
+        works on the features of the map. "auto" takes whichever a count of operations finds cheaper. "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
         rest and the intercept is regularised like a coefficient. It is refused where that takes more than ``memory``,
         or than the machine has.
     tol : float, default=1e-4
@@ -198,7 +202,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         C: float = 1.0,
         class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
-        solver: Literal["newton", "liblinear"] = "newton",
+        solver: Literal["auto", "newton", "landmarks", "liblinear"] = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: MemoryArgument = None,
@@ -266,22 +270,52 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             counted = weight > 0.0
             class_weights = self._weights_of(Tasks(classes), y[counted], weight[counted])
         self.classes_, self._class_weights = classes, class_weights
-        rows = self._learn_map(draft, exact=True, plan=plan)
+        rows = self._prepared_rows(draft, plan)
+        chosen = exact_map(self, rows) or draft.map
         self.convergence_: Report | None = None
         if self.loss == "squared":
+            self.map_ = chosen.fit_rows(rows, draft.seed)
             self._fit_sums(rows)
+            return self
+        codes = Tasks(classes).codes(y)
+        weights = [weight] * codes.shape[1]
+        if class_weights is not None:
+            weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+        if self._takes_landmarks(chosen, rows.n_rows):
+            W = self._fit_landmarks(chosen, rows, draft.seed, codes, weights)
         else:
-            codes = Tasks(classes).codes(y)
-            weights = [weight] * codes.shape[1]
-            if class_weights is not None:
-                weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+            self.map_ = chosen.fit_rows(rows, draft.seed)
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
             W, self.convergence_ = least_loss(self, class_features(self, rows), codes, weights, start)
-            passes.report.end()
-            self._adopt(W)
-            self.statistics_ = None
+        passes.report.end()
+        self._adopt(W)
+        self.statistics_ = None
         return self
+
+    def _takes_landmarks(self, map: Any, n_rows: int) -> bool:
+        """Whether the machine works on kernel values at landmarks, without whitened features."""
+        if self.solver not in ("auto", "landmarks") or self.loss == "squared" or not has_landmark_values(map):
+            return False
+        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
+        if self.solver == "landmarks":
+            return True
+        return takes_landmarks(map, n_rows, known_width(self), columns)
+
+    def _fit_landmarks(
+        self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix]
+    ) -> NDArray[np.float64]:
+        """The coefficients of kernel values at landmarks, and the map that gives them."""
+        memory, width = rows.passes.context.memory, min(known_width(self), rows.n_rows)
+        extent = Extent(width, rows.n_rows, Tasks(self.classes_).columns[-1].stop, rows.dtype.itemsize, self.n_jobs)
+        check_room(extent.landmarks(), f"the kernel matrix of {width} landmarks and its factors", memory)
+        streamed = fit_memory(self, extent, memory).streamed
+        fit = LandmarkFit(rows, seed, bool(self.fit_intercept), self.n_jobs, streamed)
+        loss = loss_of(self, codes, weights)
+        machine = fit.fit(map, isinstance(self.map, str), loss, float(self.tol), int(self.max_iter))
+        warn_unless_converged(machine.report, stacklevel=4)
+        self.map_, self.convergence_ = machine.map, machine.report
+        return machine.coefficients
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
@@ -342,7 +376,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def bytes_needed(self, extent: Extent) -> int:
         if self.loss == "squared":
             return super().bytes_needed(extent)
-        return 0 if self.solver == "liblinear" else extent.newton()
+        if self.solver == "liblinear":
+            return 0
+        return extent.landmarks() if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows) else extent.newton()
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -517,21 +553,30 @@ def least_loss(
     model: LinearClassifier, design: FeatureMatrix, codes: Codes, weights: list[Matrix], start: Matrix | None
 ) -> tuple[Matrix, Report | None]:
     """Coefficients from the class of every row in every task, and what it counts there; and how they were found."""
-    tasks = list(zip(Tasks(model.classes_).classes, codes.T, weights, strict=True))
     if isinstance(design, HeldFeatures) and model.solver == "liblinear":
-        return np.hstack([liblinear(model, design, mine, weight) for _, mine, weight in tasks]), None
+        found = [liblinear(model, design, mine, weight) for mine, weight in zip(codes.T, weights, strict=True)]
+        return np.hstack(found), None
+    loss = loss_of(model, codes, weights)
+    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
+    warn_unless_converged(solution.report, stacklevel=5)
+    return solution.W, solution.report
+
+
+def loss_of(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
+    """The loss of all tasks, from the class of every row in each, and what it counts there."""
     losses = [
         loss_named(model.loss, len(classes))(mine, len(classes), float(model.C) * weight)
-        for classes, mine, weight in tasks
+        for classes, mine, weight in zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
     ]
-    loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
-    report = solution.report
+    return SideBySide(losses) if len(losses) > 1 else losses[0]
+
+
+def warn_unless_converged(report: Report, stacklevel: int) -> None:
+    """Warn where a solver has ended before its objective was near enough to the least one."""
     if not report.converged:
         warnings.warn(
             f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
             "raise max_iter or tol, or lower C",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    return solution.W, report

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,23 @@ from numpy.typing import NDArray
 from .. import _core
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
+from .losses import Bend
 from .passes import Passes, after_chunks
 from .prepared_rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
 Matrix = NDArray[np.float64]
-FeatureChunk = tuple[slice, Callable[[], NDArray[Any]]]
-"""Consecutive rows, with a function that gives their features."""
+RowNumbers = NDArray[np.int64]
+
+
+class FeatureChunk(NamedTuple):
+    """Rows, in order, with a function that gives their features, and how many rows are done with them."""
+
+    rows: slice | RowNumbers
+    features: Callable[[], NDArray[Any]]
+    stop: int
+
+
 
 CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
@@ -53,8 +63,8 @@ class FeatureMatrix(ABC):
         return self.n_features + self.intercept
 
     @abstractmethod
-    def chunks(self) -> Iterator[FeatureChunk]:
-        """All rows in order."""
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
+        """All rows in order, or those of these numbers, which rise."""
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
         """What ``make`` finds in so many passes, unless it is known already: then they only count."""
@@ -70,9 +80,8 @@ class FeatureMatrix(ABC):
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
 
-        def work(item: FeatureChunk) -> tuple[Matrix]:
-            rows, features = item
-            F[rows] = times(features(), columns)
+        def work(chunk: FeatureChunk) -> tuple[Matrix]:
+            F[chunk.rows] = times(chunk.features(), columns)
             return (np.zeros(1),)
 
         sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_chunks(self.passes.begin(what)))
@@ -80,54 +89,54 @@ class FeatureMatrix(ABC):
             F += W[self.n_features].astype(self.dtype)
         return F
 
-    def transposed(self, R: NDArray[Any], what: str) -> Matrix:
-        """Z' R; ``what`` is what the pass is for."""
+    def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
+        """Z' R; ``what`` is what the pass is for. Where ``rows`` are given, R is 0 in all others."""
         self.n_passes += 1
         R = R.astype(self.dtype, copy=False)
 
-        def work(item: FeatureChunk) -> tuple[Matrix]:
-            rows, features = item
+        def work(chunk: FeatureChunk) -> tuple[Matrix]:
             sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
-            add_to(sums, features(), R[rows])
+            add_to(sums, chunk.features(), R[chunk.rows])
             return (sums.T.astype(np.float64),)
 
         held, after = 8 * self.n_features * R.shape[1], after_chunks(self.passes.begin(what))
-        (G,) = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
+        (G,) = sum_in_order(work, self.chunks(rows), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
-    def curved(self, W: Matrix, bend: Callable[[slice, NDArray[Any]], NDArray[Any]], what: str) -> Matrix:
-        """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product."""
+    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+        """Z' bend(Z W), in one pass: few rows at a time, which are still in the cache for the second product.
+
+        Where ``rows`` are given, all others have no bend.
+        """
         self.n_passes += 1
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
         offset = W[self.n_features :].astype(self.dtype)
-        few = max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
+        few = self.cached_rows
 
-        def work(item: FeatureChunk) -> tuple[Matrix, Matrix]:
-            chunk, features = item
-            Z, sums = features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
+        def work(chunk: FeatureChunk) -> tuple[Matrix, Matrix]:
+            Z, sums = chunk.features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
             totals = np.zeros(W.shape[1])
             for start in range(0, len(Z), few):
                 z = Z[start : start + few]
                 V = times(z, columns)
                 if self.intercept:
                     V += offset
-                R = bend(slice(chunk.start + start, chunk.start + start + len(z)), V)
+                R = bend(part_of(chunk.rows, start, len(z)), V)
                 add_to(sums, z, R)
                 totals += R.sum(axis=0)
             return sums.T.astype(np.float64), totals
 
         held, after = 8 * self.n_features * W.shape[1], after_chunks(self.passes.begin(what))
-        G, totals = sum_in_order(work, self.chunks(), self.n_jobs, held, after)
+        G, totals = sum_in_order(work, self.chunks(rows), self.n_jobs, held, after)
         return np.vstack([G, totals]) if self.intercept else G
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
         self.n_passes += 1
 
-        def work(item: FeatureChunk) -> tuple[NDArray[Any], ...]:
-            rows, features = item
-            chosen = np.flatnonzero(h[rows])
-            return weighted_moments(features()[chosen], h[rows][chosen], self.intercept)
+        def work(chunk: FeatureChunk) -> tuple[NDArray[Any], ...]:
+            chosen = np.flatnonzero(h[chunk.rows])
+            return weighted_moments(chunk.features()[chosen], h[chunk.rows][chosen], self.intercept)
 
         n_jobs, after = self.n_jobs if alone else 1, after_chunks(self.passes.begin("curvature"))
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
@@ -153,14 +162,31 @@ class FeatureMatrix(ABC):
 
     def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
         """The features of the rows where h is positive, some at a time, with their h and the rows gone through."""
-        for rows, features in self.chunks():
-            chosen = np.flatnonzero(h[rows])
+        for chunk in self.chunks():
+            chosen = np.flatnonzero(h[chunk.rows])
             if len(chosen):
-                yield rows.stop, features()[chosen], h[rows][chosen]
+                yield chunk.stop, chunk.features()[chosen], h[chunk.rows][chosen]
+
+    @property
+    def cached_rows(self) -> int:
+        """Rows whose features stay in a cache between two products."""
+        return max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
 
     @property
     def _held_bytes(self) -> int:
         return self.n_features**2 * np.dtype(self.dtype).itemsize
+
+
+def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
+    """The row numbers from ``first`` on that are below ``last``."""
+    return rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+
+
+def part_of(rows: slice | RowNumbers, start: int, count: int) -> slice | RowNumbers:
+    """Some of a chunk's rows, counted from its first."""
+    if isinstance(rows, slice):
+        return slice(rows.start + start, rows.start + start + count)
+    return rows[start : start + count]
 
 
 def weighted_moments(Z: NDArray[Any], h: NDArray[Any], intercept: bool) -> tuple[NDArray[Any], ...]:
@@ -213,10 +239,12 @@ class HeldFeatures(FeatureMatrix):
         sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
         return cls(Z, intercept, n_jobs, rows.passes)
 
-    def chunks(self) -> Iterator[FeatureChunk]:
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for start in range(0, self.n_rows, self.chunk_rows):
-            rows = slice(start, min(start + self.chunk_rows, self.n_rows))
-            yield rows, partial(self.Z.__getitem__, rows)
+            whole = slice(start, min(start + self.chunk_rows, self.n_rows))
+            some = whole if rows is None else among(rows, whole.start, whole.stop)
+            if isinstance(some, slice) or len(some):
+                yield FeatureChunk(some, partial(self.Z.__getitem__, some), whole.stop)
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         self.n_passes += 1
@@ -251,9 +279,14 @@ class StreamedFeatures(FeatureMatrix):
         self._rows = rows
         self._features = features
 
-    def chunks(self) -> Iterator[FeatureChunk]:
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for chunk in self._rows.chunks(self.chunk_rows):
-            yield slice(chunk.first, chunk.last), partial(self._features, chunk.X, chunk.first)
+            if rows is None:
+                whole = slice(chunk.first, chunk.last)
+                yield FeatureChunk(whole, partial(self._features, chunk.X, chunk.first), chunk.last)
+            elif len(some := among(rows, chunk.first, chunk.last)):
+                features = partial(self._features, chunk.X[some - chunk.first], chunk.first)
+                yield FeatureChunk(some, features, chunk.last)
 
 
 def feature_matrix(

@@ -287,12 +287,12 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def _in_batches(self, design: FeatureMatrix, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
         """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
-        total, batch, size = 0.0, [], 0
+        total, batch, size, done = 0.0, [], 0, 0
         tell = design.passes.begin("clusters")
         for part in design.chunks():
             batch.append(part)
-            size += part[0].stop - part[0].start
-            if size >= int(self.batch_rows or 0) or part[0].stop == design.n_rows:
+            size, done = size + part.stop - done, part.stop
+            if size >= int(self.batch_rows or 0) or done == design.n_rows:
                 sums, counts, inertia = moved(design, iter(batch), centres, tell)
                 weight = weight + counts
                 share = np.divide(counts, weight, out=np.zeros_like(counts), where=weight > 0)[:, None]
@@ -374,7 +374,7 @@ def moved(
     """
 
     def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
-        Z = part[1]()
+        Z = part.features()
         distances = squared_distances(Z, centres)
         labels = distances.argmin(axis=1)
         own = np.zeros((len(Z), len(centres)), dtype=Z.dtype)
@@ -391,7 +391,7 @@ def nearest(design: FeatureMatrix, centres: Matrix) -> NDArray[np.int32]:
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:
-        labels[part[0]] = squared_distances(part[1](), centres).argmin(axis=1)
+        labels[part.rows] = squared_distances(part.features(), centres).argmin(axis=1)
         return (np.zeros(1),)
 
     sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_chunks(design.passes.begin("labels")))

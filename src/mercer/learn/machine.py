@@ -247,11 +247,14 @@ class KernelMachine(MachineParameters):
 
     def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
         """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
-        rows = PreparedRows(plan.table, self.preparation_, row_stream(draft.seed), plan.passes, draft.sample)
+        rows = self._prepared_rows(draft, plan)
         chosen = (exact_map(self, rows) if exact else None) or draft.map
-        chosen.fit_rows(rows, draft.seed)
-        self.map_: FeatureMap = chosen
+        self.map_: FeatureMap = chosen.fit_rows(rows, draft.seed)
         return rows
+
+    def _prepared_rows(self, draft: MapDraft, plan: ScanPlan) -> PreparedRows:
+        """The rows that the map is fitted on."""
+        return PreparedRows(plan.table, self.preparation_, row_stream(draft.seed), plan.passes, draft.sample)
 
     @property
     def _rows_sampled(self) -> int:

@@ -60,6 +60,11 @@ class Extent(NamedTuple):
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
 
+    def landmarks(self) -> int:
+        """Bytes of the solver on landmarks: their kernel matrix in float64, two more matrices, and the state of rows."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return (8 + 3 * self.itemsize) * self.square + state
+
     def features(self) -> int:
         """Bytes of the features of all rows."""
         return self.n_rows * self.width * self.itemsize

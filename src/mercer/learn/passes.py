@@ -84,5 +84,5 @@ class Passes:
 
 
 def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:
-    """``tell`` as a function of chunks, whose first entries are consecutive slices of rows."""
-    return None if tell is None else lambda chunk: tell(chunk[0].stop)
+    """``tell`` as a function of chunks, which know how many rows are done with them."""
+    return None if tell is None else lambda chunk: tell(chunk.stop)

@@ -119,7 +119,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
         return self
 
-    def fit_rows(self, rows: Rows, seed: int) -> None:
+    def fit_rows(self, rows: Rows, seed: int) -> Self:
         """Learn from validated rows, with the parameters that ``seed`` draws.
 
         Parameters
@@ -130,6 +130,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self.seed_ = seed
         with single_threaded_blas():  # so that what is learned does not depend on the number of threads
             self.adopt(self._drawn(rows, seed))
+        return self
 
     def _drawn(self, rows: Rows, seed: int) -> FittedMap:
         construction = self.construct(rows)

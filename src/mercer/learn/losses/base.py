@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Values = NDArray[Any]
 Numbers = NDArray[np.int64]
-Bend = Callable[[slice, Values], Values]
+Bend = Callable[[slice | Numbers, Values], Values]
 """The second derivative at some rows, applied to changes of their decision values."""
 
 

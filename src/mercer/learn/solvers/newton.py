@@ -53,6 +53,8 @@ MOST_PRODUCTS = 50
 """Steps of conjugate gradients with fresh factors, at least: an unfinished Newton step may lead nowhere."""
 BALANCED = 0.01
 """What intercepts may be from their best, as a share of the gap that ends the steps."""
+FEW_ROWS = 0.75
+"""The share of rows below which a pass takes only those that count: gathering them costs about as much as the rest."""
 STILL = 4
 """Steps that take nothing off the objective before the search for a smaller one ends."""
 
@@ -137,6 +139,10 @@ class Newton:
                 if ends or gap <= tol:
                     break
             step = self.step(F, gradient)
+            gap = self.estimated_gap(gradient, step, values)
+            if gap <= tol:
+                best = W
+                break
             self.expect([Work("decision values", self.product_work)])
             V = design.kept("decision values", design.products, step, "decision values")
             length = self.length(F, V, W, step)
@@ -156,7 +162,8 @@ class Newton:
 
     def gradient(self, W: Matrix, F: Values, name: str) -> Matrix:
         """Of the objective, in a pass; ``name`` is what it is kept as for a run that ends early."""
-        return self.ridge * W + self.design.kept(name, self.design.transposed, self.loss.slope(F), "gradient")
+        slope = self.loss.slope(F)
+        return self.ridge * W + self.design.kept(name, self.design.transposed, slope, "gradient", nonzero_rows(slope))
 
     def distance(self, gradient: Matrix) -> Matrix:
         """How far above the least one the objective of every task may be at most, were its intercepts the best."""
@@ -190,6 +197,10 @@ class Newton:
         if self.design.intercept:
             bound = bound + self.by_task((np.abs(gradient[-1]) * self.reach(W, F))[None])
         return largest_share(bound, values)
+
+    def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
+        """The same by a step that is found but not taken; infinite where only a bound counts."""
+        return np.inf
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
         """The shift to the best intercepts, accurate to a small fraction of ``enough``."""
@@ -273,21 +284,20 @@ class Newton:
 
     def step(self, F: Values, gradient: Matrix) -> Matrix:
         """- H^-1 g, by conjugate gradients."""
-        is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
-        if is_fresh:
-            self.factors = self.fresh_factors(F)
+        is_fresh, worth = self.refresh(F)
         most = max(2 * worth, MOST_PRODUCTS) if is_fresh else 2 * worth  # other factors would help no more
         step, residual = np.zeros_like(gradient), -gradient
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
         goal = FORCING**2 * energy
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
+        rows = nonzero_rows(self.loss.curvature(F))
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
             what = "conjugate gradients"
             left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), most - taken)
             self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
-            bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what)
+            bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what, rows)
             curved = self.ridge * direction + bent
             taken += 1
             with np.errstate(over="ignore", invalid="ignore"):
@@ -335,6 +345,16 @@ class Newton:
         know nothing of each other, would take it for steep.
         """
         return W if self.averages is None else W - W @ self.averages
+
+    def refresh(self, F: Values) -> tuple[bool, int]:
+        """Make the preconditioner anew where it has become a bad one.
+
+        Returns whether it is new, and how many steps of conjugate gradients would take as long as another one.
+        """
+        is_fresh, worth = self.is_stale, self.steps_worth_fresh_factors(F)
+        if is_fresh:
+            self.factors = self.fresh_factors(F)
+        return is_fresh, worth
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
         """How many steps of conjugate gradients take as long as fresh factors."""
@@ -403,6 +423,12 @@ class Newton:
             high = np.where(above < 0, 2.0 * high, high)
             above = slope(high)
         return zero_between(slope, low, below, high, above, flat)
+
+
+def nonzero_rows(values: Values) -> NDArray[np.int64] | None:
+    """The rows that are not 0 in every column; None where there are none, or so many that a pass may as well take all."""
+    rows = np.flatnonzero(values.any(axis=1))
+    return rows if 0 < len(rows) < FEW_ROWS * len(values) else None
 
 
 def largest_share(bounds: Matrix, values: Matrix) -> float:

@@ -1,0 +1,51 @@
+"""Which solver a machine takes: decided once, by arithmetic, from how large the problem is and never by the clock.
+
+Costs are in operations of a product of large matrices in the precision of the rows, to which the factors below convert
+everything else. They were measured on one core of an x86-64 machine with AVX2; ratios, which are all that a decision
+needs, hardly differ between machines.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...kernels import Kernel
+from ...maps import Nystrom
+from ..map_choice import parsed
+from ..time_forecast import DECOMPOSITION, PRODUCT_COST
+
+LEAST_LANDMARKS = 512
+"""Of fewer landmarks, whitened features cost next to nothing, and their solver ends with a bound on the distance."""
+NEWTON_STEPS, INNER_STEPS, ACTIVE = 8.0, 10.0, 0.4
+"""What usual problems took on landmarks: steps, products in each, and the share of rows that enter these."""
+DOUBLE = 2.0
+"""What operations in float64 cost where rows are in float32."""
+
+
+def has_landmark_values(map: Any) -> bool:
+    """Whether a map that is not fitted can be replaced by plain kernel values at its landmarks."""
+    return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
+
+
+def whitened_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations of Newton's method on whitened landmarks, without those of kernel values."""
+    n, D, k = float(n_rows), float(width), float(n_columns)
+    whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
+    hessians = (1.0 + 0.125 * k) * n * D**2 + (1.0 + k) * D**3 / 3.0
+    return whitening + hessians + 35.0 * 4.0 * PRODUCT_COST * n * D * k
+
+
+def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations of Newton's method on kernel values at landmarks, without those of the values."""
+    n, D, k = float(n_rows), float(width), float(n_columns)
+    factors = (DOUBLE + 2.0) * D**3 / 3.0
+    passes = NEWTON_STEPS * (1.0 + INNER_STEPS * ACTIVE)
+    solves = NEWTON_STEPS * INNER_STEPS * 4.0 * DOUBLE * D**2 * k
+    return factors + passes * 4.0 * PRODUCT_COST * n * D * k + PRODUCT_COST * solves
+
+
+def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
+    """Whether kernel values at landmarks are the cheaper way for this map."""
+    if not has_landmark_values(map) or not LEAST_LANDMARKS <= width < n_rows:
+        return False
+    return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns)

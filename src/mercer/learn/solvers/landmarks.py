@@ -1,0 +1,194 @@
+r"""Kernel machines on landmarks, without whitened features.
+
+With landmarks L, a machine is :math:`f(x) = k(x, L) \alpha + b`, and minimises
+:math:`\alpha^\top k(L, L) \alpha / 2 + \mathrm{loss}(k(X, L) \alpha + b)`. With the factor T of
+:math:`k(L, L) = T T^\top` and :math:`w = T^\top \alpha` that is :math:`\|w\|^2 / 2` and features
+:math:`Z = k(X, L) T^{-\top}`, which are never made: kernel values are multiplied by :math:`T^{-\top} w`. What would take
+n D^2 operations takes n D for every step, and D^3 / 3 once.
+
+Newton's steps are found by conjugate gradients, all classes at once. The landmarks are a sample of the rows, whose
+features are the rows of T: so :math:`I + c\,T^\top T`, with c the curvature that a landmark stands for, is close to the
+Hessian, and its factor preconditions the steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..feature_matrix import FeatureMatrix, RowNumbers
+from ..losses import Bend, Loss
+from ..time_forecast import Work
+from .newton import FORCING, Matrix, Newton, Values
+from .triangular import Triangular
+
+ROUNDING = 8.0
+"""How much is added to the diagonal of the landmarks' kernel matrix, in units of the last place of kernel values.
+
+It bounds the coefficients, and with them what the rounding of kernel values does to decision values.
+"""
+TRIES = 8
+INNER_STEPS = 12
+"""Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
+CHANGED = 2.0
+"""The preconditioner is made anew when the curvature per landmark has changed by this factor."""
+
+
+class LandmarkRoot:
+    """The factor T of the kernel matrix of the landmarks.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_landmarks, n_landmarks)
+        The kernel matrix in float64: in float32 it is not positive definite from some thousands of landmarks on.
+        It is overwritten.
+    precision : float
+        The relative precision of the kernel values that T is used with.
+    n_jobs : int or None
+        The number of threads.
+    """
+
+    def __init__(self, gram: Matrix, precision: float, n_jobs: int | None):
+        count, diagonal = len(gram), np.diag(gram).copy()
+        added = max(ROUNDING * precision, count * np.finfo(np.float64).eps) * float(diagonal.mean() or 1.0)
+        upper = gram.T  # the factor overwrites the lower half alone, so that the upper one is there to try again
+        for _ in range(TRIES):
+            gram[np.diag_indices(count)] = diagonal + added
+            try:
+                self.factor = Triangular.factor(gram, n_jobs)
+                break
+            except np.linalg.LinAlgError:
+                lower = np.tril_indices(count, -1)
+                gram[lower] = upper[lower]
+                added *= 10.0
+        else:
+            raise ValueError("the kernel matrix of the landmarks is not positive semi-definite")
+        self._gram: Values | None = None
+
+    def coefficients(self, W: Matrix) -> Matrix:
+        """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
+
+    def turned(self, G: Matrix) -> Matrix:
+        """T^-1 g: a gradient in alpha as one in w."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve(G[:count]), G[count:]])
+
+    def weights(self, A: Matrix) -> Matrix:
+        """w = T' alpha."""
+        count = len(self.factor)
+        return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
+
+    def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> Triangular:
+        """The factor of I + c T'T, bordered by the row of an intercept that nothing holds back."""
+        count = len(self.factor)
+        if self._gram is None:
+            self._gram = self.factor.gram(dtype)
+        hessian = np.empty((count + intercept, count + intercept), dtype=dtype)
+        np.multiply(self._gram, curvature, out=hessian[:count, :count])
+        eps = float(np.finfo(dtype).eps)
+        hessian[np.diag_indices(count)] *= 1.0 + ROUNDING * eps
+        hessian[np.diag_indices(count)] += 1.0
+        if intercept:
+            ones = np.ones((count, 1))
+            hessian[count, :count] = curvature * self.factor.transposed_times(ones)[:, 0]
+            hessian[count, count] = curvature * count * (1.0 + 1e3 * eps) + eps
+        return Triangular.factor(hessian, self.factor.n_jobs)
+
+
+class LandmarkFeatures:
+    """The features Z = k(X, L) T^-T as a solver uses them: products with kernel values, and solves with T.
+
+    Parameters
+    ----------
+    values : FeatureMatrix
+        The kernel values of all rows at the landmarks, held or made again in every pass.
+    root : LandmarkRoot
+    """
+
+    def __init__(self, values: FeatureMatrix, root: LandmarkRoot):
+        self.values = values
+        self.root = root
+        self.n_rows, self.n_features, self.width = values.n_rows, values.n_features, values.width
+        self.dtype, self.intercept, self.n_jobs = values.dtype, values.intercept, values.n_jobs
+        self.passes, self.kept = values.passes, values.kept
+
+    @property
+    def n_passes(self) -> int:
+        """How often all rows were gone through."""
+        return self.values.n_passes
+
+    @n_passes.setter
+    def n_passes(self, count: int) -> None:
+        self.values.n_passes = count
+
+    def products(self, W: Matrix, what: str) -> NDArray[Any]:
+        """Z W for all rows, in the precision of the kernel values."""
+        return self.values.products(self.root.coefficients(W), what)
+
+    def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
+        """Z' R."""
+        return self.root.turned(self.values.transposed(R, what, rows))
+
+    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+        """Z' bend(Z W), in one pass."""
+        return self.root.turned(self.values.curved(self.root.coefficients(W), bend, what, rows))
+
+
+class LandmarkNewton(Newton):
+    """Newton's method for machines on landmarks.
+
+    It ends by the Newton decrement: half the product of gradient and step is how much the quadratic model of the
+    objective has still to fall, and is an estimate of the distance to the least objective rather than a bound.
+
+    Parameters
+    ----------
+    design : LandmarkFeatures
+    loss : Loss
+    """
+
+    name = "landmarks"
+    design: LandmarkFeatures  # type: ignore[assignment]
+
+    def __init__(self, design: LandmarkFeatures, loss: Loss):
+        super().__init__(design, loss)  # type: ignore[arg-type]
+        self.curvature = 0.0
+        self.preconditioner: Triangular | None = None
+
+    def refresh(self, F: Values) -> tuple[bool, int]:
+        curvature = float(self.loss.curvature(F).sum(dtype=np.float64)) / (self.loss.n_columns * self.design.n_features)
+        if self.preconditioner is None or not 1.0 / CHANGED < curvature / self.curvature < CHANGED:
+            self._precondition_by(max(curvature, np.finfo(np.float32).tiny))
+        return False, INNER_STEPS
+
+    def _precondition_by(self, curvature: float) -> None:
+        self.curvature = curvature
+        self.preconditioner = self.design.root.preconditioner(curvature, self.design.intercept, self.design.dtype)
+
+    def precondition(self, G: Matrix) -> Matrix:
+        assert self.preconditioner is not None
+        turned = self.preconditioner.solve_transposed(self.preconditioner.solve(G))
+        return self.centred(turned.astype(np.float64))
+
+    def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
+        decrement = -0.5 * self.by_task(gradient * step) / (1.0 - FORCING**2)
+        share = np.maximum(decrement, 0.0) / np.where(values > 0.0, values, 1.0)
+        return float(share.max()) if np.isfinite(share).all() else np.inf
+
+    # -- what is to come, and a run that ends early --------------------------------------------------------------------
+
+    def factor_works(self) -> list[Work]:
+        if self.preconditioner is not None:
+            return []
+        return [Work("preconditioner", 2.0 / 3.0 * float(self.design.n_features) ** 3)]
+
+    def state(self) -> tuple[Values, ...]:
+        return np.array([float(self.design.n_passes), self.curvature]), np.zeros(0)
+
+    def restore(self, numbers: Values, *different: Values) -> None:
+        passes, curvature = numbers.tolist()
+        self.design.n_passes = int(passes)
+        self._precondition_by(curvature)

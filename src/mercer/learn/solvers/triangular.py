@@ -1,0 +1,127 @@
+"""Cholesky factors of large matrices: made, multiplied and solved with block by block, on our own threads.
+
+LAPACK's last digits depend on how many threads BLAS has. Here the blocks are the same for any number of threads, and
+so are the bits. Almost all of the arithmetic is in products of large blocks, which are as fast as BLAS is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ..._tiles import run_tiles
+
+BLOCK = 512
+
+Values = NDArray[Any]
+
+
+class Triangular:
+    """A lower triangular matrix L with L L' = A.
+
+    Parameters
+    ----------
+    lower : ndarray of shape (n, n)
+        L; what stands above its diagonal is not read.
+    n_jobs : int or None
+        The number of threads.
+
+    Attributes
+    ----------
+    inverses : list of ndarrays
+        The inverses of the blocks on the diagonal, so that solving is a matter of products.
+    """
+
+    def __init__(self, lower: Values, n_jobs: int | None):
+        self.lower = lower
+        self.n_jobs = n_jobs
+        self.inverses = [inverse(lower[block, block]) for block in blocks(len(lower))]
+
+    @classmethod
+    def factor(cls, matrix: Values, n_jobs: int | None) -> Triangular:
+        """The factor of a positive definite matrix, of which the lower half is read and overwritten.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            Where the matrix is not positive definite as far as its precision tells.
+        """
+        n = len(matrix)
+        for block in blocks(n):
+            corner = scipy.linalg.cholesky(matrix[block, block], lower=True, check_finite=False)
+            if not np.isfinite(corner).all():
+                raise np.linalg.LinAlgError("the matrix has entries that are not finite")
+            matrix[block, block] = corner + np.triu(matrix[block, block], 1)  # the upper half is the caller's
+            turn = inverse(corner).T
+            below = block.stop
+
+            def panel(rows: slice, block: slice = block, turn: Values = turn, below: int = below) -> None:
+                rows = slice(below + rows.start, below + rows.stop)
+                matrix[rows, block] = matrix[rows, block] @ turn
+
+            def update(rows: slice, block: slice = block, below: int = below) -> None:
+                rows = slice(below + rows.start, below + rows.stop)
+                left = slice(below, rows.stop)
+                matrix[rows, left] -= matrix[rows, block] @ matrix[left, block].T
+
+            if below < n:
+                run_tiles(panel, n - below, BLOCK, n_jobs)
+                run_tiles(update, n - below, BLOCK, n_jobs)
+        return cls(matrix, n_jobs)
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def solve(self, B: Values) -> Values:
+        """L^-1 B."""
+        X = B.astype(self.lower.dtype)
+        for block, turn in zip(blocks(len(self)), self.inverses, strict=True):
+            X[block] = turn @ (X[block] - self.lower[block, : block.start] @ X[: block.start])
+        return X
+
+    def solve_transposed(self, B: Values) -> Values:
+        """L^-T B."""
+        X = B.astype(self.lower.dtype)
+        for block, turn in reversed(list(zip(blocks(len(self)), self.inverses, strict=True))):
+            X[block] = turn.T @ (X[block] - self.lower[block.stop :, block].T @ X[block.stop :])
+        return X
+
+    def times(self, B: Values) -> Values:
+        """L B."""
+        X = np.empty_like(B)
+        for block in blocks(len(self)):
+            X[block] = np.tril(self.lower[block, block]) @ B[block] + self.lower[block, : block.start] @ B[: block.start]
+        return X
+
+    def transposed_times(self, B: Values) -> Values:
+        """L' B."""
+        X = np.empty_like(B)
+        for block in blocks(len(self)):
+            X[block] = np.tril(self.lower[block, block]).T @ B[block] + self.lower[block.stop :, block].T @ B[block.stop :]
+        return X
+
+    def gram(self, dtype: Any) -> Values:
+        """The lower half of L' L, in this precision; what stands above is not set to anything in particular."""
+        n, lower = len(self), self.lower.astype(dtype)
+        for block in blocks(n):
+            lower[block, block] = np.tril(lower[block, block])
+        product = np.empty((n, n), dtype=dtype)
+
+        def work(rows: slice) -> None:
+            product[rows, : rows.stop] = lower[rows.start :, rows].T @ lower[rows.start :, : rows.stop]
+
+        run_tiles(work, n, BLOCK, self.n_jobs)
+        return product
+
+
+def blocks(n: int) -> list[slice]:
+    """The blocks on the diagonal."""
+    return [slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK)]
+
+
+def inverse(corner: Values) -> Values:
+    """The inverse of a lower triangular matrix."""
+    return scipy.linalg.solve_triangular(corner, np.eye(len(corner), dtype=corner.dtype), lower=True, check_finite=False)
