@@ -32,7 +32,7 @@ Matrix = NDArray[np.float64]
 PILOT_SHARE = 4
 """One landmark in so many is a row at random."""
 LEAST_PILOT = 256
-PILOT_TOL = 1e-2
+PILOT_TOL = 0.03
 """How well the first machine is fitted, relative to its objective."""
 EVEN = 0.1
 """The share of the mean slope that is added to that of every row, so that no row is out of the question."""

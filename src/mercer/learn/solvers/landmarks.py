@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ..feature_matrix import FeatureMatrix, RowNumbers
 from ..losses import Bend, Loss
 from ..time_forecast import Work
-from .newton import FORCING, Matrix, Newton, Values
+from .newton import Matrix, Newton, Values
 from .triangular import Triangular
 
 ROUNDING = 8.0
@@ -151,6 +151,7 @@ class LandmarkNewton(Newton):
     """
 
     name = "landmarks"
+    forcing = 0.3
     design: LandmarkFeatures  # type: ignore[assignment]
 
     def __init__(self, design: LandmarkFeatures, loss: Loss):
@@ -174,7 +175,7 @@ class LandmarkNewton(Newton):
         return self.centred(turned.astype(np.float64))
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        decrement = -0.5 * self.by_task(gradient * step) / (1.0 - FORCING**2)
+        decrement = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
         share = np.maximum(decrement, 0.0) / np.where(values > 0.0, values, 1.0)
         return float(share.max()) if np.isfinite(share).all() else np.inf
 

@@ -94,6 +94,7 @@ class Newton:
     """
 
     name = "newton"
+    forcing = FORCING
     window = 1
     """Newton's steps get better from one to the next."""
 
@@ -289,13 +290,13 @@ class Newton:
         step, residual = np.zeros_like(gradient), -gradient
         turned = self.precondition(residual)
         direction, energy = turned, self.sums(residual * turned)
-        goal = FORCING**2 * energy
+        goal = self.forcing**2 * energy
         bend, taken, energies = self.loss.bend(F), 0, [float(energy.max())]
         rows = nonzero_rows(self.loss.curvature(F))
         self.steps_to_come = max(self.steps_to_come - 1.0, 0.0)
         while taken < most:
             what = "conjugate gradients"
-            left = min(steps_left(energies, FORCING**2 * energies[0], USUAL_PRODUCTS), most - taken)
+            left = min(steps_left(energies, self.forcing**2 * energies[0], USUAL_PRODUCTS), most - taken)
             self.expect(round(left) * [Work(what, 2.0 * self.product_work)])
             bent = self.design.kept(f"{what} {taken}", self.design.curved, direction, bend, what, rows)
             curved = self.ridge * direction + bent
