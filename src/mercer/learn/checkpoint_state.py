@@ -16,6 +16,9 @@ from ..data import Table
 
 Arrays = tuple[NDArray[Any], ...]
 
+STAGE = "stage"
+"""What the stage of a fit begins with is kept as this: a fit that minimises once has no stages."""
+
 
 class PartialPass(NamedTuple):
     """A pass under way: how many rows are in its sums, which grow in place."""
@@ -63,8 +66,19 @@ class CheckpointState:
         self.tick()
 
     def anew(self, what: str, arrays: Arrays) -> None:
-        """Keep this in the place of everything before."""
-        self.found, self.is_fresh = {what: arrays}, True
+        """Keep this in the place of everything before, but for the beginning of the stage."""
+        self.found = {name: held for name, held in self.found.items() if name == STAGE} | {what: arrays}
+        self.is_fresh = True
+        self.tick()
+
+    @property
+    def stage(self) -> Arrays | None:
+        """What the stage under way began with; None in the first."""
+        return self.found.get(STAGE)
+
+    def begin_stage(self, arrays: Arrays) -> None:
+        """Another stage begins with this, and what was found before is not needed any more."""
+        self.found, self.is_fresh = {STAGE: arrays}, True
         self.tick()
 
     def take_up(self, what: str) -> PartialPass:
@@ -77,3 +91,29 @@ class CheckpointState:
         """The sums of the pass under way hold so many rows."""
         assert self.begun is not None
         self.begun, self.is_fresh = self.begun._replace(rows=rows), True
+
+
+class Unkept(CheckpointState):
+    """Keeps nothing of passes that are quickly made again, and lets another state be stored when it is time.
+
+    Parameters
+    ----------
+    kept : CheckpointState
+        What the passes before have found, from which a fit that goes on comes here again.
+    """
+
+    def __init__(self, kept: CheckpointState):
+        super().__init__()
+        self._kept = kept
+
+    def tick(self) -> None:
+        self._kept.tick()
+
+    def kept(self, what: str, make: Callable[[], Arrays]) -> Arrays:
+        return make()
+
+    def put(self, what: str, arrays: Arrays) -> None:
+        self.tick()
+
+    def anew(self, what: str, arrays: Arrays) -> None:
+        self.tick()

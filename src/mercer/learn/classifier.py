@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -21,7 +19,7 @@ from ..data import Table
 from ..maps.array_layouts import floats
 from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
-from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from .feature_matrix import FeatureMatrix, HeldFeatures
 from .labels import (
     AllLabels,
     Codes,
@@ -34,17 +32,18 @@ from .labels import (
     log_probabilities,
     probabilities,
 )
+from .loss_fit import features_of_rows, minimised
 from .losses import SideBySide, loss_named
 from .machine import KernelMachine
 from .map_choice import is_narrow
-from .memory_estimates import Extent, check_after, fit_memory
+from .memory_estimates import Extent
 from .moment_machine import AdditiveMachine, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
-from .solvers.liblinear import check_copies, liblinear
+from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost
+from .solvers.liblinear import liblinear
 from .solvers.newton import Report
 from .solvers.ridge import solve_ridge
 from .statistics import Moments
@@ -277,7 +276,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
-            W, self.convergence_ = least_loss(self, class_features(self, rows), codes, weights, start)
+            W, self.convergence_ = least_loss(
+                self, features_of_rows(self, rows, Tasks(classes).columns[-1].stop), codes, weights, start
+            )
             passes.report.end()
             self._adopt(W)
             self.statistics_ = None
@@ -329,6 +330,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     @property
     def holds_rows(self) -> bool:
         return self.loss != "squared"
+
+    @property
+    def holds_all_features(self) -> bool:
+        return self.solver == "liblinear"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss == "squared":
@@ -500,19 +505,6 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return tags
 
 
-def class_features(model: LinearClassifier, rows: PreparedRows) -> FeatureMatrix:
-    """The features, held where they fit; LIBLINEAR takes no others."""
-    width, itemsize = model.map_.n_components_, rows.dtype.itemsize
-    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
-    extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
-    memory = rows.passes.context.memory
-    if model.solver == "liblinear":
-        check_copies(extent, model.memory)
-    else:
-        check_after(model, extent, memory)
-    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
-
-
 def least_loss(
     model: LinearClassifier, design: FeatureMatrix, codes: Codes, weights: list[Matrix], start: Matrix | None
 ) -> tuple[Matrix, Report | None]:
@@ -525,13 +517,5 @@ def least_loss(
         for classes, mine, weight in tasks
     ]
     loss = SideBySide(losses) if len(losses) > 1 else losses[0]
-    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
-    report = solution.report
-    if not report.converged:
-        warnings.warn(
-            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
-            "raise max_iter or tol, or lower C",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return solution.W, report
+    solution, _ = minimised(model, design, loss, start, "raise max_iter or tol, or lower C")
+    return solution.W, solution.report
