@@ -23,7 +23,7 @@ from .feature_matrix import FeatureMatrix
 from .loss_fit import features_of_rows, minimised
 from .map_choice import is_narrow
 from .memory_estimates import Extent
-from .moment_machine import AdditiveMachine, can_add_rows
+from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
@@ -406,12 +406,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Y = checked_targets(chunk.y)
         return Y.reshape(len(Y), -1), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
-            coef = solve_ridge(moments, alpha, intercept, self._precision)
+            coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             if not np.isfinite(np.diag(centred.squares)).all():
                 raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
@@ -421,7 +421,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             scores, hits = self._errors(path, alphas, centred, rows)
             alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
+            factor, coef, tried = None, path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
@@ -434,6 +434,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.alpha_ = alpha
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
+        return factor
 
     def _errors(
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.linalg
@@ -54,6 +55,11 @@ class Descent(Newton):
         """Steps since the factor was made."""
         self.before: tuple[Matrix, Matrix, Matrix] | None = None
         """Gradient, direction and energy of the last step."""
+
+    def for_loss(self, loss: Loss) -> Self:
+        other = super().for_loss(loss)
+        other.steps_since, other.before = 0, None
+        return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         return super().minimise(tol, STEPS_FOR_ONE * max_iter, start)
