@@ -67,7 +67,7 @@ def test_the_best_intercept_of_very_uneven_classes_is_found(classes):
 def test_what_overflows_is_not_fitted(monkeypatch):
     import mercer.learn.classifier as module
 
-    monkeypatch.setattr(module, "least_loss", lambda *_: (np.full((17, 1), np.nan), None))
+    monkeypatch.setattr(module, "least_loss", lambda *_: (np.full((17, 1), np.nan), None, None))
     model = KernelClassifier(n_components=16)
     with pytest.raises(ValueError, match="the coefficients overflow: lower C"):
         model.fit(X, Y > 0)

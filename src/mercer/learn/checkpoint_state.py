@@ -17,7 +17,9 @@ from ..data import Table
 Arrays = tuple[NDArray[Any], ...]
 
 SETTLED = "settled: "
-"""Begins the names of what is kept to the end of the fit."""
+"""Begins the names of what is kept while later stages of the fit find other things."""
+STAGE = SETTLED + "stage"
+"""What the stage of a solver begins with is kept as this: one that minimises once has no stages."""
 
 
 class PartialPass(NamedTuple):
@@ -71,12 +73,22 @@ class CheckpointState:
         self.found, self.is_fresh = settled | {what: arrays}, True
         self.tick()
 
+    @property
+    def stage(self) -> Arrays | None:
+        """What the stage under way began with; None in the first."""
+        return self.found.get(STAGE)
+
+    def begin_stage(self, arrays: Arrays) -> None:
+        """Another stage begins with this, and what was found before is not needed any more."""
+        self.anew(STAGE, arrays)
+
     def settled(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
         """What a stage of the fit finds, or has found before; passes of later stages may have the names of its own."""
         name = SETTLED + stage
         if name not in self.found:
             found = make()
             self.begun = None
+            self.found.pop(STAGE, None)
             self.anew(name, found)
         return self.found[name]
 
@@ -90,3 +102,29 @@ class CheckpointState:
         """The sums of the pass under way hold so many rows."""
         assert self.begun is not None
         self.begun, self.is_fresh = self.begun._replace(rows=rows), True
+
+
+class Unkept(CheckpointState):
+    """Keeps nothing of passes that are quickly made again, and lets another state be stored when it is time.
+
+    Parameters
+    ----------
+    kept : CheckpointState
+        What the passes before have found, from which a fit that goes on comes here again.
+    """
+
+    def __init__(self, kept: CheckpointState):
+        super().__init__()
+        self._kept = kept
+
+    def tick(self) -> None:
+        self._kept.tick()
+
+    def kept(self, what: str, make: Callable[[], Arrays]) -> Arrays:
+        return make()
+
+    def put(self, what: str, arrays: Arrays) -> None:
+        self.tick()
+
+    def anew(self, what: str, arrays: Arrays) -> None:
+        self.tick()

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from .._checks import check_choice, check_positive, check_whole
-from .._memory import as_bytes, check_room
+from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
 from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from .calibration import NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
+from .checkpoint_state import Unkept
 from .context import FitContext
-from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from .feature_matrix import HeldFeatures
 from .labels import (
     AllLabels,
     Codes,
@@ -35,21 +36,23 @@ from .labels import (
     probabilities,
 )
 from .landmark_fit import LandmarkFit
+from .loss_fit import features_of_rows, minimised
 from .losses import Loss, SideBySide, loss_named
 from .machine import KernelMachine
 from .map_choice import exact_map, expected_map, is_narrow
-from .memory_estimates import Extent, check_after, fit_memory, known_width
-from .moment_machine import AdditiveMachine, can_add_rows
+from .memory_estimates import Extent, known_width
+from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
 from .solvers.choice import has_landmark_values, takes_landmarks
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
-from .solvers.liblinear import check_copies, liblinear
-from .solvers.newton import Report
-from .solvers.ridge import solve_ridge
-from .statistics import Moments
+from .solvers.landmarks import Design
+from .solvers.liblinear import liblinear
+from .solvers.newton import Newton, Report
+from .solvers.ridge import Leverages, solve_ridge
+from .statistics import Moments, chunk_rows
 from .time_forecast import Work, features_work, usual_works
 from .warm_start import widened
 
@@ -64,11 +67,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     The learner for classes. It minimises :math:`\|w\|^2 / 2 + C \sum_i \ell(y_i, \langle w, z_i\rangle + b)` over the
     features z, all classes at once: ``"squared_hinge"`` is the support vector machine of the papers (one class against
-    the rest), ``"logistic"`` gives probabilities (of several classes by the softmax), and ``"squared"``, which needs
-    one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken back:
-    see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within ``tol`` of
-    the least objective, relative to it; where features are so many that the Hessians of classes would take longer,
-    conjugate gradients with one factor for all classes (``convergence_.method`` tells).
+    the rest), ``"logistic"`` has probabilities of its own (of several classes by the softmax), and ``"squared"``, which
+    needs one pass and no iterations, is the fastest and often as accurate; its sums can be added to, merged and taken
+    back: see ``partial_fit``, ``merge`` and ``forget``. The first two take a Newton method whose steps end within
+    ``tol`` of the least objective, relative to it; where features are so many that the Hessians of classes would take
+    longer, conjugate gradients with one factor for all classes (``convergence_.method`` tells).
 
     Several tasks, a column of y each, share every pass and every product with the features, and are otherwise learned
     as each would be alone.
@@ -89,8 +92,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
-        The loss: that of a support vector machine, that of logistic regression, which gives probabilities, or least
-        squares on targets 1 and -1, which needs no iterations.
+        The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
+        which needs no iterations. All give probabilities: see ``predict_proba``.
     C : float, default=1.0
         How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation.
     class_weight : dict, "balanced", list of these, or None, default=None
@@ -101,10 +104,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Whether decision values have a constant, which is not regularised.
     solver : {"auto", "newton", "landmarks", "liblinear"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
-        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. "newton"
-        works on the features of the map. "auto" takes whichever a count of operations finds cheaper. "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the
-        rest and the intercept is regularised like a coefficient. It is refused where that takes more than ``memory``,
-        or than the machine has.
+        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Where the
+        map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
+        machine on these has the steepest loss. "newton" works on the features of the map. "auto" takes whichever a
+        count of operations finds cheaper. "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where
+        several classes are one against the rest and the intercept is regularised like a coefficient. It is refused
+        where that takes more than ``memory``, or than the machine has.
     tol : float, default=1e-4
         The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
         when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
@@ -153,6 +158,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         the least objective; None where nothing iterates.
     n_iter_ : int
         The number of steps of the solver, at least 1.
+    objective_ : float
+        What is minimised, at the end, where a solver iterates.
+    gap_ : float
+        How far it is at most above the least one, as a share of it, where a solver iterates.
+    calibration_ : Calibration or None
+        The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
+        "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 3,000
+        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which a step of
+        the solver is made. None where probabilities are the model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -273,23 +287,34 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         rows = self._prepared_rows(draft, plan)
         chosen = exact_map(self, rows) or draft.map
         self.convergence_: Report | None = None
+        self.calibration_: Calibration | None = None
         if self.loss == "squared":
             self.map_ = chosen.fit_rows(rows, draft.seed)
-            self._fit_sums(rows)
+            kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes))
+            moments, factor = self._fit_sums(rows, kept.watch)
+            self.calibration_ = self._left_one_out(moments, factor, rows, kept)
             return self
         codes = Tasks(classes).codes(y)
         weights = [weight] * codes.shape[1]
         if class_weights is not None:
             weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
+        columns = Tasks(classes).columns[-1].stop
+        design: Design
         if self._takes_landmarks(chosen, rows.n_rows):
-            W = self._fit_landmarks(chosen, rows, draft.seed, codes, weights)
+            fit = LandmarkFit.of(self, rows, draft.seed, columns)
+            loss = class_loss(self, codes, weights)
+            self.map_, design, start = fit.grown(chosen, loss) if isinstance(self.map, str) else fit.chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
-            W, self.convergence_ = least_loss(self, class_features(self, rows), codes, weights, start)
+            design = features_of_rows(self, rows, columns)
+        W, self.convergence_, solver = least_loss(self, design, codes, weights, start)
+        self._check_finite(W)
+        if self.loss != "logistic":
+            self.calibration_ = calibrated(self, design, W, solver, codes, weights, weight)
         passes.report.end()
-        self._adopt(W)
+        self._adopt(design.coefficients(W))
         self.statistics_ = None
         return self
 
@@ -301,21 +326,6 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if self.solver == "landmarks":
             return True
         return takes_landmarks(map, n_rows, known_width(self), columns)
-
-    def _fit_landmarks(
-        self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix]
-    ) -> NDArray[np.float64]:
-        """The coefficients of kernel values at landmarks, and the map that gives them."""
-        memory, width = rows.passes.context.memory, min(known_width(self), rows.n_rows)
-        extent = Extent(width, rows.n_rows, Tasks(self.classes_).columns[-1].stop, rows.dtype.itemsize, self.n_jobs)
-        check_room(extent.landmarks(), f"the kernel matrix of {width} landmarks and its factors", memory)
-        streamed = fit_memory(self, extent, memory).streamed
-        fit = LandmarkFit(rows, seed, bool(self.fit_intercept), self.n_jobs, streamed)
-        loss = loss_of(self, codes, weights)
-        machine = fit.fit(map, isinstance(self.map, str), loss, float(self.tol), int(self.max_iter))
-        warn_unless_converged(machine.report, stacklevel=4)
-        self.map_, self.convergence_ = machine.map, machine.report
-        return machine.coefficients
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
@@ -338,6 +348,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
         return self._add(X, y, sample_weight)
+
+    def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
+        super()._renew(moments, precision, report)
+        self.calibration_ = None  # the rows of other calls are not here to be left out
 
     @property
     def sums_suffice(self) -> bool:
@@ -364,6 +378,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def holds_rows(self) -> bool:
         return self.loss != "squared"
 
+    @property
+    def holds_all_features(self) -> bool:
+        return self.solver == "liblinear"
+
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss == "squared":
             return super()._expected(n_rows, width)
@@ -378,7 +396,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return super().bytes_needed(extent)
         if self.solver == "liblinear":
             return 0
-        return extent.landmarks() if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows) else extent.newton()
+        return (
+            extent.landmarks()
+            if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows)
+            else extent.newton()
+        )
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -418,24 +440,46 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
         return tasks.signs(codes), weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
-        coef = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
+        coef, factor = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
         if report is not None:
             report.end()
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
+        return factor
 
-    def _adopt(self, W: Matrix) -> None:
-        """Take coefficients, one column per class, with the intercept as the last row where there is one."""
+    def _left_one_out(self, moments: Moments, factor: Factor | None, rows: PreparedRows, kept: KeptRows) -> Calibration:
+        """How the decision values of least squares become probabilities: by those of rows left out one by one."""
+        if kept.n_seen < rows.n_rows:  # sums that are resumed do not show the features of the rows before
+            for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
+                if chunk not in kept:
+                    kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+        Z, codes, weight = kept.all()
+        tasks = Tasks(self.classes_)
+        counts = weight if self._class_weights is None else weight * self._class_weights[0][codes[:, 0]]
+        own = Leverages.of(moments, factor, bool(self.fit_intercept), self._precision).at(Z)
+        own *= counts / np.maximum(weight, 1.0)  # one copy of a row that counts as several
+        values = Z @ self.coef_.T + self.intercept_
+        values -= (own / np.maximum(1.0 - own, NEAREST))[:, None] * (tasks.signs(codes) - values)
+        return learned("leave-one-out", tasks, values, codes, weight)
+
+    def _check_finite(self, W: Matrix) -> None:
         if not np.isfinite(W).all():
             raise ValueError(
                 f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
                 "the rows down"
             )
+
+    def _adopt(self, W: Matrix) -> None:
+        """Take coefficients, one column per class, with the intercept as the last row where there is one."""
+        self._check_finite(W)
         width = self.map_.n_components_
         self.intercept_ = W[width] if self.fit_intercept else np.zeros(W.shape[1])
-        self.n_iter_ = 1 if self.convergence_ is None else max(1, self.convergence_.n_iter)
+        self.n_iter_ = 1
+        if self.convergence_ is not None:
+            self.n_iter_ = max(1, self.convergence_.n_iter)
+            self.objective_, self.gap_ = self.convergence_.objectives[-1], self.convergence_.gap
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
@@ -468,9 +512,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_is_fitted(self)
         return Tasks(self.classes_).predicted(self.linear_values(X, self.coef_, self.intercept_))
 
-    @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class, one column per class.
+
+        With ``loss="logistic"`` they are the model's own. Other losses have none: ``fit`` learns curves from decision
+        values to probabilities, on rows as if they had been left out (``calibration_`` tells how). Weights of rows
+        count for them, weights of classes do not. Where classes are about as likely as each other, the most likely one
+        may be another than that of ``predict``. After ``partial_fit``, ``merge`` and ``forget`` there are none.
 
         Parameters
         ----------
@@ -480,9 +528,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         -------
         array of shape (n_rows, n_classes); for several tasks a list of such
         """
-        return each(probabilities, self.decision_function(X))
+        return each(probabilities, self.log_odds(self.decision_function(X)))
 
-    @available_if(lambda self: self.loss == "logistic")
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithms of ``predict_proba``.
 
@@ -490,7 +537,37 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
-        return each(log_probabilities, self.decision_function(X))
+        return each(log_probabilities, self.log_odds(self.decision_function(X)))
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether it is fitted such that ``predict_proba`` has an answer."""
+        return self.loss == "logistic" or getattr(self, "calibration_", None) is not None
+
+    def log_odds(self, values: Any) -> Any:
+        """Decision values on the scale on which their softmax has probabilities.
+
+        Parameters
+        ----------
+        values : what ``decision_function`` gives
+
+        Returns
+        -------
+        the same, of the same shape
+        """
+        check_is_fitted(self)
+        if self.loss == "logistic":
+            return values
+        calibration = self.calibration_
+        if calibration is None:
+            raise ValueError(
+                f"probabilities with loss={self.loss!r} are learned in fit, and this model has none: it has learned "
+                "in batches, or is from a file of an earlier version; fit it again, or use loss='logistic'"
+            )
+        tasks = Tasks(self.classes_)
+        parts = values if tasks.several else [values]
+        found = [calibration.log_odds(part, columns) for part, columns in zip(parts, tasks.columns, strict=True)]
+        return found if tasks.several else found[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The accuracy; with several tasks, the share of rows for which every class is right.
@@ -510,7 +587,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    learned_types: ClassVar[dict[str, Any]] = {"n_iter_": int, "convergence_": Report | None, "_precision": float}
+    learned_types: ClassVar[dict[str, Any]] = {
+        "n_iter_": int,
+        "convergence_": Report | None,
+        "_precision": float,
+        "calibration_": Calibration | None,
+        "objective_": float,
+        "gap_": float,
+    }
 
     @property
     def _n_targets(self) -> int | None:
@@ -526,6 +610,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         super().check_arrays()
         if hasattr(self, "classes_"):
             self._class_weights = getattr(self, "_class_weights", None)
+            self.calibration_ = calibration = getattr(self, "calibration_", None)  # which older files do not have
+            if calibration is not None:
+                sizes = {len(part) for part in (calibration.slopes, calibration.bends, calibration.offsets)}
+                self._refuse_unless(sizes == {self._n_targets})
 
     def _check_coefficients(self, targets: int) -> None:
         self._refuse_unless(all(hasattr(self, name) for name in ("classes_", "intercept_", "n_iter_", "convergence_")))
@@ -536,47 +624,59 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return tags
 
 
-def class_features(model: LinearClassifier, rows: PreparedRows) -> FeatureMatrix:
-    """The features, held where they fit; LIBLINEAR takes no others."""
-    width, itemsize = model.map_.n_components_, rows.dtype.itemsize
-    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
-    extent = Extent(width, rows.n_rows, Tasks(model.classes_).columns[-1].stop, itemsize, model.n_jobs)
-    memory = rows.passes.context.memory
-    if model.solver == "liblinear":
-        check_copies(extent, model.memory)
-    else:
-        check_after(model, extent, memory)
-    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
-
-
-def least_loss(
-    model: LinearClassifier, design: FeatureMatrix, codes: Codes, weights: list[Matrix], start: Matrix | None
-) -> tuple[Matrix, Report | None]:
-    """Coefficients from the class of every row in every task, and what it counts there; and how they were found."""
-    if isinstance(design, HeldFeatures) and model.solver == "liblinear":
-        found = [liblinear(model, design, mine, weight) for mine, weight in zip(codes.T, weights, strict=True)]
-        return np.hstack(found), None
-    loss = loss_of(model, codes, weights)
-    solution = solver_for(design, loss).minimise(float(model.tol), int(model.max_iter), start)
-    warn_unless_converged(solution.report, stacklevel=5)
-    return solution.W, solution.report
-
-
-def loss_of(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
-    """The loss of all tasks, from the class of every row in each, and what it counts there."""
+def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
+    """What is minimised beside ||w||^2 / 2, from the class of every row in every task, and what it counts there."""
+    tasks = zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
     losses = [
         loss_named(model.loss, len(classes))(mine, len(classes), float(model.C) * weight)
-        for classes, mine, weight in zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
+        for classes, mine, weight in tasks
     ]
     return SideBySide(losses) if len(losses) > 1 else losses[0]
 
 
-def warn_unless_converged(report: Report, stacklevel: int) -> None:
-    """Warn where a solver has ended before its objective was near enough to the least one."""
-    if not report.converged:
-        warnings.warn(
-            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
-            "raise max_iter or tol, or lower C",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
+def least_loss(
+    model: LinearClassifier, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None
+) -> tuple[Matrix, Report | None, Newton | None]:
+    """Coefficients of least loss, how they were found, and by whom; None where LIBLINEAR found them."""
+    if isinstance(design, HeldFeatures) and model.solver == "liblinear":
+        pairs = zip(codes.T, weights, strict=True)
+        return np.hstack([liblinear(model, design, mine, weight) for mine, weight in pairs]), None, None
+    loss = class_loss(model, codes, weights)
+    solution, solver = minimised(model, design, loss, start, "raise max_iter or tol, or lower C")
+    return solution.W, solution.report, solver
+
+
+def calibrated(
+    model: LinearClassifier,
+    design: Design,
+    W: Matrix,
+    solver: Newton | None,
+    codes: Codes,
+    weights: list[Matrix],
+    weight: Matrix,
+) -> Calibration:
+    """How the decision values of least loss become probabilities: learned on those of rows that are left out.
+
+    Each of few rows is left out by itself. Some of many are left out together: a step of the solver from the solution
+    brings the objective without them close to its least value.
+    """
+    tasks, context = Tasks(model.classes_), design.passes.context
+    if context.checkpoint is not None:
+        context = replace(context, checkpoint=Unkept(context.checkpoint))
+        design.passes = design.passes.within(context)
+    if design.n_rows <= SMALL:
+        F = design.products(W, "decision values")
+        Z = design.whole()
+        share = 1.0 / np.maximum(weight, 1.0)
+        values = left_out_each(Z, F, class_loss(model, codes, weights), share, bool(model.fit_intercept))
+        counted = np.flatnonzero(weight > 0.0)
+        return learned("approximate leave-one-out", tasks, values[counted], codes[counted], weight[counted])
+    rows = chosen_rows(model.map_.seed_, weight)
+    without = [one.copy() for one in weights]
+    for one in without:
+        one[rows] = 0.0
+    loss = class_loss(model, codes, without)
+    again = solver_for(design, loss) if solver is None else solver.for_loss(loss)
+    step = again.minimise(float(model.tol), 1, W).W
+    values = design.products(step, "decision values")[rows].astype(np.float64)
+    return learned("left-out rows", tasks, values, codes[rows], weight[rows])

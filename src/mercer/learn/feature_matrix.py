@@ -34,7 +34,6 @@ class FeatureChunk(NamedTuple):
     stop: int
 
 
-
 CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
@@ -65,6 +64,14 @@ class FeatureMatrix(ABC):
     @abstractmethod
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         """All rows in order, or those of these numbers, which rise."""
+
+    def whole(self) -> NDArray[Any]:
+        """The features of all rows, which must be few."""
+        return np.concatenate([chunk.features() for chunk in self.chunks()])
+
+    def coefficients(self, W: Matrix) -> Matrix:
+        """What W is in the features of the map: itself."""
+        return W
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
         """What ``make`` finds in so many passes, unless it is known already: then they only count."""

@@ -14,36 +14,37 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from .._memory import check_room
 from .._random import Stream
 from .._tiles import TILE, run_tiles, single_threaded_blas
-from ..kernels import Kernel
-from ..maps import FeatureMap, Nystrom
+from ..maps import FeatureMap
 from ..maps.executor import features
 from ..maps.nystrom_parameters import restored
 from ..maps.row_checks import check_rows
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss
+from .memory_estimates import Extent, fit_memory, known_width
 from .prepared_rows import PreparedRows
+from .protocols import LinearMachine
 from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
-from .solvers.newton import Report
 
 Matrix = NDArray[np.float64]
 
 PILOT_SHARE = 4
 """One landmark in so many is a row at random."""
 LEAST_PILOT = 256
-PILOT_TOL = 0.03
-"""How well the first machine is fitted, relative to its objective."""
+PILOT_TOL, PILOT_STEPS = 0.03, 20
+"""How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
 EVEN = 0.1
 """The share of the mean slope that is added to that of every row, so that no row is out of the question."""
 
 
-class LandmarkMachine(NamedTuple):
-    """The map of kernel values at the landmarks, coefficients with the intercepts as the last row, and their report."""
+class LandmarkStart(NamedTuple):
+    """The map of kernel values at the landmarks, their features for a solver, and coefficients to start from."""
 
     map: FeatureMap
-    coefficients: Matrix
-    report: Report
+    design: LandmarkFeatures
+    start: Matrix | None
 
 
 class LandmarkFit(NamedTuple):
@@ -66,36 +67,38 @@ class LandmarkFit(NamedTuple):
     n_jobs: int | None
     streamed: bool
 
-    def fit(self, asked: Nystrom, grows: bool, loss: Loss, tol: float, max_iter: int) -> LandmarkMachine:
-        """The machine of least loss.
+    @classmethod
+    def of(cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int) -> LandmarkFit:
+        """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
+        width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
+        extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
+        check_room(extent.landmarks(), f"the kernel matrix of {width} landmarks and its factors", memory)
+        streamed = fit_memory(model, extent, memory).streamed
+        return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, streamed)
 
-        Parameters
-        ----------
-        asked : Nystrom
-            The map that the machine asks for, not fitted.
-        grows : bool
-            Whether the rule for landmarks is left to the machine.
-        loss : Loss
-        tol : float
-        max_iter : int
-        """
+    def chosen(self, asked: FeatureMap) -> LandmarkStart:
+        """With the landmarks that the map chooses itself; it is not fitted yet."""
+        map = clone(asked).set_params(whiten=False).fit_rows(self.rows, self.seed)
+        return LandmarkStart(map, self.design(map, self.kernel_values(map)), None)
+
+    def grown(self, asked: FeatureMap, loss: Loss) -> LandmarkStart:
+        """With landmarks where a first machine, on fewer of them, has the steepest loss."""
         whole = clone(asked).set_params(whiten=False)
         count = min(int(whole.n_components), self.rows.n_rows)
         first = max(count // PILOT_SHARE, LEAST_PILOT)
-        if not grows or first >= count:
-            whole.fit_rows(self.rows, self.seed)
-            return self.solved(whole, self.kernel_values(whole), loss, tol, max_iter, None)
+        if first >= count:
+            return self.chosen(asked)
         pilot = clone(whole).set_params(n_components=first).fit_rows(self.rows, self.seed)
         whole.set_params(kernel=pilot.kernel_)  # whose bandwidth is learned once
-        pilot_values = self.kernel_values(pilot)
-        start, slopes = self.piloted(pilot, pilot_values, loss, max_iter)
-        numbers = pilot.parameters_.indices
+        values, numbers = self.kernel_values(pilot), pilot.parameters_.indices
+        known, slopes = self.piloted(pilot, values, loss)
         further = self.drawn(slopes, numbers, count - first)
         rest = clone(whole).set_params(landmarks=further).fit_rows(self.rows, self.seed)
-        whole = whole.set_params(landmarks=np.concatenate([numbers, rest.parameters_.indices]))
-        whole.fit_rows(self.rows, self.seed)
-        values = self.kernel_values(whole, beside(pilot_values, rest))
-        return self.solved(whole, values, loss, tol, max_iter, start)
+        whole.set_params(landmarks=np.concatenate([numbers, further])).fit_rows(self.rows, self.seed)
+        design = self.design(whole, self.kernel_values(whole, beside(values, rest)))
+        start = np.zeros((design.width, loss.n_columns))
+        start[:first], start[count:] = known[:first], known[first:]
+        return LandmarkStart(whole, design, design.root.weights(start))
 
     def kernel_values(self, map: FeatureMap, made: Callable[[Any, int], NDArray[Any]] | None = None) -> FeatureMatrix:
         """The kernel values of all rows, held or streamed; ``made`` makes them from what is known of some already."""
@@ -104,29 +107,26 @@ class LandmarkFit(NamedTuple):
             return StreamedFeatures(self.rows, values_of(map), *arguments)
         return HeldFeatures.of(self.rows, made or values_of(map), *arguments)
 
-    def solved(
-        self, map: FeatureMap, values: FeatureMatrix, loss: Loss, tol: float, max_iter: int, start: Matrix | None
-    ) -> LandmarkMachine:
-        """The machine on these landmarks; ``start`` has coefficients of the first of them."""
-        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
-            design = LandmarkFeatures(values, self.root(map, values))
-            if start is not None:
-                A = np.zeros((values.width, loss.n_columns))
-                known = len(start) - self.intercept
-                A[:known], A[values.n_features :] = start[:known], start[known:]
-                start = design.root.weights(A)
-            solution = LandmarkNewton(design, loss).minimise(tol, max_iter, start)
-            return LandmarkMachine(map, design.root.coefficients(solution.W), solution.report)
+    def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
+        """The features of a map of kernel values, for a solver."""
+        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+        gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
 
-    def piloted(
-        self, map: FeatureMap, values: FeatureMatrix, loss: Loss, max_iter: int
-    ) -> tuple[Matrix, NDArray[np.float64]]:
+        def work(some: slice) -> None:
+            gram[some] = at_landmarks(landmarks[some])
+
+        run_tiles(work, len(gram), TILE, self.n_jobs)
+        with single_threaded_blas():
+            return LandmarkFeatures(values, LandmarkRoot(gram, float(np.finfo(values.dtype).eps), self.n_jobs))
+
+    def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
         """Coefficients of the first machine, and the size of the slope of its loss at every row."""
 
         def make() -> tuple[NDArray[Any], ...]:
-            found = self.solved(map, values, loss, PILOT_TOL, max_iter, None).coefficients
-            F = values.products(found, "decision values")
-            return found, np.abs(loss.slope(F)).sum(axis=1, dtype=np.float64)
+            design = self.design(map, values)
+            W = LandmarkNewton(design, loss).minimise(PILOT_TOL, PILOT_STEPS).W
+            F = design.products(W, "decision values")
+            return design.coefficients(W), np.abs(loss.slope(F)).sum(axis=1, dtype=np.float64)
 
         checkpoint = self.rows.passes.context.checkpoint
         coefficients, slopes = make() if checkpoint is None else checkpoint.settled("pilot", make)
@@ -142,18 +142,6 @@ class LandmarkFit(NamedTuple):
             keys = np.log(uniform) / chances  # the largest keys are such a sample (Efraimidis and Spirakis)
         keys[known] = -np.inf
         return np.sort(np.argpartition(-keys, count - 1)[:count])
-
-    def root(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkRoot:
-        """The factor of the landmarks' kernel matrix."""
-        kernel: Kernel = map.kernel_
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), kernel.single_core_gram_against(landmarks)
-
-        def work(some: slice) -> None:
-            gram[some] = at_landmarks(landmarks[some])
-
-        run_tiles(work, len(gram), TILE, self.n_jobs)
-        return LandmarkRoot(gram, float(np.finfo(values.dtype).eps), self.n_jobs)
 
 
 def values_of(map: FeatureMap) -> Callable[[Any, int], NDArray[Any]]:

@@ -12,7 +12,7 @@ from ..data import Table
 from ..data.block import BLOCK_ROWS
 from .map_choice import width_asked
 from .prepare.preparation import Preparation
-from .protocols import LinearClassifier, Machine, MapArguments
+from .protocols import LinearMachine, Machine, MapArguments
 from .statistics import chunk_rows
 
 COPIES = 5
@@ -61,7 +61,7 @@ class Extent(NamedTuple):
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
 
     def landmarks(self) -> int:
-        """Bytes of the solver on landmarks: their kernel matrix in float64, two more matrices, and the state of rows."""
+        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row."""
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return (8 + 3 * self.itemsize) * self.square + state
 
@@ -106,11 +106,11 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
     work = model.bytes_needed(extent)
     if not model.holds_rows:
         return FitMemory(work)
-    classifier = cast("LinearClassifier", model)
-    if classifier.solver == "liblinear":
+    linear = cast("LinearMachine", model)
+    if linear.holds_all_features:
         return FitMemory(work, extent.liblinear())
     left = float("inf") if memory is None else memory - work
-    fits = extent.features() <= min(as_bytes(classifier.memory), left)
+    fits = extent.features() <= min(as_bytes(linear.memory), left)
     return FitMemory(work, extent.features() if fits else 0, not fits)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,9 @@ from .statistics.moments import SAFETY
 from .time_forecast import Work, sums_work
 
 Matrix = NDArray[np.float64]
+Factor = tuple[Matrix, bool]
+Watch = Callable[[NDArray[Any], Chunk], None]
+"""Shown the features of every chunk of rows."""
 
 
 def can_add_rows(model: Any) -> bool:
@@ -54,8 +58,8 @@ class AdditiveMachine(KernelMachine, ABC):
         """The targets of rows as numbers, one column per target, and what every row counts; None where that is 1."""
 
     @abstractmethod
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
-        """Coefficients from moments; ``rows`` for a second pass, where it is asked for.
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
+        """Coefficients from moments, and the factor that gave them; ``rows`` for a second pass, where it is asked for.
 
         ``report`` is told before anything is set: an error that it raises leaves all as it was.
         """
@@ -163,11 +167,14 @@ class AdditiveMachine(KernelMachine, ABC):
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
-    def _moments(self, rows: PreparedRows) -> Moments:
+    def _moments(self, rows: PreparedRows, watch: Watch | None = None) -> Moments:
+        """The sums over all rows; ``watch`` is shown the features that they are made of."""
         width = self.map_.n_components_
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            if watch is not None:
+                watch(Z, chunk)
             return Moments.of(Z, *self._targets(chunk), exact)
 
         exact = self._needs_digits(rows)
@@ -199,12 +206,13 @@ class AdditiveMachine(KernelMachine, ABC):
             raise
         self.statistics_ = moments
 
-    def _fit_sums(self, rows: PreparedRows) -> None:
-        """Coefficients from one pass, and perhaps another."""
+    def _fit_sums(self, rows: PreparedRows, watch: Watch | None = None) -> tuple[Moments, Factor | None]:
+        """Coefficients from one pass, and perhaps another; the sums of the first, and their factor."""
         rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
-        moments, self._precision = self._moments(rows), self._precision_of(rows)
-        self._solve(moments, rows, rows.passes.report)
+        moments, self._precision = self._moments(rows, watch), self._precision_of(rows)
+        factor = self._solve(moments, rows, rows.passes.report)
         self.statistics_ = moments if self.keep_statistics else None
+        return moments, factor
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from typing import Any
 
 from ..data import Table
@@ -35,6 +36,12 @@ class Passes:
         self.report = Reporter(callbacks, table.n_rows if callbacks else 0, n_jobs)
         if context.checkpoint is not None:
             context.checkpoint.begin(table)
+
+    def within(self, context: FitContext) -> Passes:
+        """The same fit in another context."""
+        other = copy(self)
+        other.context = context
+        return other
 
     def begin(
         self, what: str, first: int = 0, added: Callable[[int], None] | None = None

@@ -55,16 +55,26 @@ class FittedFeatures(Protocol):
         ...
 
 
-class LinearClassifier(Machine, FittedFeatures, Protocol):
-    """A classifier as its solver sees it."""
+class LinearMachine(Machine, FittedFeatures, Protocol):
+    """A linear model on features, as a solver that goes through them again and again sees it."""
 
-    C: float
     loss: Any
-    solver: Any
     tol: float
     max_iter: int
     memory: MemoryArgument
     fit_intercept: bool
-    classes_: Any
     coef_: Matrix
-    intercept_: Matrix
+    intercept_: Any
+
+    @property
+    def holds_all_features(self) -> bool:
+        """Whether the solver takes no features but those that are held, and copies them."""
+        ...
+
+
+class LinearClassifier(LinearMachine, Protocol):
+    """A classifier as its solver sees it."""
+
+    C: float
+    solver: Any
+    classes_: Any

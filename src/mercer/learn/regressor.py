@@ -1,43 +1,77 @@
-"""KernelRegressor: ridge regression on features, from one pass over the rows."""
+"""KernelRegressor: linear regression on features, from one pass over the rows where the loss is squared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._checks import check_choice, is_number
+from .._checks import check_choice, check_positive, check_whole, is_number
+from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
-from .argument_types import AlphaArgument, KernelArgument, MapArgument, WeightArgument
+from .argument_types import AlphaArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
+from .feature_matrix import FeatureMatrix
+from .loss_fit import features_of_rows, minimised
 from .map_choice import is_narrow
 from .memory_estimates import Extent
-from .moment_machine import AdditiveMachine, can_add_rows
+from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
+from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
+from .scan_plan import ScanPlan
+from .solvers.conjugate_gradients import solver_for
+from .solvers.newton import Report
 from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
 from .statistics import Centred, Moments
-from .time_forecast import DECOMPOSITION, Work
+from .targets import AllTargets, Units, checked_targets
+from .time_forecast import DECOMPOSITION, Work, features_work, usual_works
 
 Matrix = NDArray[np.float64]
 
+LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poisson"]
+
+FIRST_TOL = 1e-2
+"""Of the fit whose residuals tell Huber's delta."""
+ADVICE = "raise max_iter, tol or alpha"
 RULES = ("gcv", "loo")
+PATH = ("alphas_", "scores_", "hits_")
+"""What choosing among several alphas leaves."""
+ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
+"""What a solver that iterates leaves."""
 
 
 class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
-    r"""Ridge regression with a kernel, in time and memory linear in the number of rows.
+    r"""Regression with a kernel, in time and memory linear in the number of rows.
 
-    The learner for numbers. One pass sums :math:`Z^\top Z` and :math:`Z^\top Y` over blocks of rows, whose features are
-    never held all at once; then :math:`(Z^\top Z + \alpha I)\,w = Z^\top Y` is solved, about the means where there is
-    an intercept. Sums can be added to, merged and taken back: see ``partial_fit``, ``merge`` and ``forget``.
+    The learner for numbers. It minimises
+
+    .. math:: \sum_i s_i\, \ell(y_i, \langle w, z_i\rangle + b) + \tfrac{\alpha}{2} \|w\|^2
+
+    over the features z of rows with weights s, for every target by itself. With r the residual
+    :math:`y - \langle w, z\rangle - b`, the loss is
+
+    - ``"squared"``, :math:`r^2 / 2`: ridge regression for the mean. One pass sums :math:`Z^\top Z` and
+      :math:`Z^\top Y` over blocks of rows, whose features are never held all at once; then
+      :math:`(Z^\top Z + \alpha I)\,w = Z^\top Y` is solved, about the means where there is an intercept. Sums can be
+      added to, merged and taken back: see ``partial_fit``, ``merge`` and ``forget``.
+    - ``"huber"``, :math:`r^2 / 2` up to :math:`|r| = \delta` and :math:`\delta (|r| - \delta / 2)` beyond: the mean
+      where a few targets are far off, and ridge regression where delta is large.
+    - ``"quantile"``, :math:`\max(q r, (q - 1) r)`: the q-quantile of the targets; several give intervals.
+    - ``"epsilon_insensitive"``, :math:`\max(0, |r| - \varepsilon)`: the median, where less than epsilon is no error.
+    - ``"poisson"``, :math:`e^f - y f` with :math:`f = \langle w, z\rangle + b`: the mean of counts, :math:`e^f`.
+
+    All but the first take the Newton method of :class:`KernelClassifier`, which goes over the rows a few dozen times.
+    Corners of a loss are smoothed, ever less from stage to stage, until the objective of the loss itself is certain to
+    be within ``tol`` of the least one.
 
     Parameters
     ----------
@@ -54,15 +88,37 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+    loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
+        What a residual costs, as above.
     alpha : float, sequence of floats, "gcv" or "loo", default=1.0
-        How strongly large coefficients are held back. Of several values the best by generalised cross-validation is
-        taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error of leaving out one row with all
-        of its weight, which needs a second pass.
+        How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
+        generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
+        of leaving out one row with all of its weight, which needs a second pass. Other losses take one positive number.
+    delta : float or None, default=None
+        With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
+        the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
+        median size in a first fit; for that one, as the same of the targets about their median.
+    quantile : float or list of floats, default=0.5
+        With ``loss="quantile"``, the share of targets that are to be below the predictions. Of a list all are learned
+        at once, and predictions have a column for each. They do not cross: those of a row are put in order, which
+        brings none further from its quantile.
+    epsilon : float, default=0.1
+        With ``loss="epsilon_insensitive"``, the residual up to which there is no error, in the unit of the targets.
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
+    tol : float, default=0.0001
+        Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
+        it, or when no step lowers it any more. A warning is given where the distance is not certain at the end.
+    max_iter : int, default=100
+        The largest number of Newton steps, for a loss with corners in every stage; of steps of conjugate gradients
+        there may be five times as many.
+    memory : int, str or None, default=None
+        How much memory the features may take where the loss iterates, in bytes or as text like "2GB". Within it they
+        are kept between passes; where they would take more, they are made again in every pass. None is a quarter of
+        the machine's memory.
     keep_statistics : bool, default=False
-        Whether ``fit`` keeps the sums, which take 8 D^2 bytes: ``merge``, ``forget`` and standard deviations need
-        them. ``partial_fit`` always does.
+        Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes: ``merge``, ``forget`` and
+        standard deviations need them. ``partial_fit`` always does.
     scale : {"standard", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
@@ -88,11 +144,25 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     Attributes
     ----------
     coef_ : ndarray of shape (D,) or (n_targets, D)
-        The coefficients of the features.
+        The coefficients of the features; of a list of quantiles one row for each, of several targets one after another.
     intercept_ : float or ndarray of shape (n_targets,)
         The constants of the predictions.
     alpha_ : float
         The alpha that was taken.
+    delta_ : ndarray of shape (n_targets,)
+        The delta of ``loss="huber"`` for every target.
+    quantiles_ : tuple of floats
+        The quantiles that were learned, where ``quantile`` is a list.
+    convergence_ : Report
+        Where the loss iterates, how the solver came to its end: the objective after every step, or after every stage of
+        a loss with corners, in units of the targets' spread; the passes over the rows; the distance to the least one.
+    n_iter_ : int
+        The number of steps of the solver, at least 1, where the loss iterates.
+    objective_ : float
+        The objective above at the end, summed over targets, where the loss iterates.
+    gap_ : float
+        How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
+        iterates.
     alphas_ : ndarray of shape (n_alphas,)
         The alphas that were tried, where there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
@@ -123,6 +193,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     >>> model = KernelRegressor(n_components=256, alpha="gcv", random_state=0).fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.99)
     True
+
+    Bounds between which four of five targets are, and the median:
+
+    >>> noisy = y + np.random.default_rng(1).normal(scale=0.3, size=2000)
+    >>> model = KernelRegressor(n_components=64, loss="quantile", quantile=[0.1, 0.5, 0.9], random_state=0)
+    >>> low, middle, high = model.fit(X[:1500], noisy[:1500]).predict(X[1500:]).T
+    >>> bool(0.75 < np.mean((low <= noisy[1500:]) & (noisy[1500:] <= high)) < 0.85)
+    True
     """
 
     def __init__(
@@ -131,8 +209,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         *,
         n_components: int | None = None,
         map: MapArgument = "auto",
+        loss: LossName = "squared",
         alpha: AlphaArgument = 1.0,
+        delta: float | None = None,
+        quantile: float | Sequence[float] = 0.5,
+        epsilon: float = 0.1,
         fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        memory: MemoryArgument = None,
         keep_statistics: bool = False,
         scale: str | None = None,
         missing: str = "error",
@@ -154,8 +239,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             n_jobs=n_jobs,
             callback=callback,
         )
+        self.loss = loss
         self.alpha = alpha
+        self.delta = delta
+        self.quantile = quantile
+        self.epsilon = epsilon
         self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
         self.keep_statistics = keep_statistics
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -173,15 +265,78 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        self._fit_sums(self._start(table, exact=True, passes=self._begin_fit(table, context)))
+        passes = self._begin_fit(table, context)
+        if self.loss == "squared":
+            self._fit_sums(self._start(table, exact=True, passes=passes))
+        else:
+            self._fit_loss(ScanPlan(table, passes))
         return self
+
+    def _fit_loss(self, plan: ScanPlan) -> None:
+        """Coefficients of least loss, by a solver that goes over the rows again and again."""
+        found = AllTargets()
+        plan.add("targets", found)
+        draft = self._learn_preparation(plan)
+        targets, weight = found.found()
+        if self.loss == "poisson":
+            check_counts(targets, weight, self._single)
+        rows = self._learn_map(draft, exact=True, plan=plan)
+        levels = np.size(self.quantile) if self.loss == "quantile" else 1
+        self._n_columns = targets.shape[1] * levels
+        plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+        design = features_of_rows(self, rows, self._n_columns)
+        delta, start = self._delta_and_start(design, targets, weight)
+        columns = self._columns(targets, weight, delta)
+        solution, _ = minimised(self, design, columns.loss, start, ADVICE)
+        W, width = solution.W, self.map_.n_components_
+        objective = columns.objective(W, width, design.products(W, "decision values"))
+        coef, offset = columns.own(W, width, bool(self.fit_intercept))
+        self._refuse_overflow(coef, offset)
+        plan.passes.report.end()
+        if self.loss == "huber":
+            self.delta_ = delta
+        if self.loss == "quantile" and np.ndim(self.quantile):
+            self.quantiles_ = tuple(np.asarray(self.quantile, dtype=np.float64).tolist())
+        self.convergence_ = solution.report
+        self.n_iter_, self.gap_, self.objective_ = max(1, solution.report.n_iter), solution.report.gap, objective
+        self.alpha_, self.statistics_ = columns.alpha, None
+        self.intercept_ = float(offset[0]) if self._one_column else offset
+        self.coef_ = coef[0] if self._one_column else coef
+
+    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix) -> Columns:
+        alpha, epsilon = float(np.asarray(self.alpha)), float(self.epsilon)
+        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": epsilon}
+        return columns_of_loss(self.loss, targets, weight, alpha, bool(self.fit_intercept), **asked)
+
+    def _delta_and_start(self, design: FeatureMatrix, targets: Matrix, weight: Matrix) -> tuple[Matrix, Matrix | None]:
+        """Huber's delta of every target and, where a first fit tells it, the coefficients of that one."""
+        if self.loss != "huber" or self.delta is not None:
+            return np.full(targets.shape[1], 0.0 if self.delta is None else float(self.delta)), None
+        checkpoint = design.passes.context.checkpoint
+        held = None if checkpoint is None else checkpoint.stage
+        if held is not None:
+            delta, W, passes = held
+            design.n_passes = int(passes[0])
+            return delta, W
+        centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
+        first = self._columns(targets, weight, default_delta(targets - centre, weight))
+        W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
+        delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
+        if checkpoint is not None:
+            checkpoint.begin_stage((delta, W, np.array([design.n_passes])))
+        return delta, W
+
+    @property
+    def _one_column(self) -> bool:
+        """Whether predictions have one number for every row."""
+        return self._single and not hasattr(self, "quantiles_")
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows.
 
         The first call also does what :meth:`prepare` does, with its rows: scales, levels and bandwidths then stay.
-        Not for ``alpha="loo"``, which looks at all rows twice.
+        Not for ``alpha="loo"``, which looks at all rows twice, and for ``loss="squared"`` alone.
 
         Parameters
         ----------
@@ -193,18 +348,31 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return not (isinstance(self.alpha, str) and self.alpha == "loo")
+        return self.loss == "squared" and not (isinstance(self.alpha, str) and self.alpha == "loo")
+
+    @property
+    def holds_rows(self) -> bool:
+        return self.loss != "squared"
+
+    @property
+    def holds_all_features(self) -> bool:
+        return False
 
     @property
     def _least_alpha(self) -> float:
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
     def bytes_needed(self, extent: Extent) -> int:
+        if self.loss != "squared":
+            return extent.newton()
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
+        if self.loss != "squared":
+            columns = getattr(self, "_n_columns", 1)
+            return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, columns)]
         sums, solution = super()._expected(n_rows, width)
         if is_number(self.alpha):
             return [sums, solution]
@@ -214,7 +382,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def check_arguments(self) -> None:
         super().check_arguments()
+        check_choice("loss", self.loss, LOSSES)
         check_alpha(self.alpha)
+        check_loss_arguments(self.loss, self.alpha, self.delta, self.quantile, self.epsilon)
+        check_positive("tol", self.tol)
+        check_whole("max_iter", self.max_iter)
+        as_bytes(self.memory)
+        if self.keep_statistics and self.loss != "squared":
+            raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
         if not isinstance(X, Table):
@@ -231,12 +406,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Y = checked_targets(chunk.y)
         return Y.reshape(len(Y), -1), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> None:
+    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Matrix] = {}
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
-            coef = solve_ridge(moments, alpha, intercept, self._precision)
+            coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         else:
             if not np.isfinite(np.diag(centred.squares)).all():
                 raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
@@ -246,19 +421,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             scores, hits = self._errors(path, alphas, centred, rows)
             alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            coef, tried = path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
+            factor, coef, tried = None, path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
         self._refuse_overflow(offset)
         if report is not None:
             report.end()
-        for name in ("alphas_", "scores_", "hits_"):  # of a path that was tried before
+        for name in (*PATH, *ITERATED, "delta_", "quantiles_"):  # of a fit before
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_ = alpha
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
+        return factor
 
     def _errors(
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None
@@ -286,23 +462,31 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "_precision": float,
         "alpha_": float,
         "intercept_": float,
+        "quantiles_": tuple[float, ...],
+        "convergence_": Report,
+        "n_iter_": int,
+        "objective_": float,
+        "gap_": float,
     }
 
     @property
     def _n_targets(self) -> int | None:
-        return 1 if getattr(self, "_single", True) else None
+        return 1 if getattr(self, "_single", True) and not hasattr(self, "quantiles_") else None
 
     def array_layout(self) -> dict[str, Any]:
         width, targets = self.map_.n_components_, self._n_targets
         return super().array_layout() | {
             "coef_": floats(width) if targets == 1 else floats(None, width),
             "intercept_": floats(targets),
+            "delta_": floats(None, least=0.0),
             "alphas_": floats(None, least=0.0),
             "scores_": floats(None, targets, finite=False),
         }
 
     def _check_coefficients(self, targets: int) -> None:
-        self._refuse_unless(all(hasattr(self, name) for name in self.learned_types))
+        iterated = ("_precision",) if self.loss == "squared" else ITERATED
+        self._refuse_unless(all(hasattr(self, name) for name in ("_single", "alpha_", "intercept_", *iterated)))
+        self._refuse_unless(targets % len(getattr(self, "quantiles_", (0.5,))) == 0)
         self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
@@ -310,42 +494,64 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = is_narrow(self)
+        tags.regressor_tags.poor_score = is_narrow(self) or self.loss == "quantile"
+        tags.target_tags.positive_only = self.loss == "poisson"
         return tags
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The targets of rows.
+        """The targets of rows: their means, or their quantiles.
 
         Parameters
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
         return_std : bool
             Whether to give the standard deviation of a new observation too: the noise about the fit, and what the rows
-            of ``fit`` leave open of the coefficients. Needs the sums: ``keep_statistics=True``, or ``partial_fit``.
+            of ``fit`` leave open of the coefficients. Needs the sums of ``loss="squared"``: ``keep_statistics=True``,
+            or ``partial_fit``.
 
         Returns
         -------
         y : float64 array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
+            With a list of quantiles the last axis has one entry for each, in their order.
         """
         check_is_fitted(self)
+        if return_std and self.loss != "squared":
+            raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
         y = self.linear_values(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
+        if self.loss == "poisson":
+            y = np.exp(y)
+        if hasattr(self, "quantiles_"):
+            y = without_crossings(y.reshape(len(y), -1, len(self.quantiles_)), self.quantiles_)
+            return y[:, 0] if self._single else y
         y = y[:, 0] if self._single else y
         return (y, self._deviations(X)) if return_std else y
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The coefficient of determination of the predictions.
 
+        With ``loss="quantile"`` that of its loss: how much less it is than for the quantile of all targets, as a share;
+        of several quantiles the mean.
+
         Parameters
         ----------
         X, y, sample_weight : as for ``fit``
         """
         if isinstance(X, Table):
-            observed, predicted, weight = self.observed(X, self.predict)
-            return float(r2_score(observed, predicted, sample_weight=weight))
-        return float(super().score(X, y, sample_weight))
+            y, predicted, sample_weight = self.observed(X, self.predict)
+        else:
+            predicted = self.predict(X)
+        if self.loss != "quantile":
+            return float(r2_score(y, predicted, sample_weight=sample_weight))
+        levels = np.atleast_1d(np.asarray(self.quantile, dtype=np.float64)).tolist()
+        each = np.moveaxis(predicted, -1, 0) if hasattr(self, "quantiles_") else [predicted]
+        scores = [
+            d2_pinball_score(y, one, alpha=level, sample_weight=sample_weight)
+            for one, level in zip(each, levels, strict=True)
+        ]
+        return float(np.mean(scores))
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)
@@ -367,8 +573,7 @@ def check_alpha(alpha: AlphaArgument) -> None:
         raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
 
 
-def checked_targets(y: Any) -> Matrix:
-    """Targets as float64, one column per target where there are several."""
-    if y is None:
-        raise ValueError("the blocks must bring y, found X alone")
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+def without_crossings(y: Matrix, levels: Sequence[float]) -> Matrix:
+    """Quantiles, of these levels along the last axis, in the order of their levels."""
+    ranks = np.argsort(np.argsort(levels, kind="stable"), kind="stable")
+    return np.sort(y, axis=-1)[..., ranks]

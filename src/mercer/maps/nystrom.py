@@ -423,7 +423,9 @@ class Nystrom(FeatureMap):
                 raise ValueError("landmarks must name at least one row, found none")
         check_truth("whiten", self.whiten)
         if self.rank is not None and not self.whiten:
-            raise ValueError(f"rank is the number of whitened features to keep, found rank={self.rank} and whiten=False")
+            raise ValueError(
+                f"rank is the number of whitened features to keep, found rank={self.rank} and whiten=False"
+            )
         check_fraction("tol", self.tol)
         if self.tol > 0.0 and not (isinstance(self.landmarks, str) and self.landmarks == "rpcholesky"):
             raise ValueError(f"tol is for landmarks='rpcholesky', found landmarks={self.landmarks!r}")

@@ -1,26 +1,37 @@
-"""Losses of classifiers, one file each."""
+"""Losses of classifiers and regressors, one file each."""
 
-from .base import Bend, Loss, TaskLoss, Values, signs_of
+from .base import Bend, ClassLoss, Loss, TargetLoss, Values, signs_of
+from .epsilon_insensitive import EpsilonInsensitive
+from .huber import Huber
 from .logistic import Logistic
+from .poisson import Poisson
+from .quantile import Quantile
 from .side_by_side import SideBySide
+from .smoothed import SmoothedLoss
 from .softmax import Softmax
 from .squared_hinge import SquaredHinge
 
 __all__ = [
     "Bend",
+    "ClassLoss",
+    "EpsilonInsensitive",
+    "Huber",
     "Logistic",
     "Loss",
+    "Poisson",
+    "Quantile",
     "SideBySide",
+    "SmoothedLoss",
     "Softmax",
     "SquaredHinge",
-    "TaskLoss",
+    "TargetLoss",
     "Values",
     "loss_named",
     "signs_of",
 ]
 
 
-def loss_named(name: str, n_classes: int) -> type[TaskLoss]:
+def loss_named(name: str, n_classes: int) -> type[ClassLoss]:
     """The loss of this name for so many classes."""
     if name == "squared_hinge":
         return SquaredHinge

@@ -1,7 +1,7 @@
-"""What a loss gives a solver: its values, slopes and curvatures at the decision values F of all rows and classes.
+"""What a loss gives a solver: its values, slopes and curvatures at the decision values F of all rows and columns.
 
 A loss is a sum over rows of ``weight`` times a function of the row's decision values. Where that function is a sum over
-classes, each class is a problem of its own, which can be minimised for itself.
+columns, each of them is a problem of its own, which can be minimised for itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Bend = Callable[[slice | Numbers, Values], Values]
 
 
 class Loss(ABC):
-    """A function of decision values, with a column for every class, or one for two.
+    """A function of decision values: columns stand for classes, or for the targets of a regression.
 
     ``problems`` and ``tasks`` have a number for every column: equal ones for those that are minimised together, and
     for those that tell classes of the same target apart.
@@ -48,8 +48,8 @@ class Loss(ABC):
         return lambda rows, V: h[rows] * V
 
 
-class TaskLoss(Loss):
-    """The loss of one target.
+class ClassLoss(Loss):
+    """The loss of one target that has classes.
 
     Parameters
     ----------
@@ -77,3 +77,54 @@ def signs_of(codes: Numbers, n_columns: int) -> NDArray[np.float64]:
     """1 in the column of a row's class and -1 elsewhere; a single column is that of the second class."""
     classes = np.array([1]) if n_columns == 1 else np.arange(n_columns)
     return np.where(codes[:, None] == classes, 1.0, -1.0)
+
+
+class TargetLoss(Loss):
+    """The loss of numbers: every column has targets of its own, and is a problem and a task of its own.
+
+    A loss is written for one row and one column: :meth:`terms`, :meth:`slopes` and :meth:`bends` are its value and its
+    derivatives in the decision value.
+
+    Parameters
+    ----------
+    targets : array of shape (n_rows, n_columns)
+    weight : array of shape (n_rows,)
+    factors : array of shape (n_columns,)
+        What the loss of a column counts, beside the weight of the row.
+    """
+
+    def __init__(self, targets: NDArray[np.float64], weight: NDArray[np.float64], factors: NDArray[np.float64]):
+        self.targets, self.weight, self.factors = targets, weight, factors
+        self.n_columns = targets.shape[1]
+        self.problems = self.tasks = np.arange(self.n_columns)
+        self._cast: Values = targets
+
+    def targets_as(self, dtype: Any) -> Values:
+        """The targets in the precision of the features."""
+        if self._cast.dtype != dtype:
+            self._cast = self.targets.astype(dtype)
+        return self._cast
+
+    @abstractmethod
+    def terms(self, F: Values) -> Values:
+        """The loss of every row and column, without weights."""
+
+    @abstractmethod
+    def slopes(self, F: Values) -> Values:
+        """The derivatives of the terms."""
+
+    @abstractmethod
+    def bends(self, F: Values) -> Values:
+        """Their second derivatives."""
+
+    def value(self, F: Values) -> NDArray[np.float64]:
+        return self.factors * (self.weight @ self.terms(F).astype(np.float64, copy=False))
+
+    def slope(self, F: Values) -> Values:
+        return self._weighted(self.slopes(F))
+
+    def curvature(self, F: Values) -> Values:
+        return self._weighted(self.bends(F))
+
+    def _weighted(self, terms: Values) -> Values:
+        return terms * self.weight[:, None].astype(terms.dtype) * self.factors.astype(terms.dtype)

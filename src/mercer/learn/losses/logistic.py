@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import TaskLoss, Values
+from .base import ClassLoss, Values
 
 
-class Logistic(TaskLoss):
+class Logistic(ClassLoss):
     """log(1 + exp(-y f)) of two classes."""
 
     def value(self, F: Values) -> NDArray[np.float64]:

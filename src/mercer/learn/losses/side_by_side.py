@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, Loss, TaskLoss, Values
+from .base import Bend, ClassLoss, Loss, Values
 
 
 class SideBySide(Loss):
     """The losses of several targets of the same rows: their columns share every product with the features."""
 
-    def __init__(self, losses: Sequence[TaskLoss]):
+    def __init__(self, losses: Sequence[ClassLoss]):
         self.losses = losses
         ends = np.cumsum([loss.n_columns for loss in losses]).tolist()
         self.columns = [slice(end - loss.n_columns, end) for end, loss in zip(ends, losses, strict=True)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, Numbers, TaskLoss, Values
+from .base import Bend, ClassLoss, Numbers, Values
 
 
-class Softmax(TaskLoss):
+class Softmax(ClassLoss):
     """-log of the probability of a row's class, of several: one problem."""
 
     def __init__(self, codes: Numbers, n_classes: int, weight: NDArray[np.float64]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import TaskLoss, Values
+from .base import ClassLoss, Values
 
 
-class SquaredHinge(TaskLoss):
+class SquaredHinge(ClassLoss):
     """max(0, 1 - y f)^2, one class against the rest."""
 
     def _excess(self, F: Values) -> Values:

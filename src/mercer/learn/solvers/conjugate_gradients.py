@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ..feature_matrix import FeatureMatrix
 from ..losses import Loss
 from ..time_forecast import PRODUCT_COST, Work, curvature_works, step_works
+from .landmarks import Design, LandmarkFeatures, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
 
 ROWS_A_FEATURE = 4
@@ -54,6 +56,11 @@ class Descent(Newton):
         """Steps since the factor was made."""
         self.before: tuple[Matrix, Matrix, Matrix] | None = None
         """Gradient, direction and energy of the last step."""
+
+    def for_loss(self, loss: Loss) -> Self:
+        other = super().for_loss(loss)
+        other.steps_since, other.before = 0, None
+        return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         return super().minimise(tol, STEPS_FOR_ONE * max_iter, start)
@@ -171,8 +178,10 @@ def start_curvature(design: FeatureMatrix, loss: Loss) -> float:
     return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
 
 
-def solver_for(design: FeatureMatrix, loss: Loss) -> Newton:
+def solver_for(design: Design, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
+    if isinstance(design, LandmarkFeatures):
+        return LandmarkNewton(design, loss)
     curvature = start_curvature(design, loss)
     kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton
     return kind(design, loss)

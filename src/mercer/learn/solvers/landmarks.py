@@ -3,8 +3,8 @@ r"""Kernel machines on landmarks, without whitened features.
 With landmarks L, a machine is :math:`f(x) = k(x, L) \alpha + b`, and minimises
 :math:`\alpha^\top k(L, L) \alpha / 2 + \mathrm{loss}(k(X, L) \alpha + b)`. With the factor T of
 :math:`k(L, L) = T T^\top` and :math:`w = T^\top \alpha` that is :math:`\|w\|^2 / 2` and features
-:math:`Z = k(X, L) T^{-\top}`, which are never made: kernel values are multiplied by :math:`T^{-\top} w`. What would take
-n D^2 operations takes n D for every step, and D^3 / 3 once.
+:math:`Z = k(X, L) T^{-\top}`, which are never made: kernel values are multiplied by :math:`T^{-\top} w`. What
+would take n D^2 operations takes n D for every step, and D^3 / 3 once.
 
 Newton's steps are found by conjugate gradients, all classes at once. The landmarks are a sample of the rows, whose
 features are the rows of T: so :math:`I + c\,T^\top T`, with c the curvature that a landmark stands for, is close to the
@@ -13,15 +13,18 @@ Hessian, and its factor preconditions the steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._tiles import single_threaded_blas
 from ..feature_matrix import FeatureMatrix, RowNumbers
 from ..losses import Bend, Loss
+from ..passes import Passes
 from ..time_forecast import Work
-from .newton import Matrix, Newton, Values
+from .newton import Matrix, Newton, Solution, Values
 from .triangular import Triangular
 
 ROUNDING = 8.0
@@ -114,7 +117,19 @@ class LandmarkFeatures:
         self.root = root
         self.n_rows, self.n_features, self.width = values.n_rows, values.n_features, values.width
         self.dtype, self.intercept, self.n_jobs = values.dtype, values.intercept, values.n_jobs
-        self.passes, self.kept = values.passes, values.kept
+
+    @property
+    def passes(self) -> Passes:
+        """Those of the fit."""
+        return self.values.passes
+
+    @passes.setter
+    def passes(self, passes: Passes) -> None:
+        self.values.passes = passes
+
+    def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
+        """What ``make`` finds in so many passes, unless it is known already."""
+        return self.values.kept(what, make, *arguments, passes=passes)
 
     @property
     def n_passes(self) -> int:
@@ -124,6 +139,14 @@ class LandmarkFeatures:
     @n_passes.setter
     def n_passes(self, count: int) -> None:
         self.values.n_passes = count
+
+    def whole(self) -> NDArray[Any]:
+        """The features of all rows, which must be few."""
+        return self.root.factor.solve(self.values.whole().T).T
+
+    def coefficients(self, W: Matrix) -> Matrix:
+        """What W is in kernel values: alpha, and the intercept."""
+        return self.root.coefficients(W)
 
     def products(self, W: Matrix, what: str) -> NDArray[Any]:
         """Z W for all rows, in the precision of the kernel values."""
@@ -136,6 +159,10 @@ class LandmarkFeatures:
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
         """Z' bend(Z W), in one pass."""
         return self.root.turned(self.values.curved(self.root.coefficients(W), bend, what, rows))
+
+
+Design = FeatureMatrix | LandmarkFeatures
+"""What a solver goes through again and again."""
 
 
 class LandmarkNewton(Newton):
@@ -151,7 +178,7 @@ class LandmarkNewton(Newton):
     """
 
     name = "landmarks"
-    forcing = 0.3
+    forcing = 0.3  # whole steps with the wrong active rows gain little
     design: LandmarkFeatures  # type: ignore[assignment]
 
     def __init__(self, design: LandmarkFeatures, loss: Loss):
@@ -159,10 +186,14 @@ class LandmarkNewton(Newton):
         self.curvature = 0.0
         self.preconditioner: Triangular | None = None
 
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
+            return super().minimise(tol, max_iter, start)
+
     def refresh(self, F: Values) -> tuple[bool, int]:
         curvature = float(self.loss.curvature(F).sum(dtype=np.float64)) / (self.loss.n_columns * self.design.n_features)
         if self.preconditioner is None or not 1.0 / CHANGED < curvature / self.curvature < CHANGED:
-            self._precondition_by(max(curvature, np.finfo(np.float32).tiny))
+            self._precondition_by(max(curvature, float(np.finfo(np.float32).tiny)))
         return False, INNER_STEPS
 
     def _precondition_by(self, curvature: float) -> None:

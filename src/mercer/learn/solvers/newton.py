@@ -9,8 +9,9 @@ earlier point. Those cost as much as many such products, and are made anew only 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -112,6 +113,12 @@ class Newton:
         together = loss.problems[:, None] == loss.problems
         alone = together.sum(axis=1) == 1
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
+
+    def for_loss(self, loss: Loss) -> Self:
+        """A solver of another loss of the same rows, with the preconditioners of this one."""
+        other = copy(self)
+        other.loss, other.gaps, other.products_taken, other.is_stale = loss, [], [], self.factors is None
+        return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         """The least objective, to a relative distance of about ``tol``."""
@@ -427,7 +434,7 @@ class Newton:
 
 
 def nonzero_rows(values: Values) -> NDArray[np.int64] | None:
-    """The rows that are not 0 in every column; None where there are none, or so many that a pass may as well take all."""
+    """The rows that are not 0 in every column; None where there are none, or so many that a pass takes all as well."""
     rows = np.flatnonzero(values.any(axis=1))
     return rows if 0 < len(rows) < FEW_ROWS * len(values) else None
 

@@ -20,23 +20,25 @@ WIDEST_RANGE = 1e-11
 """The least alpha that is tried by itself, relative to the largest eigenvalue; the most is ten times that value."""
 
 
-def solve_ridge(moments: Moments, alpha: float, intercept: bool, precision: float) -> Matrix:
-    """The coefficients, one column per target.
+def solve_ridge(
+    moments: Moments, alpha: float, intercept: bool, precision: float
+) -> tuple[Matrix, tuple[Matrix, bool] | None]:
+    """The coefficients, one column per target, and the factor that gave them.
 
-    Where features depend on each other they are those of least norm, and there is a warning. ``precision`` is the
-    relative error of the moments.
+    Where features depend on each other they are those of least norm, there is no factor, and there is a warning.
+    ``precision`` is the relative error of the moments.
     """
     centred = moments.centred(intercept)
     factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
     if factor is not None:
-        return scipy.linalg.cho_solve(factor, centred.cross)
+        return scipy.linalg.cho_solve(factor, centred.cross), factor
     warnings.warn(
         f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
         "coefficients of least norm are given; raise alpha",
         UserWarning,
         stacklevel=6,
     )
-    return Path.of(moments, intercept, precision).coefficients(alpha)
+    return Path.of(moments, intercept, precision).coefficients(alpha), None
 
 
 def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> tuple[Matrix, bool] | None:
@@ -156,6 +158,28 @@ def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:
     if codes.shape[1] == 1:
         return codes * predicted[:, :, 0] > 0.0
     return np.where(np.isnan(predicted), -np.inf, predicted).argmax(axis=2) == codes.argmax(axis=1)[:, None]
+
+
+class Leverages(NamedTuple):
+    """How much of its own target, for a weight of 1, is in the prediction of a row."""
+
+    factor: tuple[Matrix, bool]
+    feature_mean: Matrix
+    of_intercept: float
+
+    @classmethod
+    def of(cls, moments: Moments, factor: tuple[Matrix, bool] | None, intercept: bool, precision: float) -> Leverages:
+        """Those of a ridge regression with this factor; without one, of the least alpha that has one."""
+        centred, alpha = moments.centred(intercept), moments.rounding(precision)
+        while factor is None:
+            alpha = max(10.0 * alpha, float(np.finfo(np.float64).eps))
+            factor = cholesky(centred.gram, alpha, precision, 0.0)
+        return cls(factor, centred.feature_mean, 1.0 / float(moments.weight[0]) if intercept else 0.0)
+
+    def at(self, Z: NDArray[Any]) -> Matrix:
+        """Those of rows."""
+        open_ = scipy.linalg.solve_triangular(self.factor[0], (Z - self.feature_mean).T, lower=True, check_finite=False)
+        return (open_**2).sum(axis=0) + self.of_intercept
 
 
 class Posterior(NamedTuple):

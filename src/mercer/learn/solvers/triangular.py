@@ -93,14 +93,18 @@ class Triangular:
         """L B."""
         X = np.empty_like(B)
         for block in blocks(len(self)):
-            X[block] = np.tril(self.lower[block, block]) @ B[block] + self.lower[block, : block.start] @ B[: block.start]
+            X[block] = (
+                np.tril(self.lower[block, block]) @ B[block] + self.lower[block, : block.start] @ B[: block.start]
+            )
         return X
 
     def transposed_times(self, B: Values) -> Values:
         """L' B."""
         X = np.empty_like(B)
         for block in blocks(len(self)):
-            X[block] = np.tril(self.lower[block, block]).T @ B[block] + self.lower[block.stop :, block].T @ B[block.stop :]
+            X[block] = (
+                np.tril(self.lower[block, block]).T @ B[block] + self.lower[block.stop :, block].T @ B[block.stop :]
+            )
         return X
 
     def gram(self, dtype: Any) -> Values:
@@ -124,4 +128,6 @@ def blocks(n: int) -> list[slice]:
 
 def inverse(corner: Values) -> Values:
     """The inverse of a lower triangular matrix."""
-    return scipy.linalg.solve_triangular(corner, np.eye(len(corner), dtype=corner.dtype), lower=True, check_finite=False)
+    return scipy.linalg.solve_triangular(
+        corner, np.eye(len(corner), dtype=corner.dtype), lower=True, check_finite=False
+    )

@@ -1,0 +1,202 @@
+r"""Probabilities of classes from decision values that are none.
+
+Decision values of a class become probabilities by a curve with three numbers,
+
+.. math:: p = \frac{1}{1 + e^{-(a f + c f |f| + b)}}, \qquad a, c \ge 0,
+
+which is the sigmoid of Platt (1999) where c is 0. Least squares and the squared hinge estimate 2 p - 1, whose log-odds
+grow faster than in proportion: c takes that up. Of more than two classes each has a curve of its own, and what the
+curves give is divided by its sum.
+
+The curve is learned on decision values as new rows would have them. Those of the rows that a model has learned from lie
+too far on the side of their class.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from .._random import Stream
+from .labels import Codes, Tasks
+from .losses import Loss
+from .prepared_rows import Chunk
+
+Matrix = NDArray[np.float64]
+
+SMALL = 3000
+"""Rows up to which each of them is left out by itself."""
+SAMPLE = 4096
+"""Rows that are left out together, at most."""
+KEPT = 2048
+"""Rows that are kept to be left out one by one, about, where there are more."""
+LEFT_OUT = 4
+"""One row of so many, at most, is left out with others."""
+STEPS = 100
+ENOUGH = 1e-10
+"""The gradient of a curve, for every row, at which it is found."""
+HELD = 1e-9
+"""What holds back the numbers of a curve that rows leave open."""
+NEAREST = 1e-8
+"""To 0, of what leaving out a row leaves of its own weight in its prediction."""
+
+
+class Calibration(NamedTuple):
+    """How decision values become probabilities.
+
+    ``slopes`` are the a, ``bends`` the c and ``offsets`` the b of every column of decision values.
+    """
+
+    method: str
+    """"leave-one-out", "approximate leave-one-out" or "left-out rows": how new rows were stood in for."""
+    rows: int
+    """How many rows the curves were learned on."""
+    slopes: tuple[float, ...]
+    bends: tuple[float, ...]
+    offsets: tuple[float, ...]
+
+    def log_odds(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
+        """Values whose softmax has the probabilities of a task, from its decision values."""
+        a, c, b = (np.array(part[columns]) for part in (self.slopes, self.bends, self.offsets))
+        f = values.reshape(len(values), -1).astype(np.float64)
+        odds = a * f + c * f * np.abs(f) + b
+        found = odds[:, 0] if values.ndim == 1 else -np.logaddexp(0.0, -odds)
+        return found.astype(values.dtype)
+
+
+def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weight: Matrix) -> Calibration:
+    """The curves of all columns, from decision values that stand for those of new rows."""
+    signs = tasks.signs(codes)
+    curves = [curve(f, sign > 0.0, weight) for f, sign in zip(values.T, signs.T, strict=True)]
+    return Calibration(method, len(values), *(tuple(part) for part in zip(*curves, strict=True)))
+
+
+def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix) -> tuple[float, float, float]:
+    """The a, c and b of one column, of largest likelihood.
+
+    As Platt has it, a row is of its class with a probability a little below 1: where the rows of a class have the
+    weight N, it is (N + 1) / (N + 2), so that classes which do not overlap leave the curve a slope.
+    """
+    weight = weight / min(1.0, float(weight.max(initial=1e-300)))  # weights far below 1 are shares, and not counts
+    mine, others = float(weight[is_class].sum()), float(weight[~is_class].sum())
+    targets = np.where(is_class, (mine + 1.0) / (mine + 2.0), 1.0 / (others + 2.0))
+    size = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    f = values / size
+    parts = np.stack([f, f * np.abs(f), np.ones_like(f)], axis=1)
+    for chosen in ([0, 1, 2], [0, 2], [1, 2], [2]):  # a curve that falls is none: the best of those that do not
+        found = np.zeros(3)
+        found[chosen] = most_likely(parts[:, chosen], targets, weight)
+        if (found[:2] >= 0.0).all():
+            break
+    a, c, b = found.tolist()
+    return a / size, c / size**2, b
+
+
+def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
+    """The coefficients of a logistic regression on targets between 0 and 1, by Newton's method."""
+    total = float(weight.sum())
+
+    def loss(w: Matrix) -> float:
+        odds = parts @ w
+        return float(weight @ (np.logaddexp(0.0, odds) - targets * odds)) + 0.5 * HELD * total * float(w @ w)
+
+    w = np.zeros(parts.shape[1])
+    least = loss(w)
+    for _ in range(STEPS):
+        p = 1.0 / (1.0 + np.exp(-np.clip(parts @ w, -500.0, 500.0)))
+        gradient = parts.T @ (weight * (p - targets)) + HELD * total * w
+        if np.abs(gradient).max() <= ENOUGH * total:
+            break
+        hessian = (parts * (weight * p * (1.0 - p))[:, None]).T @ parts + HELD * total * np.eye(len(w))
+        step = np.linalg.solve(hessian, -gradient)
+        length = 1.0
+        while (now := loss(w + length * step)) > least and length > 1e-10:
+            length *= 0.5
+        if now >= least:
+            break
+        w, least = w + length * step, now
+    return w
+
+
+# -- decision values as new rows would have them -----------------------------------------------------------------------
+
+
+def chosen_rows(seed: int, weight: Matrix) -> NDArray[np.int64]:
+    """Some of the rows that count, to be left out together; the seed is that of the map."""
+    counted = np.flatnonzero(weight > 0.0)
+    words = Stream(seed).child("calibration").words(len(weight), 0)[counted]
+    return np.sort(counted[np.argsort(words, kind="stable")[: min(SAMPLE, len(counted) // LEFT_OUT)]])
+
+
+def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, intercept: bool) -> Matrix:
+    """Decision values of rows as if each had been left out, by one Newton step from the coefficients of all.
+
+    ``share`` is the part of a row's weight that is left out: one copy of a row that counts as several. The loss is one
+    that has no slope where it does not bend, so that leaving out such a row changes nothing.
+    """
+    slopes, curvatures = (part.astype(np.float64) for part in (loss.slope(F), loss.curvature(F)))
+    found = F.astype(np.float64)
+    for column, h in enumerate(curvatures.T):
+        rows = np.flatnonzero(h)
+        if len(rows):
+            own = share[rows] * leverages(Z[rows].astype(np.float64), h[rows], intercept)
+            found[rows, column] += own / h[rows] * slopes[rows, column] / np.maximum(1.0 - own, NEAREST)
+    return found
+
+
+def leverages(Z: Matrix, h: Matrix, intercept: bool) -> Matrix:
+    """h z' (I + Z' diag(h) Z)^-1 z of every row, with a free intercept where there is one."""
+    total = float(h.sum())
+    curved = (Z - h @ Z / total if intercept else Z) * np.sqrt(h)[:, None]
+    if Z.shape[1] <= len(Z):
+        factor = scipy.linalg.cholesky(np.eye(Z.shape[1]) + curved.T @ curved, lower=True, check_finite=False)
+        own = (scipy.linalg.solve_triangular(factor, curved.T, lower=True, check_finite=False) ** 2).sum(axis=0)
+    else:  # the same from products of rows
+        factor = scipy.linalg.cholesky(np.eye(len(Z)) + curved @ curved.T, lower=True, check_finite=False)
+        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+        own = 1.0 - np.diag(inverse)
+    return own + h / total if intercept else own
+
+
+class KeptRows:
+    """Some rows with their features, kept while the sums over all rows are made.
+
+    Parameters
+    ----------
+    seed : that of the map
+    n_rows : how many rows there are
+    tasks : the classes
+    """
+
+    def __init__(self, seed: int, n_rows: int, tasks: Tasks):
+        self._rng = Stream(seed).child("calibration")
+        self._below = 2**64 if n_rows <= KEPT else 2**64 * KEPT // n_rows
+        self._tasks = tasks
+        self._parts: dict[int, tuple[NDArray[Any], ...]] = {}
+        self._lengths: dict[int, int] = {}
+
+    def __contains__(self, chunk: Chunk) -> bool:
+        return chunk.first in self._parts
+
+    @property
+    def n_seen(self) -> int:
+        """How many rows were shown."""
+        return sum(self._lengths.values())
+
+    def watch(self, Z: NDArray[Any], chunk: Chunk) -> None:
+        """Keep the chosen rows of a chunk that count."""
+        weight = np.ones(len(Z)) if chunk.weight is None else chunk.weight
+        words = self._rng.words(len(Z), chunk.first)
+        chosen = np.flatnonzero((words < self._below if self._below < 2**64 else True) & (weight > 0.0))
+        codes = self._tasks.codes(np.asarray(chunk.y)[chosen], chunk.first)
+        self._lengths[chunk.first] = len(Z)
+        self._parts[chunk.first] = Z[chosen], codes, weight[chosen]
+
+    def all(self) -> tuple[Matrix, Codes, Matrix]:
+        """Features, codes of classes and weights of what was kept."""
+        parts = zip(*(self._parts[first] for first in sorted(self._parts)), strict=True)
+        Z, codes, weight = (np.concatenate(part) for part in parts)
+        return Z, codes, weight

@@ -1,0 +1,38 @@
+"""The loss of Huber: squares of small residuals, absolute values of large ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import TargetLoss, Values
+
+
+class Huber(TargetLoss):
+    """r^2 / 2 up to a residual of delta, and delta (abs(r) - delta / 2) beyond; ``deltas`` has one for every column."""
+
+    def __init__(
+        self,
+        targets: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        factors: NDArray[np.float64],
+        deltas: NDArray[np.float64],
+    ):
+        super().__init__(targets, weight, factors)
+        self.deltas = deltas
+
+    def _residuals(self, F: Values) -> tuple[Values, Values]:
+        """Those of all rows, and what of them is within delta."""
+        residuals, deltas = self.targets_as(F.dtype) - F, self.deltas.astype(F.dtype)
+        return residuals, np.clip(residuals, -deltas, deltas)
+
+    def terms(self, F: Values) -> Values:
+        residuals, within = self._residuals(F)
+        return within * (residuals - 0.5 * within)
+
+    def slopes(self, F: Values) -> Values:
+        return -self._residuals(F)[1]
+
+    def bends(self, F: Values) -> Values:
+        residuals, within = self._residuals(F)
+        return (residuals == within).astype(F.dtype)

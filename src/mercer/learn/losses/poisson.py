@@ -1,0 +1,42 @@
+"""The loss of counts: half the deviance of a Poisson distribution, whose mean has the decision value as logarithm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from .base import TargetLoss, Values
+
+LARGEST = 30.0
+"""Beyond this and the logarithm of the largest target, the exponential goes on as the parabola that touches it there.
+
+No least objective is so far away, and no step on the way to it overflows.
+"""
+
+
+class Poisson(TargetLoss):
+    """exp(f) - y f + y log(y) - y, which is 0 where exp(f) = y."""
+
+    def __init__(self, targets: NDArray[np.float64], weight: NDArray[np.float64], factors: NDArray[np.float64]):
+        super().__init__(targets, weight, factors)
+        self._rest = xlogy(targets, targets) - targets
+        self._last = LARGEST + math.log(max(1.0, float(targets.max(initial=0.0))))
+
+    def _mean(self, F: Values) -> tuple[Values, Values]:
+        """exp(f), and how far f is beyond the last value at which it is that."""
+        return np.exp(np.minimum(F, F.dtype.type(self._last))), np.maximum(F - F.dtype.type(self._last), 0)
+
+    def terms(self, F: Values) -> Values:
+        F = F.astype(np.float64, copy=False)
+        mean, beyond = self._mean(F)
+        return mean * (1.0 + beyond + 0.5 * beyond**2) - self.targets * F + self._rest
+
+    def slopes(self, F: Values) -> Values:
+        mean, beyond = self._mean(F)
+        return mean * (1 + beyond) - self.targets_as(F.dtype)
+
+    def bends(self, F: Values) -> Values:
+        return self._mean(F)[0]

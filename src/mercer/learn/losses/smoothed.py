@@ -1,0 +1,84 @@
+r"""Losses with corners, which a solver sees smoothed.
+
+A loss of the residual r = y - f is :math:`\ell(r) = \max_q q r - \ell^*(q)`. Its prices q, the slopes of the lines that
+touch it, lie in an interval. Smoothed it is
+
+.. math:: \max_q\; q r - \ell^*(q) - \tfrac{\mu}{2} (q - \lambda)^2,
+
+whose slope turns over a width of :math:`\mu` about the corners. With :math:`\lambda` the prices of an earlier solution
+this is a step of the method of multipliers: solutions come near that of the loss itself without :math:`\mu` going to 0.
+Whatever they are, the prices are a point of the dual problem, and so bound how far the least objective of the loss
+itself may be.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import TargetLoss, Values
+
+
+class SmoothedLoss(TargetLoss):
+    """A loss with corners, smoothed over ``width`` about ``prices``, one for every row and column."""
+
+    width: float = 1.0
+    prices: Values | float = 0.0
+
+    def about(self, prices: Values, width: float) -> Self:
+        """The same loss, smoothed over another width about other prices."""
+        other = copy(self)
+        other.width, other.prices = width, prices
+        return other
+
+    def residuals(self, F: Values) -> Values:
+        """y - f."""
+        return self.targets_as(F.dtype) - F
+
+    def price(self, F: Values) -> Values:
+        """The best q of every row and column."""
+        return self._best(self._pull(F))
+
+    def _pull(self, F: Values) -> Values:
+        pull = self.residuals(F) / F.dtype.type(self.width) + self.prices
+        return pull.astype(F.dtype, copy=False)
+
+    @abstractmethod
+    def exact(self, residuals: Values) -> Values:
+        """The loss itself."""
+
+    @abstractmethod
+    def conjugate(self, q: Values) -> Values:
+        """Its conjugate at prices that it may have."""
+
+    @abstractmethod
+    def _best(self, pull: Values) -> Values:
+        """The q that is best where r over the width, and the price that the smoothing is about, add up to this."""
+
+    @abstractmethod
+    def _turns(self, pull: Values) -> Any:
+        """Whether the best q changes with it."""
+
+    def terms(self, F: Values) -> Values:
+        # More by mu lambda^2 / 2 than above, so that it is never negative.
+        residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
+        return q * residuals - self.conjugate(q) - self.width * q * (0.5 * q - self.prices)
+
+    def slopes(self, F: Values) -> Values:
+        return -self.price(F)
+
+    def bends(self, F: Values) -> Values:
+        return self._turns(self._pull(F)).astype(F.dtype) / F.dtype.type(self.width)
+
+    def exact_value(self, F: Values) -> NDArray[np.float64]:
+        """The loss itself, one number per column."""
+        return self.factors * (self.weight @ self.exact(self.residuals(F).astype(np.float64)))
+
+    def excess(self, F: Values) -> NDArray[np.float64]:
+        """How far the loss itself is above what its dual has at the prices, one number per column."""
+        residuals, q = self.residuals(F).astype(np.float64), self.price(F).astype(np.float64)
+        return self.factors * (self.weight @ (self.exact(residuals) + self.conjugate(q) - q * residuals))
