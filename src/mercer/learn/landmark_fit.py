@@ -23,7 +23,7 @@ from ..maps.nystrom_parameters import restored
 from ..maps.row_checks import check_rows
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss
-from .memory_estimates import Extent, fit_memory, known_width
+from .memory_estimates import Extent, can_hold_features, known_width
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
@@ -72,8 +72,9 @@ class LandmarkFit(NamedTuple):
         """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
-        check_room(extent.landmarks(), f"the kernel matrix of {width} landmarks and its factors", memory)
-        streamed = fit_memory(model, extent, memory).streamed
+        work = extent.landmarks()
+        check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
+        streamed = not can_hold_features(model, extent, work, memory)
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, streamed)
 
     def chosen(self, asked: FeatureMap) -> LandmarkStart:

@@ -14,7 +14,8 @@ from .losses import Loss, SmoothedLoss
 from .memory_estimates import Extent, check_after, fit_memory
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
-from .solvers.conjugate_gradients import solver_for
+from .solvers.choice import expected_cost
+from .solvers.conjugate_gradients import pass_cost, solver_for
 from .solvers.landmarks import Design
 from .solvers.liblinear import check_copies
 from .solvers.newton import Newton, Report, Solution
@@ -62,6 +63,11 @@ def minimised(
         solver = solver_for(design, loss)
         solution = solver.minimise(tol, max_iter, start)
     report = solution.report
+    counted = report._replace(
+        expected=expected_cost(design, loss),
+        operations=report.passes * pass_cost(design.n_rows, design.n_features, loss.n_columns),
+    )
+    solution = solution._replace(report=counted)
     if not report.converged:
         warnings.warn(
             f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "

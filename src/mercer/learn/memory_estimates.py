@@ -109,9 +109,14 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
     linear = cast("LinearMachine", model)
     if linear.holds_all_features:
         return FitMemory(work, extent.liblinear())
-    left = float("inf") if memory is None else memory - work
-    fits = extent.features() <= min(as_bytes(linear.memory), left)
+    fits = can_hold_features(linear, extent, work, memory)
     return FitMemory(work, extent.features() if fits else 0, not fits)
+
+
+def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: int | None) -> bool:
+    """Whether there is room for the features of all rows beside the bytes of ``work``."""
+    left = float("inf") if memory is None else memory - work
+    return extent.features() <= min(as_bytes(model.memory), left)
 
 
 def parameter_bytes(params: Any, itemsize: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_positive, check_probability, is_number
-from .losses import EpsilonInsensitive, Huber, Poisson, Quantile, SmoothedLoss, TargetLoss
+from .losses import EpsilonInsensitive, Huber, Poisson, Quantile, SmoothedLoss, Squared, TargetLoss
 from .targets import Matrix, Units, robust_scale
 
 LOSSES = ("squared", "huber", "quantile", "epsilon_insensitive", "poisson")
@@ -88,6 +88,8 @@ def columns_of_loss(
     units = Units.of(targets[counted], weight[counted], intercept)
     within, spread = (np.repeat(part, len(levels), axis=-1) for part in (units.within(targets), units.spread))
     centre = np.repeat(units.centre, len(levels))
+    if loss == "squared":
+        return Columns(Squared(within, counts, np.ones_like(spread)), centre, spread, alpha)
     if loss == "huber":
         return Columns(Huber(within, counts, np.ones_like(spread), delta / spread), centre, spread, alpha)
     if loss == "quantile":

@@ -9,6 +9,7 @@ from .quantile import Quantile
 from .side_by_side import SideBySide
 from .smoothed import SmoothedLoss
 from .softmax import Softmax
+from .squared import Squared
 from .squared_hinge import SquaredHinge
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "SideBySide",
     "SmoothedLoss",
     "Softmax",
+    "Squared",
     "SquaredHinge",
     "TargetLoss",
     "Values",

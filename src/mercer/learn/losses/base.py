@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Loss(ABC):
     n_columns: int
     problems: Numbers
     tasks: Numbers
+    is_quadratic: ClassVar[bool] = False
+    """Whether curvatures are the same everywhere, so that one Newton step is all it takes."""
 
     @abstractmethod
     def value(self, F: Values) -> NDArray[np.float64]:

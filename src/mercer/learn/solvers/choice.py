@@ -11,8 +11,11 @@ from typing import Any
 
 from ...kernels import Kernel
 from ...maps import Nystrom
+from ..losses import Loss
 from ..map_choice import parsed
 from ..time_forecast import DECOMPOSITION, PRODUCT_COST
+from .conjugate_gradients import descent_cost, is_cheaper, newton_cost, start_curvature
+from .landmarks import Design, LandmarkFeatures
 
 LEAST_LANDMARKS = 512
 """Of fewer landmarks, whitened features cost next to nothing, and their solver ends with a bound on the distance."""
@@ -29,10 +32,9 @@ def has_landmark_values(map: Any) -> bool:
 
 def whitened_cost(n_rows: int, width: int, n_columns: int) -> float:
     """Operations of Newton's method on whitened landmarks, without those of kernel values."""
-    n, D, k = float(n_rows), float(width), float(n_columns)
+    n, D = float(n_rows), float(width)
     whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
-    hessians = (1.0 + 0.125 * k) * n * D**2 + (1.0 + k) * D**3 / 3.0
-    return whitening + hessians + 35.0 * 4.0 * PRODUCT_COST * n * D * k
+    return whitening + newton_cost(n_rows, width, n_columns)
 
 
 def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
@@ -42,6 +44,15 @@ def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
     passes = NEWTON_STEPS * (1.0 + INNER_STEPS * ACTIVE)
     solves = NEWTON_STEPS * INNER_STEPS * 4.0 * DOUBLE * D**2 * k
     return factors + passes * 4.0 * PRODUCT_COST * n * D * k + PRODUCT_COST * solves
+
+
+def expected_cost(design: Design, loss: Loss) -> float:
+    """Operations that the solver for this design is expected to take."""
+    size = design.n_rows, design.n_features, loss.n_columns
+    if isinstance(design, LandmarkFeatures):
+        return landmark_cost(*size)
+    curvature = start_curvature(design, loss)
+    return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 
 
 def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:

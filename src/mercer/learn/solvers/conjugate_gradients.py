@@ -166,14 +166,22 @@ def is_cheaper(n_rows: int, width: int, n_columns: int, curvature: float) -> boo
 
     ``curvature`` is that of a row before the first step.
     """
-    passes = pass_cost(n_rows, width, n_columns)
+    return MARGIN * descent_cost(n_rows, width, n_columns, curvature) < newton_cost(n_rows, width, n_columns)
+
+
+def newton_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations that Newton's method is expected to take."""
     own = n_columns * factor_cost(round(ACTIVE * n_rows), width)
-    newton = factor_cost(n_rows, width) + own + NEWTON_PASSES * passes
-    steps = usual_steps(curvature)
-    return MARGIN * (factor_cost(sample_size(n_rows, width), width) + steps * passes) < newton
+    return factor_cost(n_rows, width) + own + NEWTON_PASSES * pass_cost(n_rows, width, n_columns)
 
 
-def start_curvature(design: FeatureMatrix, loss: Loss) -> float:
+def descent_cost(n_rows: int, width: int, n_columns: int, curvature: float) -> float:
+    """Those of conjugate gradients."""
+    steps = usual_steps(curvature) * pass_cost(n_rows, width, n_columns)
+    return factor_cost(sample_size(n_rows, width), width) + steps
+
+
+def start_curvature(design: Design, loss: Loss) -> float:
     """That of a row before the first step, on average."""
     return float(loss.curvature(np.zeros((design.n_rows, loss.n_columns))).mean())
 

@@ -35,6 +35,7 @@ It bounds the coefficients, and with them what the rounding of kernel values doe
 TRIES = 8
 INNER_STEPS = 12
 """Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
+QUADRATIC_FORCING = 1e-3
 CHANGED = 2.0
 """The preconditioner is made anew when the curvature per landmark has changed by this factor."""
 
@@ -90,7 +91,7 @@ class LandmarkRoot:
         count = len(self.factor)
         if self._gram is None:
             self._gram = self.factor.gram(dtype)
-        hessian = np.empty((count + intercept, count + intercept), dtype=dtype)
+        hessian = np.zeros((count + intercept, count + intercept), dtype=dtype)
         np.multiply(self._gram, curvature, out=hessian[:count, :count])
         eps = float(np.finfo(dtype).eps)
         hessian[np.diag_indices(count)] *= 1.0 + ROUNDING * eps
@@ -185,6 +186,8 @@ class LandmarkNewton(Newton):
         super().__init__(design, loss)  # type: ignore[arg-type]
         self.curvature = 0.0
         self.preconditioner: Triangular | None = None
+        if loss.is_quadratic:  # whose step is right at once, if it is found well
+            self.forcing = QUADRATIC_FORCING
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
@@ -194,7 +197,7 @@ class LandmarkNewton(Newton):
         curvature = float(self.loss.curvature(F).sum(dtype=np.float64)) / (self.loss.n_columns * self.design.n_features)
         if self.preconditioner is None or not 1.0 / CHANGED < curvature / self.curvature < CHANGED:
             self._precondition_by(max(curvature, float(np.finfo(np.float32).tiny)))
-        return False, INNER_STEPS
+        return False, INNER_STEPS * (4 if self.loss.is_quadratic else 1)
 
     def _precondition_by(self, curvature: float) -> None:
         self.curvature = curvature

@@ -74,7 +74,14 @@ class Report(NamedTuple):
     A bound by duality: half the squared norm of the gradient, over the objective.
     """
     method: str = "newton"
-    """"newton", or "conjugate gradients" where wide features made it the cheaper one."""
+    """"newton", "conjugate gradients" where wide features made it the cheaper one, or "landmarks".
+
+    Of "landmarks" the gap is an estimate by the last Newton step, and no bound.
+    """
+    expected: float = 0.0
+    """Operations that the choice of the solver expected, in those of products of large matrices."""
+    operations: float = 0.0
+    """The same by the passes that were made."""
 
 
 class Solution(NamedTuple):

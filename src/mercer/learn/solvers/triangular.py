@@ -108,11 +108,11 @@ class Triangular:
         return X
 
     def gram(self, dtype: Any) -> Values:
-        """The lower half of L' L, in this precision; what stands above is not set to anything in particular."""
+        """The lower half of L' L, in this precision; what stands above is 0, or the same."""
         n, lower = len(self), self.lower.astype(dtype)
         for block in blocks(n):
             lower[block, block] = np.tril(lower[block, block])
-        product = np.empty((n, n), dtype=dtype)
+        product = np.zeros((n, n), dtype=dtype)
 
         def work(rows: slice) -> None:
             product[rows, : rows.stop] = lower[rows.start :, rows].T @ lower[rows.start :, : rows.stop]
