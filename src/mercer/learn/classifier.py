@@ -22,6 +22,7 @@ from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, Me
 from .calibration import NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
 from .checkpoint_state import Unkept
 from .context import FitContext
+from .exact_fit import ExactFit
 from .feature_matrix import HeldFeatures
 from .labels import (
     AllLabels,
@@ -36,10 +37,10 @@ from .labels import (
     probabilities,
 )
 from .landmark_fit import LandmarkFit
-from .loss_fit import features_of_rows, minimised
-from .losses import Loss, SideBySide, loss_named
+from .loss_fit import features_of_rows, minimised, warn_unless_converged
+from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
-from .map_choice import exact_map, expected_map, is_narrow
+from .map_choice import exact_map, expected_map, is_exact, is_narrow
 from .memory_estimates import Extent, known_width
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
@@ -59,6 +60,7 @@ from .warm_start import widened
 Matrix = NDArray[np.float64]
 
 LOSSES = ("squared_hinge", "logistic", "squared")
+ADVICE = "raise max_iter or tol, or lower C"
 SOLVERS = ("auto", "newton", "landmarks", "liblinear")
 
 
@@ -206,6 +208,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     ((3, 2), 2)
     """
 
+    can_be_exact = True
+
     def __init__(
         self,
         kernel: KernelArgument = None,
@@ -299,6 +303,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if class_weights is not None:
             weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
         columns = Tasks(classes).columns[-1].stop
+        if is_exact(self):
+            self._fit_exact(chosen, rows, draft.seed, codes, weights, weight)
+            return self
         design: Design
         if self._takes_landmarks(chosen, rows.n_rows):
             fit = LandmarkFit.of(self, rows, draft.seed, columns)
@@ -317,6 +324,27 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._adopt(design.coefficients(W))
         self.statistics_ = None
         return self
+
+    def _fit_exact(
+        self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
+    ) -> None:
+        """Coefficients of the exact machine, by the rows near its margin."""
+        loss, left_out = class_loss(self, codes, weights), chosen_rows(seed, weight)
+        if not isinstance(loss, SquaredHinge) or not has_landmark_values(map):
+            raise ValueError(
+                "map='exact' is for loss='squared_hinge', one task and a kernel of mercer.kernels, "
+                f"found loss={self.loss!r}, {codes.shape[1]} tasks and {map.kernel!r}"
+            )
+        fit = LandmarkFit.of(self, rows, seed, loss.n_columns)
+        machine = ExactFit(fit, map, loss).minimise(float(self.tol), int(self.max_iter), left_out)
+        warn_unless_converged(machine.report, ADVICE, stacklevel=4)
+        self.map_, self.convergence_ = machine.map, machine.report
+        self.calibration_ = learned(
+            "left-out rows", Tasks(self.classes_), machine.left_out, codes[left_out], weight[left_out]
+        )
+        rows.passes.report.end()
+        self._adopt(machine.coefficients)
+        self.statistics_ = None
 
     def _takes_landmarks(self, map: Any, n_rows: int) -> bool:
         """Whether the machine works on kernel values at landmarks, without whitened features."""
@@ -642,7 +670,7 @@ def least_loss(
         pairs = zip(codes.T, weights, strict=True)
         return np.hstack([liblinear(model, design, mine, weight) for mine, weight in pairs]), None, None
     loss = class_loss(model, codes, weights)
-    solution, solver = minimised(model, design, loss, start, "raise max_iter or tol, or lower C")
+    solution, solver = minimised(model, design, loss, start, ADVICE)
     return solution.W, solution.report, solver
 
 

@@ -81,8 +81,11 @@ class FeatureMatrix(ABC):
         self.n_passes += passes if what in checkpoint.found else 0
         return checkpoint.kept(what, lambda: (make(*arguments),))[0]
 
-    def products(self, W: Matrix, what: str) -> NDArray[Any]:
-        """Z W for all rows, in the precision of the features; ``what`` is what the pass is for."""
+    def products(self, W: Matrix, what: str, rows: RowNumbers | None = None) -> NDArray[Any]:
+        """Z W for all rows, or those of these numbers, in the precision of the features.
+
+        ``what`` is what the pass is for.
+        """
         self.n_passes += 1
         F = np.empty((self.n_rows, W.shape[1]), dtype=self.dtype)
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
@@ -91,7 +94,8 @@ class FeatureMatrix(ABC):
             F[chunk.rows] = times(chunk.features(), columns)
             return (np.zeros(1),)
 
-        sum_in_order(work, self.chunks(), self.n_jobs, held=8, after=after_chunks(self.passes.begin(what)))
+        sum_in_order(work, self.chunks(rows), self.n_jobs, held=8, after=after_chunks(self.passes.begin(what)))
+        F = F if rows is None else F[rows]
         if self.intercept:
             F += W[self.n_features].astype(self.dtype)
         return F

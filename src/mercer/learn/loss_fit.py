@@ -68,14 +68,19 @@ def minimised(
         operations=report.passes * pass_cost(design.n_rows, design.n_features, loss.n_columns),
     )
     solution = solution._replace(report=counted)
+    warn_unless_converged(report, advice, stacklevel=6)
+    return solution, solver
+
+
+def warn_unless_converged(report: Report, advice: str, stacklevel: int) -> None:
+    """Warn where a solver has ended before its objective was near enough to the least one."""
     if not report.converged:
         warnings.warn(
             f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
             f"{advice}",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
-    return solution, solver
 
 
 class Stage(NamedTuple):

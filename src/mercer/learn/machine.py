@@ -27,7 +27,7 @@ from ..maps.table_input import adopt_columns, matched_columns
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .machine_parameters import MachineParameters
-from .map_choice import check_map_choice, chosen_map, exact_map, rows_sampled
+from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, rows_sampled
 from .memory_estimates import Extent, check_before, check_levels, known_width
 from .passes import Passes
 from .prepare.input_rows import as_in_fit, checked_rows
@@ -86,6 +86,9 @@ class KernelMachine(MachineParameters):
     first_rows_ : short texts by which the first rows of that table are known again
     """
 
+    can_be_exact: ClassVar[bool] = False
+    """Whether ``map="exact"`` is understood: every row may have a coefficient."""
+
     _set_last: ClassVar[str] = "coef_"
     """The attribute that ``fit`` sets last: without it nothing is fitted."""
 
@@ -120,6 +123,8 @@ class KernelMachine(MachineParameters):
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
             check_choice(name, getattr(self, name), choices)
         check_map_choice(self.kernel, self.n_components, self.map)
+        if is_exact(self) and not self.can_be_exact:
+            raise ValueError(f"map='exact' is for classifiers and regressors, found {type(self).__name__}")
         if not (self.callback is None or callable(self.callback)):
             raise ValueError(f"callback must be a function or None, found {self.callback!r}")
 

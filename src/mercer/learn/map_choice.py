@@ -24,6 +24,8 @@ from ..maps.rules import feature_map
 from .prepared_rows import PreparedRows
 from .protocols import MapArguments
 
+EXACT = "exact"
+"""In the place of a map: the kernel machine itself, in which every row may have a coefficient."""
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
@@ -43,7 +45,14 @@ def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
 
 def may_be_exact(model: MapArguments) -> bool:
     """Whether a machine leaves it to us to make landmarks of all different rows, where they are few."""
-    return isinstance(model.map, str) and (model.map == "auto" or named_map(model.map).has_landmarks)
+    if not isinstance(model.map, str) or is_exact(model):
+        return False
+    return model.map == "auto" or named_map(model.map).has_landmarks
+
+
+def is_exact(model: MapArguments) -> bool:
+    """Whether every row may have a coefficient."""
+    return isinstance(model.map, str) and model.map == EXACT
 
 
 def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
@@ -74,6 +83,8 @@ def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
     width = width_asked(model)
     kernel = GAUSSIAN if model.kernel is None else model.kernel
     arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
+    if is_exact(model):
+        return Nystrom(**arguments)
     if landmarks is not None:
         return Nystrom(**arguments, landmarks=landmarks)
     if isinstance(model.map, str) and model.map != "auto":
@@ -100,9 +111,9 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:
     """Refuse what describes no features."""
     if n_components is not None:
         check_whole("n_components", n_components, alternatives=" or None")
-    if isinstance(map, str) and map != "auto":
+    if isinstance(map, str) and map not in ("auto", EXACT):
         named_map(map)
-    elif not isinstance(map, FeatureMap):
+    elif not isinstance(map, str | FeatureMap):
         check_choice("map", map, ("auto", "the name of a map", "a FeatureMap"))
     if not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
         raise TypeError(

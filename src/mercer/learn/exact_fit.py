@@ -1,0 +1,189 @@
+"""The exact kernel machine, in which every row may have a coefficient, by the rows that matter.
+
+With the squared hinge, rows beyond the margin have none. A machine on landmarks tells which rows are near the margin;
+their kernel matrix is held, and the exact machine on them is found. It is the one on all rows if the others are beyond
+its margin: all of them are looked at, those that are not join, and it is found again, until there are none. Kernel
+values of the other rows are made in passing and never held.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .._memory import check_room
+from .._tiles import TILE, run_tiles
+from ..maps import FeatureMap
+from ..maps.nystrom_parameters import restored
+from .feature_matrix import StreamedFeatures
+from .landmark_fit import LandmarkFit, values_of
+from .losses import SquaredHinge
+from .solvers.active_rows import Margins, MarginSolution
+from .solvers.landmarks import LandmarkNewton
+from .solvers.newton import Report
+
+Matrix = NDArray[np.float64]
+RowNumbers = NDArray[np.int64]
+
+CANDIDATE_LANDMARKS = 1024
+"""Of the machine that tells which rows are near the margin."""
+CANDIDATE_TOL = 0.01
+NEAR = 1e-3
+"""A row that is this little within the margin counts as beyond it."""
+ROUNDS = 20
+TOGETHER = 2048
+"""Rows of a kernel matrix whose values at all rows before them are made together."""
+
+
+LEFT_OUT_STEPS = 2
+"""Newton steps without the rows that are left out."""
+
+
+class ExactMachine(NamedTuple):
+    """The map of kernel values at the rows with a coefficient, coefficients with the intercept last, and the report.
+
+    ``left_out`` has decision values of some rows by a machine that has not learned from them.
+    """
+
+    map: FeatureMap
+    coefficients: Matrix
+    report: Report
+    left_out: Matrix
+
+
+class ExactFit(NamedTuple):
+    """How the exact machine of one fit is found.
+
+    Parameters
+    ----------
+    fit : LandmarkFit
+        Gives rows, seed and threads.
+    asked : FeatureMap
+        Nystrom with the kernel of the machine, not fitted.
+    loss : SquaredHinge
+    """
+
+    fit: LandmarkFit
+    asked: FeatureMap
+    loss: SquaredHinge
+
+    def minimise(self, tol: float, max_iter: int, left_out: RowNumbers) -> ExactMachine:
+        """The machine of least loss; the rows ``left_out`` are left out of another one, for their decision values."""
+        rows = self.fit.rows
+        values = self.candidate_values(max_iter)
+        signs = self.loss.signs(np.float64)
+        counted = self.loss.weight > 0.0
+        chosen = np.flatnonzero(((signs * values).min(axis=1) < 1.0) & counted)
+        if len(chosen) == 0:
+            chosen = np.flatnonzero(counted)[:TILE]
+        gram = self.gram(chosen, np.zeros((0, 0), dtype=rows.dtype))
+        alpha, offset = np.zeros((len(chosen), self.loss.n_columns)), np.zeros(self.loss.n_columns)
+        n_iter, objectives = 0, []
+        for _ in range(ROUNDS):
+            columns = self.columns(gram, chosen, self.loss.weight, alpha, offset, tol, max_iter)
+            alpha = np.column_stack([one.alpha for one in columns])
+            offset = np.array([one.offset for one in columns])
+            n_iter += max(one.n_iter for one in columns)
+            objectives.append(float(sum(one.objective for one in columns)))
+            values = self.values_of_all(chosen, alpha, offset, columns)
+            left = np.ones(rows.n_rows, dtype=bool)
+            left[chosen] = False
+            further = np.flatnonzero(((signs * values).min(axis=1) < 1.0 - NEAR) & left & counted)
+            if len(further) == 0:
+                break
+            chosen = np.concatenate([chosen, further])
+            gram = self.gram(chosen, gram)
+            alpha = np.vstack([alpha, np.zeros((len(further), len(offset)))])
+        used = np.flatnonzero(alpha.any(axis=1))
+        used = used if len(used) else np.arange(1)
+        total = max(sum(one.objective for one in columns), np.finfo(np.float64).tiny)
+        gap = sum(one.gap * one.objective for one in columns) / total
+        converged = bool(gap <= max(tol, float(np.finfo(rows.dtype).eps))) and len(further) == 0
+        report = Report(converged, n_iter, len(objectives), tuple(objectives), float(min(gap, 1.0)), "exact")
+        coefficients = np.vstack([alpha[used], offset[None] if self.fit.intercept else np.zeros((0, len(offset)))])
+        weight = self.loss.weight.copy()
+        weight[left_out] = 0.0
+        without = self.columns(gram, chosen, weight, alpha, offset, tol, LEFT_OUT_STEPS)
+        values[chosen] = np.column_stack([one.values for one in without])
+        return ExactMachine(self.map_at(chosen[used]), coefficients, report, values[left_out].astype(np.float64))
+
+    def candidate_values(self, max_iter: int) -> NDArray[Any]:
+        """Decision values of all rows by a machine on landmarks."""
+        rows = self.fit.rows
+        asked = clone(self.asked).set_params(n_components=min(CANDIDATE_LANDMARKS, rows.n_rows))
+
+        def make() -> tuple[NDArray[Any], ...]:
+            _, design, start = self.fit.grown(asked, self.loss)
+            W = LandmarkNewton(design, self.loss).minimise(CANDIDATE_TOL, max_iter, start).W
+            return (design.products(W, "decision values"),)
+
+        checkpoint = rows.passes.context.checkpoint
+        (values,) = make() if checkpoint is None else checkpoint.settled("candidates", make)
+        return values
+
+    def map_at(self, numbers: RowNumbers) -> FeatureMap:
+        """The map of kernel values at these rows."""
+        return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.fit.rows, self.fit.seed)
+
+    def gram(self, numbers: RowNumbers, known: NDArray[Any]) -> NDArray[Any]:
+        """The kernel matrix of rows, in the precision of the rows; that of the first of them is known."""
+        count, dtype = len(numbers), self.fit.rows.dtype
+        needed = count * count * dtype.itemsize
+        check_room(needed, f"the kernel matrix of {count} rows near the margin", self.fit.rows.passes.context.memory)
+        map = self.map_at(numbers)
+        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+        gram = np.empty((count, count), dtype=dtype)
+        gram[: len(known), : len(known)] = known
+        for start in range(len(known), count, TOGETHER):  # the lower half, which is copied to the upper one
+            stop = min(start + TOGETHER, count)
+            write = map.kernel_.values_at(landmarks[:stop], dtype)
+
+            def work(some: slice, start: int = start, stop: int = stop, write: Any = write) -> None:
+                rows = slice(start + some.start, start + some.stop)
+                values = np.empty((rows.stop - rows.start, stop), dtype=dtype)
+                write(landmarks[rows].astype(dtype), values)
+                gram[rows, :stop] = values
+                gram[:start, rows] = values[:, :start].T
+
+            run_tiles(work, stop - start, TILE, self.fit.n_jobs)
+        return gram
+
+    def columns(
+        self,
+        gram: NDArray[Any],
+        chosen: RowNumbers,
+        weight: Matrix,
+        alpha: Matrix,
+        offset: Matrix,
+        tol: float,
+        max_iter: int,
+    ) -> list[MarginSolution]:
+        """All classes on the chosen rows, from these coefficients on."""
+        signs, weight = self.loss.signs(np.float64)[chosen], weight[chosen]
+        starts = zip(signs.T, alpha.T, offset.tolist(), strict=True)
+        return [
+            Margins(gram, own, weight, self.fit.intercept).minimise(first, level, tol, max_iter)
+            for own, first, level in starts
+        ]
+
+    def values_of_all(
+        self, chosen: RowNumbers, alpha: Matrix, offset: Matrix, columns: list[MarginSolution]
+    ) -> NDArray[Any]:
+        """Decision values of all rows: those of the chosen ones are known."""
+        used = np.flatnonzero(alpha.any(axis=1))
+        rows = self.fit.rows
+        values = np.empty((rows.n_rows, len(offset)), dtype=rows.dtype)
+        if len(used) == 0:
+            values[...] = offset
+            return values
+        map = self.map_at(chosen[used])
+        features = StreamedFeatures(rows, values_of(map), len(used), self.fit.intercept, self.fit.n_jobs)
+        W = np.vstack([alpha[used], offset[None]])
+        others = np.setdiff1d(np.arange(rows.n_rows), chosen)
+        if len(others):
+            values[others] = features.products(W, "decision values", others)
+        values[chosen] = np.column_stack([one.values for one in columns])
+        return values
