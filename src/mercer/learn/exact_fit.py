@@ -81,34 +81,39 @@ class ExactFit(NamedTuple):
             chosen = np.flatnonzero(counted)[:TILE]
         gram = self.gram(chosen, np.zeros((0, 0), dtype=rows.dtype))
         alpha, offset = np.zeros((len(chosen), self.loss.n_columns)), np.zeros(self.loss.n_columns)
+        active: NDArray[np.bool_] | None = signs[chosen] * values[chosen] < 1.0
         n_iter, objectives = 0, []
         for _ in range(ROUNDS):
-            columns = self.columns(gram, chosen, self.loss.weight, alpha, offset, tol, max_iter)
-            alpha = np.column_stack([one.alpha for one in columns])
-            offset = np.array([one.offset for one in columns])
-            n_iter += max(one.n_iter for one in columns)
-            objectives.append(float(sum(one.objective for one in columns)))
-            values = self.values_of_all(chosen, alpha, offset, columns)
-            left = np.ones(rows.n_rows, dtype=bool)
+            found = self.margins(gram, chosen, self.loss.weight).minimise(alpha, offset, active, tol, max_iter)
+            alpha, offset, active = found.alpha, found.offset, None
+            n_iter += found.n_iter
+            objectives.append(float(found.objectives.sum()))
+            values = self.values_of_all(chosen, found)
+            left = counted.copy()
             left[chosen] = False
-            further = np.flatnonzero(((signs * values).min(axis=1) < 1.0 - NEAR) & left & counted)
+            further = np.flatnonzero(((signs * values).min(axis=1) < 1.0 - NEAR) & left)
             if len(further) == 0:
                 break
             chosen = np.concatenate([chosen, further])
             gram = self.gram(chosen, gram)
             alpha = np.vstack([alpha, np.zeros((len(further), len(offset)))])
-        used = np.flatnonzero(alpha.any(axis=1))
-        used = used if len(used) else np.arange(1)
-        total = max(sum(one.objective for one in columns), np.finfo(np.float64).tiny)
-        gap = sum(one.gap * one.objective for one in columns) / total
-        converged = bool(gap <= max(tol, float(np.finfo(rows.dtype).eps))) and len(further) == 0
-        report = Report(converged, n_iter, len(objectives), tuple(objectives), float(min(gap, 1.0)), "exact")
-        coefficients = np.vstack([alpha[used], offset[None] if self.fit.intercept else np.zeros((0, len(offset)))])
+        gap = float((found.gaps * found.objectives).sum() / max(objectives[-1], np.finfo(np.float64).tiny))
+        converged = gap <= max(tol, float(np.finfo(rows.dtype).eps)) and len(further) == 0
+        report = Report(converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0), "exact")
         weight = self.loss.weight.copy()
         weight[left_out] = 0.0
-        without = self.columns(gram, chosen, weight, alpha, offset, tol, LEFT_OUT_STEPS)
-        values[chosen] = np.column_stack([one.values for one in without])
+        without = self.margins(gram, chosen, weight).minimise(alpha, offset, None, tol, LEFT_OUT_STEPS)
+        values[chosen] = without.values
+        used = np.flatnonzero(found.alpha.any(axis=1))
+        used = used if len(used) else np.arange(1)
+        intercepts = found.offset[None] if self.fit.intercept else np.zeros((0, len(offset)))
+        coefficients = np.vstack([found.alpha[used], intercepts])
         return ExactMachine(self.map_at(chosen[used]), coefficients, report, values[left_out].astype(np.float64))
+
+    def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
+        """The problem on the chosen rows, with these weights of all rows."""
+        signs = self.loss.signs(np.float64)[chosen]
+        return Margins(gram, signs, weight[chosen], self.fit.intercept, self.fit.n_jobs)
 
     def candidate_values(self, max_iter: int) -> NDArray[Any]:
         """Decision values of all rows by a machine on landmarks."""
@@ -151,39 +156,15 @@ class ExactFit(NamedTuple):
             run_tiles(work, stop - start, TILE, self.fit.n_jobs)
         return gram
 
-    def columns(
-        self,
-        gram: NDArray[Any],
-        chosen: RowNumbers,
-        weight: Matrix,
-        alpha: Matrix,
-        offset: Matrix,
-        tol: float,
-        max_iter: int,
-    ) -> list[MarginSolution]:
-        """All classes on the chosen rows, from these coefficients on."""
-        signs, weight = self.loss.signs(np.float64)[chosen], weight[chosen]
-        starts = zip(signs.T, alpha.T, offset.tolist(), strict=True)
-        return [
-            Margins(gram, own, weight, self.fit.intercept).minimise(first, level, tol, max_iter)
-            for own, first, level in starts
-        ]
-
-    def values_of_all(
-        self, chosen: RowNumbers, alpha: Matrix, offset: Matrix, columns: list[MarginSolution]
-    ) -> NDArray[Any]:
+    def values_of_all(self, chosen: RowNumbers, found: MarginSolution) -> NDArray[Any]:
         """Decision values of all rows: those of the chosen ones are known."""
-        used = np.flatnonzero(alpha.any(axis=1))
-        rows = self.fit.rows
-        values = np.empty((rows.n_rows, len(offset)), dtype=rows.dtype)
-        if len(used) == 0:
-            values[...] = offset
-            return values
-        map = self.map_at(chosen[used])
-        features = StreamedFeatures(rows, values_of(map), len(used), self.fit.intercept, self.fit.n_jobs)
-        W = np.vstack([alpha[used], offset[None]])
+        used, rows = np.flatnonzero(found.alpha.any(axis=1)), self.fit.rows
+        values = np.empty((rows.n_rows, len(found.offset)), dtype=rows.dtype)
+        values[...] = found.offset
         others = np.setdiff1d(np.arange(rows.n_rows), chosen)
-        if len(others):
-            values[others] = features.products(W, "decision values", others)
-        values[chosen] = np.column_stack([one.values for one in columns])
+        if len(used) and len(others):
+            map = self.map_at(chosen[used])
+            features = StreamedFeatures(rows, values_of(map), len(used), True, self.fit.n_jobs)
+            values[others] = features.products(np.vstack([found.alpha[used], found.offset[None]]), "margins", others)
+        values[chosen] = found.values
         return values
