@@ -33,6 +33,8 @@ CANDIDATE_LANDMARKS = 1024
 CANDIDATE_TOL = 0.01
 NEAR = 1e-3
 """A row that is this little within the margin counts as beyond it."""
+WATCHED = 1.25
+"""Rows whose margin is less are looked at in every round, all others in the first and the last."""
 ROUNDS = 20
 TOGETHER = 2048
 """Rows of a kernel matrix whose values at all rows before them are made together."""
@@ -83,17 +85,19 @@ class ExactFit(NamedTuple):
         alpha, offset = np.zeros((len(chosen), self.loss.n_columns)), np.zeros(self.loss.n_columns)
         active: NDArray[np.bool_] | None = signs[chosen] * values[chosen] < 1.0
         n_iter, objectives = 0, []
+        watched = np.flatnonzero(counted)
         for _ in range(ROUNDS):
             found = self.margins(gram, chosen, self.loss.weight).minimise(alpha, offset, active, tol, max_iter)
             alpha, offset, active = found.alpha, found.offset, None
             n_iter += found.n_iter
             objectives.append(float(found.objectives.sum()))
-            values = self.values_of_all(chosen, found)
-            left = counted.copy()
-            left[chosen] = False
-            further = np.flatnonzero(((signs * values).min(axis=1) < 1.0 - NEAR) & left)
+            further = self.violators(watched, chosen, found, values)
+            if len(further) == 0 and len(watched) < np.count_nonzero(counted):
+                further = self.violators(np.flatnonzero(counted), chosen, found, values)
             if len(further) == 0:
                 break
+            # From here on those far beyond the margin are looked at once more at the end.
+            watched = np.flatnonzero(((signs * values).min(axis=1) < WATCHED) & counted)
             chosen = np.concatenate([chosen, further])
             gram = self.gram(chosen, gram)
             alpha = np.vstack([alpha, np.zeros((len(further), len(offset)))])
@@ -156,15 +160,19 @@ class ExactFit(NamedTuple):
             run_tiles(work, stop - start, TILE, self.fit.n_jobs)
         return gram
 
-    def values_of_all(self, chosen: RowNumbers, found: MarginSolution) -> NDArray[Any]:
-        """Decision values of all rows: those of the chosen ones are known."""
-        used, rows = np.flatnonzero(found.alpha.any(axis=1)), self.fit.rows
-        values = np.empty((rows.n_rows, len(found.offset)), dtype=rows.dtype)
-        values[...] = found.offset
-        others = np.setdiff1d(np.arange(rows.n_rows), chosen)
-        if len(used) and len(others):
-            map = self.map_at(chosen[used])
+    def violators(
+        self, watched: RowNumbers, chosen: RowNumbers, found: MarginSolution, values: NDArray[Any]
+    ) -> RowNumbers:
+        """Those of the watched rows that are within the margin and not chosen; decision values are brought up to date."""
+        values[chosen] = found.values
+        used, others = np.flatnonzero(found.alpha.any(axis=1)), np.setdiff1d(watched, chosen)
+        if len(others) == 0:
+            return others
+        if len(used) == 0:
+            values[others] = found.offset
+        else:
+            map, rows = self.map_at(chosen[used]), self.fit.rows
             features = StreamedFeatures(rows, values_of(map), len(used), True, self.fit.n_jobs)
             values[others] = features.products(np.vstack([found.alpha[used], found.offset[None]]), "margins", others)
-        values[chosen] = found.values
-        return values
+        margins = (self.loss.signs(np.float64)[others] * values[others]).min(axis=1)
+        return others[margins < 1.0 - NEAR]
