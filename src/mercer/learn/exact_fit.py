@@ -163,7 +163,7 @@ class ExactFit(NamedTuple):
     def violators(
         self, watched: RowNumbers, chosen: RowNumbers, found: MarginSolution, values: NDArray[Any]
     ) -> RowNumbers:
-        """Those of the watched rows that are within the margin and not chosen; decision values are brought up to date."""
+        """The watched rows within the margin that are not chosen; decision values are brought up to date."""
         values[chosen] = found.values
         used, others = np.flatnonzero(found.alpha.any(axis=1)), np.setdiff1d(watched, chosen)
         if len(others) == 0:
