@@ -150,8 +150,8 @@ def learner_for(
     elif kernel is None or isinstance(kernel, str):
         kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel)
     if isinstance(scale, str) and scale == "auto":
-        asked = map if isinstance(map, FeatureMap) else kernel
-        scale = None if asked.domain_is_non_negative else "standard"
+        known = map if isinstance(map, FeatureMap) else kernel
+        scale = None if known.domain_is_non_negative else "standard"
     common = {
         "n_components": n_components,
         "map": map,
@@ -162,13 +162,13 @@ def learner_for(
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
+    asked: dict[str, Any] = {"loss": loss, "memory": memory}
     if task == "regression":
         check_choice("loss", loss, (*REGRESSION_LOSSES, None))
-        asked: dict[str, Any] = {"delta": delta, "quantile": quantile, "epsilon": epsilon, "memory": memory}
-        asked["loss"] = "squared" if loss is None else loss
+        asked |= {"delta": delta, "quantile": quantile, "epsilon": epsilon, "loss": "squared" if loss is None else loss}
         if asked["loss"] != "squared" and isinstance(alpha, str):
             alpha = 1.0
         return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **asked, **common)
     check_choice("loss", loss, (*CLASS_LOSSES, None))
-    asked = {"loss": "squared_hinge" if loss is None else loss, "memory": memory}
+    asked["loss"] = "squared_hinge" if loss is None else loss
     return KernelClassifier(kernel, C=C, class_weight=class_weight, **asked, **common)
