@@ -1,8 +1,8 @@
 """Do predicted quantiles cover, and are probabilities as often right as they say? Two tables on rows held out.
 
-Run with ``MERCER_DATA`` set to the folder that holds the sets: ``python benchmarks/coverage.py [--width 1024]``. Rows are
-split at random, four in five to learn from and at most 50,000 of them. The counts of blog_feedback, two thirds of which
-are 0, have no quantile that one row in ten is below: a number between 0 and 1 is added to each, as is usual for counts.
+Run with ``MERCER_DATA`` set to the folder that holds the sets: ``python benchmarks/coverage.py [--width 1024]``. Rows
+are split at random, four in five to learn from and at most 50,000 of them. The counts of blog_feedback, two thirds of
+which are 0, have no quantile that one row in ten is below: a number between 0 and 1 is added to each, as is usual.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def split(name: str) -> tuple[np.ndarray, ...]:
 
 
 def calibration_error(chances: np.ndarray, right: np.ndarray) -> float:
-    """The mean distance of what the most likely class was given and how often it came true, over bins of equal width."""
+    """The mean distance of the largest probability and how often it came true, over bins of equal width."""
     places = np.minimum((chances * BINS).astype(int), BINS - 1)
     bins = [places == one for one in range(BINS)]
     return float(sum(abs(chances[part].sum() - right[part].sum()) for part in bins)) / len(chances)

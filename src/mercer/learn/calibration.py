@@ -38,6 +38,8 @@ KEPT = 2048
 """Rows that are kept to be left out one by one, about, where there are more."""
 LEFT_OUT = 3
 """One row of so many, at most, is left out with others."""
+FORGOTTEN = 0.1
+"""The gap at which they are, for the share that they are of all rows; one that knows them by heart has a larger one."""
 STEPS = 100
 ENOUGH = 1e-10
 """The gradient of a curve, for every row, at which it is found."""

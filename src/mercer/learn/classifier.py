@@ -19,7 +19,7 @@ from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
 from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
-from .calibration import NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
+from .calibration import FORGOTTEN, NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
 from .checkpoint_state import Unkept
 from .context import FitContext
 from .feature_matrix import FeatureMatrix, HeldFeatures
@@ -158,8 +158,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
-        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which a step of
-        the solver is made. None where probabilities are the model's own, and where there are none.
+        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which the
+        solver takes a step or a few. None where probabilities are the model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -624,8 +624,8 @@ def calibrated(
 ) -> Calibration:
     """How the decision values of least loss become probabilities: learned on those of rows that are left out.
 
-    Each of few rows is left out by itself. Some of many are left out together: a step of the solver from the solution
-    brings the objective without them close to its least value.
+    Each of few rows is left out by itself. Some of many are left out together: a step or a few from the solution bring
+    the objective without them close to its least value.
     """
     tasks, context = Tasks(model.classes_), design.passes.context
     if context.checkpoint is not None:
@@ -645,6 +645,7 @@ def calibrated(
         one[rows] = 0.0
     loss = class_loss(model, codes, without)
     again = solver_for(design, loss) if solver is None else solver.for_loss(loss)
-    step = again.minimise(float(model.tol), 1, W).W
-    values = design.products(step, "decision values")[rows].astype(np.float64)
+    enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
+    forgotten = again.minimise(enough, int(model.max_iter), W).W
+    values = design.products(forgotten, "decision values")[rows].astype(np.float64)
     return learned("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])
