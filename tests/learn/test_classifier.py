@@ -223,10 +223,10 @@ def test_objectives_fall_and_the_gap_is_honest():
         assert (objectives[-1] - least) / least < 3 * model.convergence_.gap + 1e-9
 
 
-def test_probabilities_are_there_for_the_logistic_loss_alone():
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
+def test_probabilities_and_their_logarithms(loss):
     X, y = problem()
-    assert not hasattr(KernelClassifier(), "predict_proba")
-    model = KernelClassifier(map=features(), loss="logistic").fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X), rtol=1e-12)
 

@@ -23,6 +23,10 @@ LEARNERS = [
     KernelClassifier(),
     KernelClassifier(loss="logistic", scale="minmax"),
     KernelClassifier(loss="squared", keep_statistics=True),
+    KernelRegressor(loss="huber"),
+    KernelRegressor(loss="quantile", quantile=0.3),
+    KernelRegressor(loss="epsilon_insensitive"),
+    KernelRegressor(loss="poisson"),
     KernelPCA(),
     KernelRegressor("precomputed"),
     KernelClassifier("precomputed"),
@@ -48,6 +52,10 @@ def checks(learners):
         marks = () if any(learner is one for one in firsts) else pytest.mark.full
         for estimator, check in estimator_checks_generator(learner):
             name = check.func.__name__
+            if name == "check_decision_proba_consistency" and learner.kernel == "precomputed":
+                continue  # scikit-learn gives it rows in place of kernel values
+            if name == "check_regressor_multioutput" and "poisson" in repr(learner):
+                continue  # and this one targets below 0, whatever the tag says
             if not ("sample_weight_equivalence" in name and drops_weights(learner)) and not (
                 # One or two features cannot keep three clusters of two columns apart, and no tag says so.
                 name == "check_clustering" and learner.n_components in (1, 2)
@@ -125,7 +133,7 @@ def test_a_grid_changes_the_scores(learner, name, values):
 def test_pickles_and_clones(learner):
     X, y = problem()
     X = X @ X.T if learner.kernel == "precomputed" else X
-    y = (y > 0).astype(int) if isinstance(learner, KernelClassifier) else y
+    y = (y > 0).astype(int) if isinstance(learner, KernelClassifier) else np.abs(y) if "poisson" in repr(learner) else y
     model = clone(learner).set_params(random_state=None if isinstance(learner.map, RandomFourier) else 0).fit(X, y)
     use = "predict" if hasattr(model, "predict") else "transform"
     for other in (pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):

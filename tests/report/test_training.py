@@ -84,10 +84,12 @@ def test_without_rows_held_out_it_says_so(numbers):
     assert "Errors on held-out rows" not in page.words
 
 
-def test_other_losses_have_no_calibration():
-    page = checked(made(KINDS == "low", loss="squared")[0])
-    assert "predicts classes without probabilities" in page.words
-    assert not any(name.startswith("Calibration") for name, _ in page.pictures)
+def test_every_loss_has_a_calibration_unless_it_learned_in_batches():
+    page, model, train, test, _ = made(KINDS == "low", loss="squared")
+    assert any(name.startswith("Calibration") for name, _ in checked(page).pictures)
+    model.calibration_ = None
+    page = checked(report.training_page("a", model, train, test, studied=report.study(model, train, test)))
+    assert "gives no probabilities" in page.words
 
 
 def test_wide_tables_move_in_a_box_with_a_bar():

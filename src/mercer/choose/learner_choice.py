@@ -14,6 +14,8 @@ from ..data.disguised_text import LOOKED_AT, disguise
 from ..kernels import parse
 from ..kernels.defaults import TABLE_GAUSSIAN
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn.classifier import LOSSES as CLASS_LOSSES
+from ..learn.regression_losses import LOSSES as REGRESSION_LOSSES
 from ..maps import FeatureMap
 
 MOST_CLASSES = 20
@@ -102,10 +104,13 @@ def learner_for(
     missing: str = "error",
     unknown: str = "error",
     dates: str = "number",
-    loss: Any = "squared_hinge",
+    loss: str | None = None,
     C: float = 1.0,
     class_weight: Any = None,
     alpha: Any = "loo",
+    delta: float | None = None,
+    quantile: Any = 0.5,
+    epsilon: float = 0.1,
     deviations: bool = False,
     memory: Any = None,
     random_state: Any = None,
@@ -120,11 +125,15 @@ def learner_for(
         None is ``Gaussian("median")``, whose bandwidth rows far from all others do not change.
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" is "standard", and None for kernels that take no negative values.
-    loss, C, class_weight : of a classifier; alpha, deviations : of a regressor
+    loss : str or None
+        One of :class:`mercer.KernelClassifier` or of :class:`mercer.KernelRegressor`; None is "squared_hinge" for
+        classes and "squared" for numbers.
+    C, class_weight : of a classifier; alpha, delta, quantile, epsilon, deviations : of a regressor
         ``alpha`` is exact leave-one-out unless given: generalised cross-validation, which saves a pass, takes the
-        leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation.
+        leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation. Losses
+        other than squares have no such rules, and take 1 in their place.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
-    memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
+    memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
     n_components, missing, unknown, dates, random_state, n_jobs : see :class:`mercer.KernelClassifier`
 
@@ -141,8 +150,8 @@ def learner_for(
     elif kernel is None or isinstance(kernel, str):
         kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel)
     if isinstance(scale, str) and scale == "auto":
-        asked = map if isinstance(map, FeatureMap) else kernel
-        scale = None if asked.domain_is_non_negative else "standard"
+        known = map if isinstance(map, FeatureMap) else kernel
+        scale = None if known.domain_is_non_negative else "standard"
     common = {
         "n_components": n_components,
         "map": map,
@@ -153,6 +162,13 @@ def learner_for(
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
+    asked: dict[str, Any] = {"loss": loss, "memory": memory}
     if task == "regression":
-        return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **common)
-    return KernelClassifier(kernel, loss=loss, C=C, class_weight=class_weight, memory=memory, **common)
+        check_choice("loss", loss, (*REGRESSION_LOSSES, None))
+        asked |= {"delta": delta, "quantile": quantile, "epsilon": epsilon, "loss": "squared" if loss is None else loss}
+        if asked["loss"] != "squared" and isinstance(alpha, str):
+            alpha = 1.0
+        return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **asked, **common)
+    check_choice("loss", loss, (*CLASS_LOSSES, None))
+    asked["loss"] = "squared_hinge" if loss is None else loss
+    return KernelClassifier(kernel, C=C, class_weight=class_weight, **asked, **common)

@@ -9,6 +9,7 @@ import click
 from .._defaults import COMPARED_WIDTHS, TABLE_KERNEL
 from .command import Command
 from .data_options import (
+    LOSSES,
     READING,
     KernelType,
     MapType,
@@ -36,7 +37,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.option("--features", default=WIDTHS, show_default=True, callback=between_commas, help="Widths to try.")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
 @click.option("--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto")
-@click.option("--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge")
+@click.option("--loss", type=click.Choice(LOSSES), help="As for 'mercer fit'.")
 @click.option("--C", "C", type=float, default=1.0, show_default=True)
 @gap_options
 @click.option("--rows", type=click.IntRange(1), default=5000, show_default=True, help="Rows to learn from, about.")

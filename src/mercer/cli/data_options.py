@@ -17,6 +17,8 @@ import click
 from .._formats import FORMATS, format_of
 
 STANDARD_INPUT = "-"
+LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
+"""Those of classifiers, and from the third on those of regressors."""
 READING = ("format", "delimiter", "encoding", "drop")
 """What of ``reading_options`` :func:`table_of` takes as it is."""
 

@@ -9,6 +9,7 @@ import click
 from .._defaults import TABLE_KERNEL, TABLE_WIDTH
 from .command import Command, telling_what_is_left
 from .data_options import (
+    LOSSES,
     READING,
     KernelType,
     MapType,
@@ -52,15 +53,18 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
     help="auto: standard, and none for kernels that take no negative values.",
 )  # fmt: skip
 @click.option(
-    "--loss", type=click.Choice(["squared_hinge", "logistic", "squared"]), default="squared_hinge", show_default=True,
-    help="Of a classifier; logistic gives probabilities, squared is the fastest.",
+    "--loss", type=click.Choice(LOSSES), help="squared_hinge of a classifier and squared of a regressor if not given.",
 )  # fmt: skip
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="What a row counts, of a classifier.")
 @class_weight_option
 @click.option(
     "--alpha", default="loo", show_default=True,
-    help="Of a regressor: a number, loo (exact leave-one-out) or gcv, a pass less, which heavy tails mislead.",
+    help="Of a regressor: a number, loo (exact leave-one-out) or gcv, a pass less, which heavy tails mislead; both are "
+    "for --loss squared, and 1 for others.",
 )  # fmt: skip
+@click.option("--delta", type=float, help="Of --loss huber, in the unit of the target; estimated if not given.")
+@click.option("--quantile", type=float, default=0.5, show_default=True, help="Of --loss quantile.")
+@click.option("--epsilon", type=float, default=0.1, show_default=True, help="Of --loss epsilon_insensitive.")
 @click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
 @reading_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

@@ -5,8 +5,10 @@ Decision values of a class become probabilities by a curve with three numbers,
 .. math:: p = \frac{1}{1 + e^{-(a f + c f |f| + b)}}, \qquad a, c \ge 0,
 
 which is the sigmoid of Platt (1999) where c is 0. Least squares and the squared hinge estimate 2 p - 1, whose log-odds
-grow faster than in proportion: c takes that up. Of more than two classes each has a curve of its own, and what the
-curves give is divided by its sum.
+grow faster than in proportion: c takes that up. Two classes have one curve and b is 0, so that the more likely one is
+that of ``predict``. Of more classes each has a curve of its own, and what the curves give is divided by its sum; where
+that makes another class the most likely one than ``predict`` names, as it may where both are about as likely, the two
+change places.
 
 The curve is learned on decision values as new rows would have them. Those of the rows that a model has learned from lie
 too far on the side of their class.
@@ -14,6 +16,7 @@ too far on the side of their class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,14 +30,16 @@ from .prepared_rows import Chunk
 
 Matrix = NDArray[np.float64]
 
-SMALL = 3000
+SMALL = 1000
 """Rows up to which each of them is left out by itself."""
 SAMPLE = 4096
 """Rows that are left out together, at most."""
 KEPT = 2048
 """Rows that are kept to be left out one by one, about, where there are more."""
-LEFT_OUT = 4
+LEFT_OUT = 3
 """One row of so many, at most, is left out with others."""
+FORGOTTEN = 0.1
+"""The gap at which they are, for the share that they are of all rows; one that knows them by heart has a larger one."""
 STEPS = 100
 ENOUGH = 1e-10
 """The gradient of a curve, for every row, at which it is found."""
@@ -63,19 +68,28 @@ class Calibration(NamedTuple):
         a, c, b = (np.array(part[columns]) for part in (self.slopes, self.bends, self.offsets))
         f = values.reshape(len(values), -1).astype(np.float64)
         odds = a * f + c * f * np.abs(f) + b
-        found = odds[:, 0] if values.ndim == 1 else -np.logaddexp(0.0, -odds)
+        if values.ndim == 1:
+            return odds[:, 0].astype(values.dtype)
+        found = -np.logaddexp(0.0, -odds)
+        rows, predicted, likely = np.arange(len(found)), values.argmax(axis=1), found.argmax(axis=1)
+        most = found[rows, likely]
+        found[rows, likely] = found[rows, predicted]
+        found[rows, predicted] = most
         return found.astype(values.dtype)
 
 
-def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weight: Matrix) -> Calibration:
-    """The curves of all columns, from decision values that stand for those of new rows."""
-    signs = tasks.signs(codes)
-    curves = [curve(f, sign > 0.0, weight) for f, sign in zip(values.T, signs.T, strict=True)]
+def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]) -> Calibration:
+    """The curves of all columns, from decision values that stand for those of new rows, and their weights by task."""
+    signs, curves = tasks.signs(codes), []
+    for columns, weight in zip(tasks.columns, weights, strict=True):
+        alone = columns.stop - columns.start == 1
+        for f, sign in zip(values[:, columns].T, signs[:, columns].T, strict=True):
+            curves.append(curve(f, sign > 0.0, weight, alone))
     return Calibration(method, len(values), *(tuple(part) for part in zip(*curves, strict=True)))
 
 
-def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix) -> tuple[float, float, float]:
-    """The a, c and b of one column, of largest likelihood.
+def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix, alone: bool) -> tuple[float, float, float]:
+    """The a, c and b of one column, of largest likelihood; without b where it stands ``alone`` for two classes.
 
     As Platt has it, a row is of its class with a probability a little below 1: where the rows of a class have the
     weight N, it is (N + 1) / (N + 2), so that classes which do not overlap leave the curve a slope.
@@ -86,7 +100,8 @@ def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix) -> tuple[
     size = max(float(np.abs(values).max(initial=0.0)), 1e-300)
     f = values / size
     parts = np.stack([f, f * np.abs(f), np.ones_like(f)], axis=1)
-    for chosen in ([0, 1, 2], [0, 2], [1, 2], [2]):  # a curve that falls is none: the best of those that do not
+    for rising in ([0, 1], [0], [1], []):  # where a curve would fall, one with fewer numbers
+        chosen = rising if alone else [*rising, 2]
         found = np.zeros(3)
         found[chosen] = most_likely(parts[:, chosen], targets, weight)
         if (found[:2] >= 0.0).all():
@@ -105,6 +120,8 @@ def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
 
     w = np.zeros(parts.shape[1])
     least = loss(w)
+    if not len(w):
+        return w
     for _ in range(STEPS):
         p = 1.0 / (1.0 + np.exp(-np.clip(parts @ w, -500.0, 500.0)))
         gradient = parts.T @ (weight * (p - targets)) + HELD * total * w

@@ -19,7 +19,7 @@ from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
 from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
-from .calibration import NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
+from .calibration import FORGOTTEN, NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
 from .checkpoint_state import Unkept
 from .context import FitContext
 from .exact_fit import ExactFit
@@ -166,9 +166,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         How far it is at most above the least one, as a share of it, where a solver iterates.
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
-        "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 3,000
-        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which a step of
-        the solver is made. None where probabilities are the model's own, and where there are none.
+        "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
+        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which the
+        solver takes a step or a few. None where probabilities are the model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -490,7 +490,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         own *= counts / np.maximum(weight, 1.0)  # one copy of a row that counts as several
         values = Z @ self.coef_.T + self.intercept_
         values -= (own / np.maximum(1.0 - own, NEAREST))[:, None] * (tasks.signs(codes) - values)
-        return learned("leave-one-out", tasks, values, codes, weight)
+        return learned("leave-one-out", tasks, values, codes, [counts] * codes.shape[1])
 
     def _check_finite(self, W: Matrix) -> None:
         if not np.isfinite(W).all():
@@ -544,9 +544,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """The probability of every class, one column per class.
 
         With ``loss="logistic"`` they are the model's own. Other losses have none: ``fit`` learns curves from decision
-        values to probabilities, on rows as if they had been left out (``calibration_`` tells how). Weights of rows
-        count for them, weights of classes do not. Where classes are about as likely as each other, the most likely one
-        may be another than that of ``predict``. After ``partial_fit``, ``merge`` and ``forget`` there are none.
+        values to probabilities, on rows as if they had been left out (``calibration_`` tells how). The most likely
+        class is that of ``predict``. After ``partial_fit``, ``merge`` and ``forget`` there are none.
 
         Parameters
         ----------
@@ -685,8 +684,8 @@ def calibrated(
 ) -> Calibration:
     """How the decision values of least loss become probabilities: learned on those of rows that are left out.
 
-    Each of few rows is left out by itself. Some of many are left out together: a step of the solver from the solution
-    brings the objective without them close to its least value.
+    Each of few rows is left out by itself. Some of many are left out together: a step or a few from the solution bring
+    the objective without them close to its least value.
     """
     tasks, context = Tasks(model.classes_), design.passes.context
     if context.checkpoint is not None:
@@ -698,13 +697,15 @@ def calibrated(
         share = 1.0 / np.maximum(weight, 1.0)
         values = left_out_each(Z, F, class_loss(model, codes, weights), share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)
-        return learned("approximate leave-one-out", tasks, values[counted], codes[counted], weight[counted])
+        counts = [one[counted] for one in weights]
+        return learned("approximate leave-one-out", tasks, values[counted], codes[counted], counts)
     rows = chosen_rows(model.map_.seed_, weight)
     without = [one.copy() for one in weights]
     for one in without:
         one[rows] = 0.0
     loss = class_loss(model, codes, without)
     again = solver_for(design, loss) if solver is None else solver.for_loss(loss)
-    step = again.minimise(float(model.tol), 1, W).W
-    values = design.products(step, "decision values")[rows].astype(np.float64)
-    return learned("left-out rows", tasks, values, codes[rows], weight[rows])
+    enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
+    forgotten = again.minimise(enough, int(model.max_iter), W).W
+    values = design.products(forgotten, "decision values")[rows].astype(np.float64)
+    return learned("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])

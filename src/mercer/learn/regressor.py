@@ -167,7 +167,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Where the loss iterates, how the solver came to its end: the objective after every step, or after every stage of
         a loss with corners, in units of the targets' spread; the passes over the rows; the distance to the least one.
     n_iter_ : int
-        The number of steps of the solver, at least 1, where the loss iterates.
+        The number of steps of the solver, at least 1.
     objective_ : float
         The objective above at the end, summed over targets, where the loss iterates.
     gap_ : float
@@ -465,7 +465,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         for name in (*PATH, *ITERATED, "delta_", "quantiles_"):  # of a fit before
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
-        self.alpha_ = alpha
+        self.alpha_, self.n_iter_ = alpha, 1
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
         return factor

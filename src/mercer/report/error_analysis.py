@@ -68,11 +68,9 @@ def confusion_table(counts: list[list[Any]], names: list[str]) -> str:
 
 
 def _calibration(model: KernelClassifier, y: NDArray[Any], values: Any, weight: Any) -> str:
-    if model.loss != "logistic":
-        return paragraph(
-            f"A model with loss {model.loss!r} predicts classes without probabilities; loss 'logistic' gives both."
-        )
-    chances, labels = probabilities(values), np.asarray(model.classes_)
+    if not model.has_probabilities:
+        return paragraph("This model was learned in batches, or by an earlier version, and gives no probabilities.")
+    chances, labels = probabilities(model.log_odds(values)), np.asarray(model.classes_)
     if len(labels) == 2:
         of, chance, right = f"the class {labels[1]}", chances[:, 1], y == labels[1]
     else:

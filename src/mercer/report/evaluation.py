@@ -204,8 +204,11 @@ def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArra
 def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     if "deviations" in extras:
         raise ValueError("standard deviations are those of a regressor, found a classifier")
-    if "probabilities" in extras and model.loss != "logistic":
-        raise ValueError(f"probabilities need a model with loss='logistic', found loss={model.loss!r}")
+    if "probabilities" in extras and not model.has_probabilities:
+        raise ValueError(
+            f"probabilities with loss={model.loss!r} are learned in fit, and this model has none: fit it again, or use "
+            "loss='logistic'"
+        )
     labels = np.asarray(model.classes_).tolist()  # those of LIBSVM files are whole floats
     names = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
     for values in model.predict_blocks(table, "decision_function"):
@@ -214,7 +217,7 @@ def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> It
             parts = {"decision": values} if values.ndim == 1 else zip_columns("decision", names, values)
             columns |= parts
         if "probabilities" in extras:
-            columns |= zip_columns("probability", names, probabilities(values))
+            columns |= zip_columns("probability", names, probabilities(model.log_odds(values)))
         yield columns
 
 

@@ -74,6 +74,8 @@ def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceT
     """How many decision values a row has, where something is held for each of them."""
     if not learner.holds_rows:
         return 1
+    if isinstance(learner, KernelRegressor):
+        return int(np.size(learner.quantile)) if learner.loss == "quantile" else 1
     labels = [np.unique(column) for column in columns_of(np.concatenate([block.y for block in table.targets()]))]
     return int(Tasks(labels).columns[-1].stop)
 

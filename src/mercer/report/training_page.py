@@ -184,7 +184,8 @@ def _learner(model: Any) -> str:
     if isinstance(model, KernelClassifier):
         return f"KernelClassifier, loss {model.loss}, C = {model.C:g}"
     rule = {"gcv": ", by generalised cross-validation", "loo": ", by leave-one-out"}
-    return f"KernelRegressor, alpha = {model.alpha_:.4g}{rule.get(str(model.alpha), '')}"
+    loss = "" if model.loss == "squared" else f"loss {model.loss}, "
+    return f"KernelRegressor, {loss}alpha = {model.alpha_:.4g}{rule.get(str(model.alpha), '')}"
 
 
 def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
