@@ -1,9 +1,10 @@
 """Break the code on purpose and see that the tests notice.
 
 Each mutant is one small fault, made in a temporary copy of the package and run against the tests that should catch it:
-``python tests/mutants.py [part of a name]``. Only the tests of ``make test`` count: what the long ones alone notice has
-survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits 1 when fewer than nine in
-ten are caught.
+``python tests/mutants.py [part of a name]``; ``--file learn/`` takes the faults in those files, ``--tests tests/learn``
+the ones that those tests should catch, and ``--not-tests`` all others. Only the tests of ``make test`` count: what the
+long ones alone notice has survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits
+1 when fewer than nine in ten are caught.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ class Mutant(NamedTuple):
         """Whether the fault is in the C++."""
         return self.file.startswith("csrc/")
 
+    @property
+    def instructions(self) -> str:
+        """What ``MERCER_ISA`` has to be: the best there is, or none of the compiled core."""
+        return "" if self.compiled or self.in_core else "none"
+
 
 def load() -> list[Mutant]:
     """The mutants of the table beside this file."""
@@ -76,36 +82,59 @@ def build_in(folder: Path) -> None:
         shutil.copy(library, folder / "mercer")
 
 
-def passes(mutant: Mutant, broken: bool = True) -> bool:
-    """Whether the named tests pass, with the fault or without it."""
+def passes(folder: Path, tests: str, chosen: str, instructions: str) -> bool:
+    """Whether these tests pass on the copy in this folder."""
+    # -S hides the editable install, which would come first; the dependencies are then found by path.
+    paths = os.pathsep.join([str(folder), sysconfig.get_path("purelib")])
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
+    environment["MERCER_ISA"] = instructions
+    command = [sys.executable, "-S", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
+    command += ["-m", "not full", *(["-k", chosen] if chosen else [])]
+    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if result.returncode not in (0, 1):
+        raise SystemExit(f"{tests} -k {chosen!r} did not run\n{result.stdout}{result.stderr}")
+    return result.returncode == 0
+
+
+def check_sound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> None:
+    """See that the tests pass without any fault: one that fails by itself would catch anything.
+
+    What is chosen of a file runs at once. The bytecode that this leaves beside the modules goes into every later copy.
+    """
+    choices: dict[tuple[str, str], set[str]] = {}
+    for mutant in mutants:
+        choices.setdefault((mutant.tests, mutant.instructions), set()).add(mutant.chosen)
+    runs = [
+        (tests, "" if "" in chosen else " or ".join(f"({words})" for words in sorted(chosen)), instructions)
+        for (tests, instructions), chosen in choices.items()
+    ]
+    for run, good in zip(runs, pool.map(lambda one: passes(sound, *one), runs), strict=True):
+        if not good:
+            raise SystemExit(f"{run[0]} -k {run[1]!r} fails without any fault")
+
+
+def survives(mutant: Mutant, sound: Path) -> bool:
+    """Whether the named tests pass with the fault."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        copy_to(folder)
+        shutil.copytree(sound, folder, dirs_exist_ok=True)
         path = folder / ("" if mutant.in_core else "mercer") / mutant.file
         source = path.read_text()
         if mutant.old not in source:
             raise SystemExit(f"mutant {mutant.name!r}: {mutant.old!r} is no longer in {mutant.file}")
-        if broken:
-            path.write_text(source.replace(mutant.old, mutant.new))
-            if mutant.in_core:
-                build_in(folder)
-        # -S hides the editable install, which would come first; the dependencies are then found by path.
-        paths = os.pathsep.join([name, sysconfig.get_path("purelib")])
-        environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
-        environment["MERCER_ISA"] = "" if mutant.compiled or mutant.in_core else "none"
-        command = [sys.executable, "-S", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", mutant.tests]
-        command += ["-m", "not full", *(["-k", mutant.chosen] if mutant.chosen else [])]
-        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        if result.returncode not in (0, 1):
-            raise SystemExit(f"mutant {mutant.name!r}: the tests did not run\n{result.stdout}{result.stderr}")
-        return result.returncode == 0
+        path.write_text(source.replace(mutant.old, mutant.new))
+        if mutant.in_core:
+            build_in(folder)
+        return passes(folder, mutant.tests, mutant.chosen, mutant.instructions)
 
 
 def arguments() -> argparse.Namespace:
     """What the command line asks for."""
     parser = argparse.ArgumentParser(description="Break the code on purpose and see that the tests notice.")
     parser.add_argument("words", nargs="*", help="run the mutants with all of these in their name")
+    parser.add_argument("--file", action="append", default=[], help="only faults in files with this in their path")
     parser.add_argument("--tests", action="append", default=[], help="only those whose tests have this in their path")
+    parser.add_argument("--not-tests", action="append", default=[], help="none whose tests have this in their path")
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once")
     parser.add_argument("--json", type=Path, help="write the sorted names of caught and surviving mutants to this file")
     return parser.parse_args()
@@ -117,7 +146,9 @@ def chosen_by(options: argparse.Namespace) -> list[Mutant]:
         mutant
         for mutant in load()
         if all(word in mutant.name for word in options.words)
+        and (not options.file or any(part in mutant.file for part in options.file))
         and (not options.tests or any(part in mutant.tests for part in options.tests))
+        and not any(part in mutant.tests for part in options.not_tests)
     ]
 
 
@@ -125,13 +156,11 @@ def main() -> int:
     options = arguments()
     wanted = chosen_by(options)
     print(f"{len(wanted)} mutants", flush=True)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        # A test that fails by itself would catch anything.
-        distinct = list({(mutant.tests, mutant.chosen): mutant for mutant in wanted}.values())
-        for mutant, sound in zip(distinct, pool.map(lambda one: passes(one, broken=False), distinct), strict=True):
-            if not sound:
-                raise SystemExit(f"{mutant.tests} -k {mutant.chosen!r} fails without any fault")
-        outcomes = pool.map(passes, wanted)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
+        sound = Path(name)
+        copy_to(sound)
+        check_sound(sound, wanted, pool)
+        outcomes = pool.map(lambda mutant: survives(mutant, sound), wanted)
         caught, survived = [], []
         for mutant, alive in zip(wanted, outcomes, strict=True):
             print(f"{'SURVIVED' if alive else 'caught':8}  {mutant.name}", flush=True)
