@@ -114,6 +114,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self : FeatureMap
             The fitted map.
         """
+        vars(self).pop("fitted_", None)  # a fit that fails leaves no features of other rows behind
         seed = as_seed(self.random_state)
         # The sample depends on the seed alone, so that every map with this seed learns the same bandwidth.
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
@@ -211,6 +212,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     def is_precomputed(self) -> bool:
         """Whether rows are those of a kernel matrix."""
         return False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")  # the number of columns is known before the parameters are drawn
 
     # -- what was learned ----------------------------------------------------------------------------------------------
 
