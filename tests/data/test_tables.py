@@ -171,9 +171,9 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
     X, y = numbers(9000)
     pattern = write(as_frame(X, y=y), tmp_path, [2000])
     read = []
-    original = data.parquet.ParquetFile.batches
+    original = data.parquet.ParquetFile.read
     monkeypatch.setattr(
-        data.parquet.ParquetFile, "batches", lambda self, *given: read.append(self.name) or original(self, *given)
+        data.parquet.ParquetFile, "read", lambda self, *given: read.append(self.name) or original(self, *given)
     )
     for memory, passes in ((None, 3), (100, 3), (9000 * 4 * 8, 1)):
         table = data.open(pattern, target="y", memory=memory)
@@ -187,7 +187,7 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["parquet", "libsvm", "npy"])
 def test_a_pass_holds_few_rows(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("mercer.data.libsvm.READ_BYTES", 1 << 18)
-    monkeypatch.setattr("mercer.data.sources.BATCH_NUMBERS", 1 << 15)
+    monkeypatch.setattr("mercer.data.sources.NUMBERS_AT_ONCE", 1 << 15)
     X = np.random.default_rng(0).normal(size=(60_000, 10)).round(3)
     path = tmp_path / f"a.{kind}"
     if kind == "libsvm" and not _core.AVAILABLE:

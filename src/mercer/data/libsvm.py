@@ -114,7 +114,7 @@ class LibsvmFile(FileSource):
         other.width = width
         return other if self.width <= width else None
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
         index = np.int32 if self.width <= np.iinfo(np.int32).max else np.int64
         begin = max((part for part in self.survey.parts if part.row <= start), key=lambda part: part.offset)
         line, skipped = begin.line, start - begin.row
