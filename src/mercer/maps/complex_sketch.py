@@ -149,7 +149,7 @@ class ComplexSketchConstruction(PolynomialConstruction):
             part = turns[start // 2 : stop // 2]
             return np.stack([(part == 1) | (part == 2), part >= 2], axis=1).reshape(-1, columns)
 
-        products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
+        products = _core.in_stretches(np.full(features, degree, dtype=np.int32), weights, columns)
         write = native_products(products, negative)
         return lambda X, out: write(form.lift(X), out, 0)
 

@@ -174,7 +174,7 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
     if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
         return None
     factors: Any = flat.factors
-    products = _core.in_chunks(flat.degrees, weights[:, None], factors.shape[1])
+    products = _core.in_stretches(flat.degrees, weights[:, None], factors.shape[1])
     return native_products(products, lambda start, stop: factors[start:stop] < 0)
 
 
