@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = 0.9
+PROCESSES = multiprocessing.get_context("forkserver")
+LOADED = ("pandas", "pyarrow.csv", "pyarrow.parquet", "pytest", "scipy.stats", "sklearn.utils.estimator_checks")
+"""Loaded once, in the process that those of the tests are forked from: it takes longer than most tests."""
 
 
 class Mutant(NamedTuple):
@@ -82,18 +85,31 @@ def build_in(folder: Path) -> None:
         shutil.copy(library, folder / "mercer")
 
 
+def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: str) -> NoReturn:
+    """What a process of its own does: run the tests on the copy in this folder, and end with pytest's answer."""
+    with open(output, "w") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    os.chdir(folder)
+    os.environ |= {"PYTHONPATH": folder, "MERCER_ISA": instructions}
+    # The editable install would come first, and with it the package without the fault.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+    sys.path.insert(0, folder)
+    import pytest
+
+    choice = ["-m", "not full", *(["-k", chosen] if chosen else [])]
+    sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", tests, *choice]))
+
+
 def passes(folder: Path, tests: str, chosen: str, instructions: str) -> bool:
     """Whether these tests pass on the copy in this folder."""
-    # -S hides the editable install, which would come first; the dependencies are then found by path.
-    paths = os.pathsep.join([str(folder), sysconfig.get_path("purelib")])
-    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
-    environment["MERCER_ISA"] = instructions
-    command = [sys.executable, "-S", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
-    command += ["-m", "not full", *(["-k", chosen] if chosen else [])]
-    result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if result.returncode not in (0, 1):
-        raise SystemExit(f"{tests} -k {chosen!r} did not run\n{result.stdout}{result.stderr}")
-    return result.returncode == 0
+    output = folder / "output"
+    process = PROCESSES.Process(target=run_tests, args=(str(folder), tests, chosen, instructions, str(output)))
+    process.start()
+    process.join()
+    if process.exitcode not in (0, 1):
+        raise SystemExit(f"{tests} -k {chosen!r} did not run ({process.exitcode})\n{output.read_text()}")
+    return process.exitcode == 0
 
 
 def check_sound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> None:
@@ -154,6 +170,8 @@ def chosen_by(options: argparse.Namespace) -> list[Mutant]:
 
 def main() -> int:
     options = arguments()
+    os.environ |= {"OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
+    PROCESSES.set_forkserver_preload(list(LOADED))
     wanted = chosen_by(options)
     print(f"{len(wanted)} mutants", flush=True)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
