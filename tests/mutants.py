@@ -101,32 +101,34 @@ def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: s
     sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", tests, *choice]))
 
 
-def passes(folder: Path, tests: str, chosen: str, instructions: str) -> bool:
-    """Whether these tests pass on the copy in this folder."""
-    output = folder / "output"
-    process = PROCESSES.Process(target=run_tests, args=(str(folder), tests, chosen, instructions, str(output)))
-    process.start()
-    process.join()
-    if process.exitcode not in (0, 1):
-        raise SystemExit(f"{tests} -k {chosen!r} did not run ({process.exitcode})\n{output.read_text()}")
-    return process.exitcode == 0
+def passes(folder: Path, tests: str, chosen: str, instructions: str, shown: bool = False) -> bool:
+    """Whether these tests pass on the copy in this folder; where they fail, what they print may be shown."""
+    with tempfile.NamedTemporaryFile("r") as output:
+        process = PROCESSES.Process(target=run_tests, args=(str(folder), tests, chosen, instructions, output.name))
+        process.start()
+        process.join()
+        if process.exitcode not in (0, 1):
+            raise SystemExit(f"{tests} -k {chosen!r} did not run ({process.exitcode})\n{output.read()}")
+        if process.exitcode and shown:
+            print(f"{tests} -k {chosen!r} fails without any fault\n{output.read()}", flush=True)
+        return process.exitcode == 0
 
 
-def check_sound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> None:
-    """See that the tests pass without any fault: one that fails by itself would catch anything.
+def unsound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> set[tuple[str, str]]:
+    """Files of tests that fail without any fault, with their instructions: they would catch anything.
 
     What is chosen of a file runs at once. The bytecode that this leaves beside the modules goes into every later copy.
     """
     choices: dict[tuple[str, str], set[str]] = {}
     for mutant in mutants:
         choices.setdefault((mutant.tests, mutant.instructions), set()).add(mutant.chosen)
-    runs = [
-        (tests, "" if "" in chosen else " or ".join(f"({words})" for words in sorted(chosen)), instructions)
-        for (tests, instructions), chosen in choices.items()
-    ]
-    for run, good in zip(runs, pool.map(lambda one: passes(sound, *one), runs), strict=True):
-        if not good:
-            raise SystemExit(f"{run[0]} -k {run[1]!r} fails without any fault")
+
+    def fails(run: tuple[str, str]) -> bool:
+        chosen = choices[run]
+        union = "" if "" in chosen else " or ".join(f"({words})" for words in sorted(chosen))
+        return not passes(sound, run[0], union, run[1], shown=True)
+
+    return {run for run, failed in zip(choices, pool.map(fails, choices), strict=True) if failed}
 
 
 def survives(mutant: Mutant, sound: Path) -> bool:
@@ -177,8 +179,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
         sound = Path(name)
         copy_to(sound)
-        check_sound(sound, wanted, pool)
-        outcomes = pool.map(lambda mutant: survives(mutant, sound), wanted)
+        useless = unsound(sound, wanted, pool)
+        outcomes = pool.map(
+            lambda mutant: (mutant.tests, mutant.instructions) in useless or survives(mutant, sound), wanted
+        )
         caught, survived = [], []
         for mutant, alive in zip(wanted, outcomes, strict=True):
             print(f"{'SURVIVED' if alive else 'caught':8}  {mutant.name}", flush=True)

@@ -25,7 +25,10 @@ def test_regression_scores():
     assert found["R2"] == pytest.approx(metrics.r2_score(y, predicted, sample_weight=WEIGHT))
     assert found["RMSE"] == pytest.approx(metrics.root_mean_squared_error(y, predicted, sample_weight=WEIGHT))
     assert found["MAE"] == pytest.approx(metrics.mean_absolute_error(y, predicted, sample_weight=WEIGHT))
-    assert math.isnan(values(report.regression_metrics(np.ones(300), predicted))["R2"])
+    for constant in (1.0, 0.1, 1e100):
+        assert math.isnan(values(report.regression_metrics(np.full(300, constant), predicted))["R2"])
+    halves = np.repeat([0.1, 0.7], 150)
+    assert math.isnan(values(report.regression_metrics(halves, predicted), WEIGHT * (halves > 0.5))["R2"])
 
 
 def test_scores_of_two_classes():

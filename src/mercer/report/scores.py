@@ -74,6 +74,9 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
     squares, sizes = errors**2, np.abs(errors)
 
     def r2(w: Vector) -> float:
+        counted = y[w > 0.0]
+        if counted.size == 0 or counted.min() == counted.max():  # where the rounding of the mean would count as spread
+            return math.nan
         spread = float(w @ (y - w @ y / w.sum()) ** 2)
         return 1.0 - float(w @ squares) / spread if spread > 0.0 else math.nan
 
