@@ -125,7 +125,7 @@ def learner_for(
         leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features of a classifier may take, see :class:`mercer.KernelClassifier`
-    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
+    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
     n_components, missing, unknown, dates, random_state, n_jobs : see :class:`mercer.KernelClassifier`
 
     Examples

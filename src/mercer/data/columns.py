@@ -150,7 +150,7 @@ class NamedColumns(Columns):
         self.times = {name: self.kinds[name] for name in self.names if self.kinds[name] in TIMES}
 
     def _merge(self, source: Source) -> None:
-        """Widen the kinds of columns by those of one more source."""
+        """Widen the kinds of columns to hold one more source."""
         schema = source.schema
         assert isinstance(schema, dict)
         for name, kind in self.kinds.items():
@@ -246,7 +246,7 @@ class NumberedColumns(Columns):
     """Columns without names, known by their number."""
 
     names = None
-    times: dict[str, str] = {}  # noqa: RUF012  those of matrices are numbers already
+    times: dict[str, str] = {}  # noqa: RUF012  a matrix holds numbers already
 
     def __init__(
         self,
@@ -340,7 +340,7 @@ def missing(source: Source, name: str) -> MissingColumnError:
 
 
 def nearest(name: Any, known: list[str]) -> str:
-    """A hint at what was meant: the nearest name, or some of those that there are."""
+    """A hint at what was meant: the nearest name, or some of the names there are."""
     near = difflib.get_close_matches(str(name).lower(), [one.lower() for one in known], n=1)
     if near:
         return f"did you mean {next(one for one in known if one.lower() == near[0])!r}?"

@@ -121,7 +121,7 @@ class CsvFile(FileSource):
         return self._widened(types, {field.name: arrow_kind(field.type) for field in fields})
 
     def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
-        """The survey, with wider types where those of the first rows do not hold all that follows."""
+        """The survey, with wider types where the types of the first rows cannot hold what follows."""
         steps = {name: wider(held) for name, held in types.items()}
         while True:
             try:

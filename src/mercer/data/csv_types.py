@@ -1,4 +1,4 @@
-"""Types of the columns of CSV: those that the first rows do not show, and wider ones for what follows them."""
+"""Types of CSV columns: what the first rows do not show, and wider types for what follows them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGE = 2.0**53
 class WholeNumbers:
     """Whether a column may hold whole numbers from 0 to 2^64 alone, as far as its blocks of floats have been seen.
 
-    Arrow takes those from 2^63 on for floats, which round them: that all are such is for a reader of integers to say.
+    Arrow reads whole numbers from 2^63 on as floats, which round them: only a reader of integers can tell for certain.
 
     Attributes
     ----------

@@ -124,7 +124,7 @@ class SourceTable(Table):
 
     @property
     def read(self) -> int:
-        """How many rows there are in the files or objects, those that are left out included."""
+        """How many rows there are in the files or objects, including rows that are left out."""
         return int(self._first_rows[-1])
 
     @property
@@ -252,7 +252,7 @@ class SourceTable(Table):
     def matched(self, names: Sequence[str] | None, width: int, apart: Sequence[Any] = ()) -> Self:
         """The table with the columns of these names in this order, as a model asks for them; others are ignored.
 
-        Of those ``apart``, which the model knows as its target and weight, without a word.
+        The columns ``apart``, which the model knows as its target and weight, are ignored without a warning.
         """
         if self.names is None or names is None:
             columns = self._columns if self.width == width else self._columns.without(apart, width)

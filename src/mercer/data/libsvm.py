@@ -40,7 +40,7 @@ class Survey(NamedTuple):
 
 
 class LibsvmFile(FileSource):
-    """One LIBSVM file; ``base`` and ``width`` are those of all files of a table."""
+    """One LIBSVM file; ``base`` and ``width`` are shared by all files of a table."""
 
     format = "LIBSVM"
     base = 0

@@ -170,7 +170,7 @@ class NpzFile(NpyFile):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        if self._is_stored:  # rows can be read from anywhere, once it is known that they are those that were written
+        if self._is_stored:  # rows can be read from anywhere, once they are known to be what was written
             place = self._verified
             with open(self.path, "rb") as file:
                 file.seek(place)

@@ -88,7 +88,7 @@ class Source(ABC):
         return None
 
     def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
-        """Raise where the rows are no longer those that were opened."""
+        """Raise where the rows have changed since they were opened."""
 
 
 class Stamp(NamedTuple):
@@ -104,7 +104,7 @@ class Stamp(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
+    """How files are to be read, where that was said: how CSV is written, and the bytes that rows may take."""
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -124,7 +124,7 @@ class FileSource(Source):
 
     @classmethod
     def of(cls, path: Path, reading: Reading) -> FileSource:
-        """The file at a path, read as asked, as far as that concerns its format."""
+        """The file at a path, read as asked where its format has such a choice."""
         return cls(path)
 
     @cached_property

@@ -16,7 +16,7 @@ from .frames import kind_of
 from .sources import arrow, implementation
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How text begins that spreadsheets take for a formula, those of full width among them."""
+"""How text begins that spreadsheets take for a formula, full-width characters included."""
 
 Columns = dict[str, NDArray[Any]]
 

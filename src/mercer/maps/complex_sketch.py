@@ -59,7 +59,7 @@ def srht_layout(degree: int, n_features: int, width: int) -> Any:
 
 
 def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
-    """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
+    """The parameters as the compiled core reads them, with the first ``columns`` columns of rows scaled."""
     real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
     for part in (real, imaginary):
         part[..., :columns] *= scale

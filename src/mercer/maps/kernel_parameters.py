@@ -40,8 +40,8 @@ class KernelParameters(BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to list the parameters of inner maps and the fields of kernels too, such as ``kernel__gamma``: those
-            of kernels that are given as text or left out as well.
+            Whether to list the parameters of inner maps and the fields of kernels too, such as ``kernel__gamma``;
+            also for kernels that are given as text or left out.
 
         Returns
         -------

@@ -77,7 +77,7 @@ def degree_law(series: Series, base: float) -> Series:
 
 
 def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
-    """So many features per degree: one each, most probable first, the rest in proportion to the law."""
+    """The number of features per degree: one each, most probable first, the rest in proportion to the law."""
     counts = np.zeros(len(law), dtype=np.int64)
     kept = np.flatnonzero(law)[:count]
     counts[kept] = 1
@@ -110,7 +110,7 @@ def draw_products(
 
 
 def product_layout(kernel: Kernel, count: int | None, n_features: int) -> RandomProducts:
-    """How random products look: factors are signs, or where they are those of an inner kernel, products again."""
+    """The layout of random products: factors are signs, or products again where there is an inner kernel."""
     inner, factors = argument(kernel), signs(None, n_features)
     if inner is not None:
         factors = Choice(factors, product_layout(inner, None, n_features))

@@ -90,8 +90,8 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
 def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -> dict[str, Metric]:
     """Accuracy, balanced accuracy and the area under the ROC curve; with probabilities the log loss too.
 
-    The area of several classes is the mean of those of each against the rest. Classes without rows do not count. Rows
-    of a class beyond those that are known are wrong; area and log loss leave them out.
+    The area of several classes is the mean over each class against the rest. Classes without rows do not count. Rows of
+    an unknown class count as wrong; area and log loss leave them out.
 
     Parameters
     ----------
