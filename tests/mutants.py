@@ -95,6 +95,7 @@ def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: s
     # The editable install would come first, and with it the package without the fault.
     sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
     sys.path.insert(0, folder)
+    sys.dont_write_bytecode = False
     import pytest
 
     choice = ["-m", "not full", *(["-k", chosen] if chosen else [])]
