@@ -28,7 +28,7 @@ MOST_LISTED = 20
 
 
 class Roles(NamedTuple):
-    """The columns that are no features: targets, weights, and the one that rows are told apart by."""
+    """The columns that are not features: targets, weights, and the column that splits rows into groups."""
 
     target: Any = None
     weight: Any = None
@@ -90,11 +90,11 @@ class Columns(ABC):
 
     @abstractmethod
     def groups(self, raw: Any) -> NDArray[Any]:
-        """What a raw block has in the column that rows are told apart by."""
+        """The entries of a raw block in the column that splits rows into groups."""
 
     @abstractmethod
     def apart(self, column: Any) -> Self:
-        """The columns in which rows are told apart by this column, which is no feature then."""
+        """The same columns, where this one splits rows into groups and is not a feature."""
 
     def without_gaps(self, y: Any) -> Any:
         """Targets once the rows in which they are missing are left out."""

@@ -16,7 +16,7 @@ LARGE = 2.0**53
 
 
 class WholeNumbers:
-    """Whether a column may hold whole numbers from 0 to 2^64 alone, as far as its blocks of floats have been seen.
+    """Whether a column may hold only whole numbers from 0 to 2^64, judging by the blocks of floats seen so far.
 
     Arrow reads whole numbers from 2^63 on as floats, which round them: only a reader of integers can tell for certain.
 
@@ -41,7 +41,7 @@ class WholeNumbers:
 
 
 class LateColumn:
-    """What a column holds that is empty in the first rows, as far as its blocks of text have been seen.
+    """What a column that is empty in the first rows holds, judging by the blocks of text seen so far.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Short texts that tell inputs apart, for whoever goes on with work on them."""
+"""Short texts that tell inputs apart, so that interrupted work can be resumed on the same ones."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> t
 def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) -> None:
     """Write rows in the format of LIBSVM; numbers are read back to the bit.
 
-    The file appears when it is complete, and takes the place of one that is there.
+    The file appears when it is complete, and replaces an existing one.
 
     Parameters
     ----------

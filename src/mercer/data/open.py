@@ -43,7 +43,7 @@ def open(
 ) -> SourceTable:
     """Rows from files or from memory, for any map or learner, block by block.
 
-    Learners and maps take the table in the place of X, and read it as often as they need; what fits into ``memory`` is
+    Learners and maps take the table in place of X, and read it as often as they need; what fits into ``memory`` is
     read once. A file that changes between being opened and the end of the work is an error. Columns of several
     files, or of a model and a file, match by name: another order is fine, a missing column is an error, and an extra
     one is ignored with a warning. Whole numbers in one file and fractions in the next widen. Dates become the number of

@@ -29,7 +29,7 @@ class KernelParameters(BaseEstimator):
 
     @property
     def known_kernel(self) -> Kernel | None:
-        """The kernel as far as it is known before ``fit``, which refuses text that is none."""
+        """The kernel, as well as it is known before ``fit``; ``fit`` refuses text that describes no kernel."""
         with suppress(KernelSyntaxError):
             return self._kernel_of("kernel", self.get_params(deep=False))
         return None

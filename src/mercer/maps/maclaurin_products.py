@@ -52,7 +52,7 @@ def canonical(kernel: Kernel) -> Kernel:
 
 
 def kernel_series(kernel: Kernel, base: float) -> Series:
-    """The coefficients a_n of f, for f(<x, y>) or f(inner), as far as they can be drawn."""
+    """The coefficients a_n of f, for f(<x, y>) or f(inner), up to the highest degree that can be drawn."""
     outer = kernel.outer if isinstance(kernel, Composition) else kernel
     if outer.max_degree is not None:
         return outer.series(outer.max_degree + 1)

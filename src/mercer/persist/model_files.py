@@ -169,7 +169,7 @@ def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
 
 
 def _held(header: Header) -> dict[str, Any]:
-    """The description of a model, as far as it is the same for all."""
+    """The part of a model's description that all models have."""
     if KEY not in header.metadata:
         refuse(f"the file has no metadata {KEY!r}: it is no model of this package")
     held = read_json(header.metadata[KEY], f"the metadata {KEY!r}")
