@@ -20,6 +20,7 @@ import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,14 +76,26 @@ def copy_to(folder: Path) -> None:
             shutil.copy(library, folder / "mercer")
 
 
-def build_in(folder: Path) -> None:
-    """The library anew from the sources in this folder."""
-    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise SystemExit(f"{' '.join(command)} failed\n{result.stdout}{result.stderr}")
-    for library in (folder / "build").glob("libmercer*"):
-        shutil.copy(library, folder / "mercer")
+class CoreBuilder:
+    """Builds the libraries of copies one after another, and compiles only what differs from the one before."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._lock = folder, Lock()
+
+    def build_in(self, copy: Path) -> None:
+        """The library anew from the sources of this copy."""
+        with self._lock:
+            for path in (copy / "CMakeLists.txt", *(copy / "csrc").iterdir()):
+                taken = self._folder / path.relative_to(copy)
+                if not taken.exists() or taken.read_bytes() != path.read_bytes():
+                    taken.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, taken)
+            for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+                result = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
+                if result.returncode:
+                    raise SystemExit(f"{' '.join(command)} failed\n{result.stdout}{result.stderr}")
+            for library in (self._folder / "build").glob("libmercer*"):
+                shutil.copy(library, copy / "mercer")
 
 
 def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: str) -> NoReturn:
@@ -132,7 +145,7 @@ def unsound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> set
     return {run for run, failed in zip(choices, pool.map(fails, choices), strict=True) if failed}
 
 
-def survives(mutant: Mutant, sound: Path) -> bool:
+def survives(mutant: Mutant, sound: Path, builder: CoreBuilder) -> bool:
     """Whether the named tests pass with the fault."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -143,7 +156,7 @@ def survives(mutant: Mutant, sound: Path) -> bool:
             raise SystemExit(f"mutant {mutant.name!r}: {mutant.old!r} is no longer in {mutant.file}")
         path.write_text(source.replace(mutant.old, mutant.new))
         if mutant.in_core:
-            build_in(folder)
+            builder.build_in(folder)
         return passes(folder, mutant.tests, mutant.chosen, mutant.instructions)
 
 
@@ -178,11 +191,11 @@ def main() -> int:
     wanted = chosen_by(options)
     print(f"{len(wanted)} mutants", flush=True)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
-        sound = Path(name)
+        sound, builder = Path(name, "sound"), CoreBuilder(Path(name, "core"))
         copy_to(sound)
         useless = unsound(sound, wanted, pool)
         outcomes = pool.map(
-            lambda mutant: (mutant.tests, mutant.instructions) in useless or survives(mutant, sound), wanted
+            lambda mutant: (mutant.tests, mutant.instructions) in useless or survives(mutant, sound, builder), wanted
         )
         caught, survived = [], []
         for mutant, alive in zip(wanted, outcomes, strict=True):

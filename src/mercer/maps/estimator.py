@@ -114,7 +114,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self : FeatureMap
             The fitted map.
         """
-        vars(self).pop("fitted_", None)  # a fit that fails leaves no features of other rows behind
+        self.__dict__.pop("fitted_", None)  # a fit that fails leaves no features of other rows behind
         seed = as_seed(self.random_state)
         # The sample depends on the seed alone, so that every map with this seed learns the same bandwidth.
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
