@@ -144,6 +144,17 @@ def test_files_that_are_not_of_a_run_are_refused_by_name(what, name, resume, tmp
     assert content(tmp_path) == before
 
 
+@pytest.mark.parametrize("name", ["model.lock", "kept.lock"])
+def test_a_folder_in_place_of_a_lock_is_refused_by_name(name, tmp_path):
+    """Before anything is opened: the system's own message would not say what the name is for."""
+    X = problem()[0]
+    (tmp_path / name).mkdir()
+    checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
+    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a lock of mercer: move it"):
+        train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
+    assert os.listdir(tmp_path) == [name]
+
+
 def test_a_model_that_is_named_as_a_checkpoint_stays(tmp_path):
     X = problem()[0]
     for name in ("model.checkpoint", "model.checkpoint.previous"):
