@@ -302,3 +302,16 @@ def test_an_index_that_was_not_there_when_a_file_was_opened(tmp_path):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(data.SourceError, match=r"rows\.libsvm has changed: there is an index 9 now"):
         list(table.blocks())
+
+
+def test_a_model_ignores_its_target_and_weight_without_a_word(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(1.0, 2.0, size=(50, 5)), columns=["a", "b", "y", "w", "more"])
+    frame[["a", "b", "y", "w"]].to_csv(tmp_path / "known.csv", index=False)
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    model = KernelRegressor(n_components=8, random_state=0)
+    model.fit(data.open(tmp_path / "known.csv", target="y", weight="w"))
+    expected = model.predict(frame[["a", "b"]])
+    np.testing.assert_array_equal(model.predict(data.open(tmp_path / "known.csv")), expected)
+    with pytest.warns(UserWarning, match="no columns of these names: 'more'$"):
+        np.testing.assert_array_equal(model.predict(data.open(tmp_path / "more.csv")), expected)
