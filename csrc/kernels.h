@@ -76,27 +76,27 @@ KERNEL(size_t, tensor_sketch,
  * <signs, x>.  If parts is 2, weights and factors are complex, stored as real and imaginary part, and a feature
  * takes two columns.  For every 40 columns of x, `codes` has eight bytes per factor: the five highest bits of byte
  * k, from the highest down, are the signs (1 for minus) of columns k, k + 8, ..., k + 32; among m columns left over
- * at the end they are those of k, k + n, ..., k + 4n with n = m / 5 rounded up.  Chunk c consists of the features
+ * at the end they are those of k, k + n, ..., k + 4n with n = m / 5 rounded up.  Stretch c consists of the features
  * from borders[c] to borders[c + 1], with at most `most` factors.  `width` columns are written, in rows that are
  * `stride` apart.  `scratch` holds 64 bytes, and 128 for each of `most` factors and each column, their number
  * rounded up to a multiple of five. */
 KERNEL(size_t, sign_products,
        (const T *X, size_t rows, size_t columns, const uint8_t *codes, const int32_t *degrees, const T *weights,
-        size_t parts, const int64_t *borders, size_t chunks, size_t factors, size_t most, T *out, size_t stride,
+        size_t parts, const int64_t *borders, size_t stretches, size_t factors, size_t most, T *out, size_t stride,
         size_t width, T *scratch))
 
 /* Packs those codes, which are the same for both types, from `rows` rows of `columns` bytes that are 1 for minus and
  * 0 for plus.  `codes` points to the code of the first row in an array for `factors` factors. */
 KERNEL(void, pack_signs, (const uint8_t *negative, size_t rows, size_t columns, uint8_t *codes, size_t factors))
 
-/* The features of sign_products for CSR rows.  The factors of a chunk come in blocks of 512, the last of which is
+/* The features of sign_products for CSR rows.  The factors of a stretch come in blocks of 512, the last of which is
  * filled up.  `bits` has 64 bytes per block and column, words as wide as a number: factor i of the block is bit i /
  * words, counted from the highest, of word i % words.  `scratch` holds 64 bytes, and 128 for every factor of the
- * longest chunk, in whole blocks. */
+ * longest stretch, in whole blocks. */
 KERNEL(size_t, sparse_sign_products,
        (const T *values, const void *indices, size_t index_bytes, const int64_t *starts, size_t rows, size_t columns,
         const void *bits, const int32_t *degrees, const T *weights, size_t parts, const int64_t *borders,
-        size_t chunks, T *out, size_t stride, size_t width, T *scratch))
+        size_t stretches, T *out, size_t stride, size_t width, T *scratch))
 
 /* Features of `count` values x >= 0, each giving 2 order + 1 neighbours: weights[0] root(x), then weights[2j - 1]
  * root(x) cos(p) and weights[2j] root(x) sin(p) with p = j frequencies[0] log x for j = 1 ... order; all 0 if x is

@@ -2,7 +2,7 @@
 //
 // Dense rows: five columns of a group of rows have 32 signed sums.  All of them go into a table, from which every
 // factor takes the one that its five signs select: one addition instead of five multiply-adds.  The tables of eight
-// times five columns stay in L1, the factors of a chunk of features in L2, where they are multiplied; only features
+// times five columns stay in L1, the factors of a stretch of features in L2, where they are multiplied; only features
 // leave.
 //
 // Sparse rows: the signs of a column for all factors, as bits, flip the sign of an entry, one row at a time.
@@ -127,7 +127,7 @@ struct DenseFactors {
     const std::uint8_t *codes;
     size_t factors;
     T *turned;
-    const std::uint8_t *open = nullptr;  // the chunk's codes of the block that is still to be looked up
+    const std::uint8_t *open = nullptr;  // the stretch's codes of the block that is still to be looked up
     // With a spare register, so that no byte leads beyond the end, whether it is a code or not.
     alignas(64) T tables[block_codes * code_values * Group<T>::rows + Simd<T>::lanes] = {};
 
@@ -184,7 +184,7 @@ struct Word<double> {
 };
 
 // The factors of CSR rows.  Their signs come in blocks of as many factors as 64 bytes have bits; no block spans two
-// chunks.  Factor i of a block is bit i / words, counted from the highest, of word i % words.
+// stretches.  Factor i of a block is bit i / words, counted from the highest, of word i % words.
 template <class T>
 struct SparseFactors {
     using Bits = typename Word<T>::type;
@@ -253,14 +253,14 @@ struct SparseFactors {
 };
 
 // Feature i is weights[i] times the product of the next degrees[i] factors; if parts is 2 it is a complex number, in
-// two columns.  Features come in chunks that begin at `borders`; `sums` holds the factors of one chunk.
+// two columns.  Features come in stretches that begin at `borders`; `sums` holds the factors of one stretch.
 template <class T>
 struct Products {
     const std::int32_t *degrees;
     const T *weights;
     size_t parts;
     const std::int64_t *borders;
-    size_t chunks;
+    size_t stretches;
     T *out;
     size_t stride, width;
     T *sums;
@@ -286,7 +286,7 @@ struct Products {
         T *place = out + first * stride;
         factors.take(first, taken);
         size_t begin = 0;
-        for (size_t c = 0; c < chunks; ++c) {
+        for (size_t c = 0; c < stretches; ++c) {
             const size_t from = static_cast<size_t>(borders[c]), to = static_cast<size_t>(borders[c + 1]);
             size_t count = 0;
             for (size_t i = from; i < to; ++i) count += parts * static_cast<size_t>(degrees[i]);
@@ -371,21 +371,21 @@ namespace mercer::MERCER_ISA {
     }                                                                                                                 \
     size_t sign_products_##suffix(const T *X, size_t rows, size_t columns, const std::uint8_t *codes,                 \
                                   const std::int32_t *degrees, const T *weights, size_t parts,                        \
-                                  const std::int64_t *borders, size_t chunks, size_t factors, size_t most, T *out,    \
+                                  const std::int64_t *borders, size_t stretches, size_t factors, size_t most, T *out, \
                                   size_t stride, size_t width, T *scratch) {                                          \
         T *sums = line(scratch);                                                                                      \
         DenseFactors<T> all{X, columns, codes, factors, sums + most * Group<T>::rows};                                \
-        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, sums}.write(all, rows);      \
+        return Products<T>{degrees, weights, parts, borders, stretches, out, stride, width, sums}.write(all, rows);   \
     }                                                                                                                 \
     size_t sparse_sign_products_##suffix(const T *values, const void *indices, size_t index_bytes,                    \
                                          const std::int64_t *starts, size_t rows, size_t columns, const void *bits,   \
                                          const std::int32_t *degrees, const T *weights, size_t parts,                 \
-                                         const std::int64_t *borders, size_t chunks, T *out, size_t stride,           \
+                                         const std::int64_t *borders, size_t stretches, T *out, size_t stride,        \
                                          size_t width, T *scratch) {                                                  \
         SparseFactors<T> all{{values, indices, index_bytes, starts, rows, columns},                                   \
                              static_cast<const typename Word<T>::type *>(bits)};                                      \
         T *sums = line(scratch);                                                                                      \
-        return Products<T>{degrees, weights, parts, borders, chunks, out, stride, width, sums}.write(all, rows);      \
+        return Products<T>{degrees, weights, parts, borders, stretches, out, stride, width, sums}.write(all, rows);   \
     }
 
 MERCER_SIGNS(f32, float)

@@ -1,28 +1,33 @@
 """Break the code on purpose and see that the tests notice.
 
 Each mutant is one small fault, made in a temporary copy of the package and run against the tests that should catch it:
-``python tests/mutants.py [part of a name]``. Only the tests of ``make test`` count: what the long ones alone notice has
-survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits 1 when fewer than nine in
-ten are caught.
+``python tests/mutants.py [part of a name]``; ``--file learn/`` takes the faults in those files, ``--tests tests/learn``
+the ones that those tests should catch, and ``--not-tests`` all others. Only the tests of ``make test`` count: what the
+long ones alone notice has survived. ``--json FILE`` writes which were caught, so that two lists can be compared. Exits
+1 when fewer than nine in ten are caught.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = 0.9
+PROCESSES = multiprocessing.get_context("forkserver")
+LOADED = ("pandas", "pyarrow.csv", "pyarrow.parquet", "pytest", "scipy.stats", "sklearn.utils.estimator_checks")
+"""Loaded once, in the process that those of the tests are forked from: it takes longer than most tests."""
 
 
 class Mutant(NamedTuple):
@@ -45,6 +50,11 @@ class Mutant(NamedTuple):
         """Whether the fault is in the C++."""
         return self.file.startswith("csrc/")
 
+    @property
+    def instructions(self) -> str:
+        """What ``MERCER_ISA`` has to be: the best there is, or none of the compiled core."""
+        return "" if self.compiled or self.in_core else "none"
+
 
 def load() -> list[Mutant]:
     """The mutants of the table beside this file."""
@@ -66,46 +76,97 @@ def copy_to(folder: Path) -> None:
             shutil.copy(library, folder / "mercer")
 
 
-def build_in(folder: Path) -> None:
-    """The library anew from the sources in this folder."""
-    for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise SystemExit(f"{' '.join(command)} failed\n{result.stdout}{result.stderr}")
-    for library in (folder / "build").glob("libmercer*"):
-        shutil.copy(library, folder / "mercer")
+class CoreBuilder:
+    """Builds the libraries of copies one after another, and compiles only what differs from the one before."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._lock = folder, Lock()
+
+    def build_in(self, copy: Path) -> None:
+        """The library anew from the sources of this copy."""
+        with self._lock:
+            for path in (copy / "CMakeLists.txt", *(copy / "csrc").iterdir()):
+                taken = self._folder / path.relative_to(copy)
+                if not taken.exists() or taken.read_bytes() != path.read_bytes():
+                    taken.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, taken)
+            for command in (["cmake", "-S", ".", "-B", "build"], ["cmake", "--build", "build"]):
+                result = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
+                if result.returncode:
+                    raise SystemExit(f"{' '.join(command)} failed\n{result.stdout}{result.stderr}")
+            for library in (self._folder / "build").glob("libmercer*"):
+                shutil.copy(library, copy / "mercer")
 
 
-def passes(mutant: Mutant, broken: bool = True) -> bool:
-    """Whether the named tests pass, with the fault or without it."""
+def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: str) -> NoReturn:
+    """What a process of its own does: run the tests on the copy in this folder, and end with pytest's answer."""
+    with open(output, "w") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    os.chdir(folder)
+    os.environ |= {"PYTHONPATH": folder, "MERCER_ISA": instructions}
+    # The editable install would come first, and with it the package without the fault.
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+    sys.path.insert(0, folder)
+    sys.dont_write_bytecode = False
+    import pytest
+
+    choice = ["-m", "not full", *(["-k", chosen] if chosen else [])]
+    sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", tests, *choice]))
+
+
+def passes(folder: Path, tests: str, chosen: str, instructions: str, shown: bool = False) -> bool:
+    """Whether these tests pass on the copy in this folder; where they fail, what they print may be shown."""
+    with tempfile.NamedTemporaryFile("r") as output:
+        process = PROCESSES.Process(target=run_tests, args=(str(folder), tests, chosen, instructions, output.name))
+        process.start()
+        process.join()
+        if process.exitcode not in (0, 1):
+            raise SystemExit(f"{tests} -k {chosen!r} did not run ({process.exitcode})\n{output.read()}")
+        if process.exitcode and shown:
+            print(f"{tests} -k {chosen!r} fails without any fault\n{output.read()}", flush=True)
+        return process.exitcode == 0
+
+
+def unsound(sound: Path, mutants: list[Mutant], pool: ThreadPoolExecutor) -> set[tuple[str, str]]:
+    """Files of tests that fail without any fault, with their instructions: they would catch anything.
+
+    What is chosen of a file runs at once. The bytecode that this leaves beside the modules goes into every later copy.
+    """
+    choices: dict[tuple[str, str], set[str]] = {}
+    for mutant in mutants:
+        choices.setdefault((mutant.tests, mutant.instructions), set()).add(mutant.chosen)
+
+    def fails(run: tuple[str, str]) -> bool:
+        chosen = choices[run]
+        union = "" if "" in chosen else " or ".join(f"({words})" for words in sorted(chosen))
+        return not passes(sound, run[0], union, run[1], shown=True)
+
+    return {run for run, failed in zip(choices, pool.map(fails, choices), strict=True) if failed}
+
+
+def survives(mutant: Mutant, sound: Path, builder: CoreBuilder) -> bool:
+    """Whether the named tests pass with the fault."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        copy_to(folder)
+        shutil.copytree(sound, folder, dirs_exist_ok=True)
         path = folder / ("" if mutant.in_core else "mercer") / mutant.file
         source = path.read_text()
         if mutant.old not in source:
             raise SystemExit(f"mutant {mutant.name!r}: {mutant.old!r} is no longer in {mutant.file}")
-        if broken:
-            path.write_text(source.replace(mutant.old, mutant.new))
-            if mutant.in_core:
-                build_in(folder)
-        # -S hides the editable install, which would come first; the dependencies are then found by path.
-        paths = os.pathsep.join([name, sysconfig.get_path("purelib")])
-        environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
-        environment["MERCER_ISA"] = "" if mutant.compiled or mutant.in_core else "none"
-        command = [sys.executable, "-S", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", mutant.tests]
-        command += ["-m", "not full", *(["-k", mutant.chosen] if mutant.chosen else [])]
-        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        if result.returncode not in (0, 1):
-            raise SystemExit(f"mutant {mutant.name!r}: the tests did not run\n{result.stdout}{result.stderr}")
-        return result.returncode == 0
+        path.write_text(source.replace(mutant.old, mutant.new))
+        if mutant.in_core:
+            builder.build_in(folder)
+        return passes(folder, mutant.tests, mutant.chosen, mutant.instructions)
 
 
 def arguments() -> argparse.Namespace:
     """What the command line asks for."""
     parser = argparse.ArgumentParser(description="Break the code on purpose and see that the tests notice.")
     parser.add_argument("words", nargs="*", help="run the mutants with all of these in their name")
+    parser.add_argument("--file", action="append", default=[], help="only faults in files with this in their path")
     parser.add_argument("--tests", action="append", default=[], help="only those whose tests have this in their path")
+    parser.add_argument("--not-tests", action="append", default=[], help="none whose tests have this in their path")
     parser.add_argument("--jobs", type=int, default=2, help="how many run at once")
     parser.add_argument("--json", type=Path, help="write the sorted names of caught and surviving mutants to this file")
     return parser.parse_args()
@@ -117,21 +178,25 @@ def chosen_by(options: argparse.Namespace) -> list[Mutant]:
         mutant
         for mutant in load()
         if all(word in mutant.name for word in options.words)
+        and (not options.file or any(part in mutant.file for part in options.file))
         and (not options.tests or any(part in mutant.tests for part in options.tests))
+        and not any(part in mutant.tests for part in options.not_tests)
     ]
 
 
 def main() -> int:
     options = arguments()
+    os.environ |= {"OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
+    PROCESSES.set_forkserver_preload(list(LOADED))
     wanted = chosen_by(options)
     print(f"{len(wanted)} mutants", flush=True)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        # A test that fails by itself would catch anything.
-        distinct = list({(mutant.tests, mutant.chosen): mutant for mutant in wanted}.values())
-        for mutant, sound in zip(distinct, pool.map(lambda one: passes(one, broken=False), distinct), strict=True):
-            if not sound:
-                raise SystemExit(f"{mutant.tests} -k {mutant.chosen!r} fails without any fault")
-        outcomes = pool.map(passes, wanted)
+    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
+        sound, builder = Path(name, "sound"), CoreBuilder(Path(name, "core"))
+        copy_to(sound)
+        useless = unsound(sound, wanted, pool)
+        outcomes = pool.map(
+            lambda mutant: (mutant.tests, mutant.instructions) in useless or survives(mutant, sound, builder), wanted
+        )
         caught, survived = [], []
         for mutant, alive in zip(wanted, outcomes, strict=True):
             print(f"{'SURVIVED' if alive else 'caught':8}  {mutant.name}", flush=True)

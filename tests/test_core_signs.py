@@ -21,7 +21,7 @@ class Features:
         rng = np.random.default_rng([seed, count, columns])
         degrees = rng.integers(0, 5, size=count) if degrees is None else degrees
         weights = rng.normal(size=(count, parts)).astype(dtype)
-        self.products = _core.in_chunks(np.asarray(degrees, dtype=np.int32), weights, columns)
+        self.products = _core.in_stretches(np.asarray(degrees, dtype=np.int32), weights, columns)
         self.signs = rng.choice(np.array([-1, 1], dtype=np.int8), size=(parts * int(np.sum(degrees)), columns))
 
     def packed(self, X):
@@ -64,7 +64,7 @@ SHAPES = [
     pytest.param(17, 39, 33, id="one block"),
     pytest.param(33, 41, 65, id="one block and a column"),
     pytest.param(70, 80, 40, id="two blocks"),
-    pytest.param(40, 123, 1300, id="several chunks"),
+    pytest.param(40, 123, 1300, id="several stretches"),
 ]
 
 
@@ -95,7 +95,7 @@ def test_small_integers_are_exact(isa, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_a_degree_beyond_a_chunk(isa, dtype):
+def test_a_degree_beyond_a_stretch(isa, dtype):
     degrees = [1, 3001, 0, 2, 2047, 1]
     features, X = Features(6, 1, dtype, degrees=degrees), np.array([[1.0], [-1.0]], dtype=dtype)
     assert np.diff(features.products.borders).tolist() == [1, 1, 2, 2]
@@ -160,7 +160,7 @@ def test_bad_input_is_named():
         _core.sign_products(rows, features.packed(sp.csr_array(X)), features.products, np.empty((3, 8)))
     for degrees, weights in (([1, -1], np.ones((2, 1))), ([1, 1], np.ones((2, 3))), ([1, 1], np.ones((3, 1)))):
         with pytest.raises(ValueError, match="degrees of no less than 0 need 1 or 2 weights each"):
-            _core.in_chunks(np.array(degrees, dtype=np.int32), weights, 3)
+            _core.in_stretches(np.array(degrees, dtype=np.int32), weights, 3)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(2, gamma=0.7), Polynomial(3, gamma=0.7, coef0=0.4)])

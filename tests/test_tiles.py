@@ -51,10 +51,10 @@ def test_blocks_are_cut_anew_at_multiples(form, cuts):
     X = np.arange(20.0).reshape(10, 2)
     edges = np.cumsum([0, *cuts])
     blocks = [form(X[start:stop]) for start, stop in pairwise(edges)]
-    pieces = list(cut_at_multiples(iter(blocks), 4))
-    assert [first for first, _ in pieces] == [0, 4, 8]
-    for first, piece in pieces:
-        found = piece.toarray() if sp.issparse(piece) else piece
+    parts = list(cut_at_multiples(iter(blocks), 4))
+    assert [first for first, _ in parts] == [0, 4, 8]
+    for first, part in parts:
+        found = part.toarray() if sp.issparse(part) else part
         np.testing.assert_array_equal(found, X[first : first + 4])
 
 

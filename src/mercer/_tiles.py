@@ -51,7 +51,7 @@ def tiles(n_rows: int, rows: int) -> Iterator[slice]:
 
 
 def cut_at_multiples(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, Array]]:
-    """The rows of consecutive blocks cut anew at multiples of ``rows``, each piece with the number of its first row."""
+    """The rows of consecutive blocks cut anew at multiples of ``rows``, each part with the number of its first row."""
     first, waiting, count = 0, [], 0
     for block in blocks:
         start = 0

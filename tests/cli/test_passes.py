@@ -20,15 +20,15 @@ def test_a_file_larger_than_memory_is_read_as_often_as_it_is_needed(run, tmp_pat
     frame["label"] = np.where(frame["b"] > 0.0, "yes", "no")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     opened, ended = [], []
-    batches = csv.CsvFile.batches
+    read = csv.CsvFile.read
 
     def counted(self, start, names):
         opened.append(names)
-        yield from batches(self, start, names)
+        yield from read(self, start, names)
         ended.append(names)
 
-    monkeypatch.setattr(csv.CsvFile, "batches", counted)
-    monkeypatch.setattr(sources, "BATCH_NUMBERS", 1)
+    monkeypatch.setattr(csv.CsvFile, "read", counted)
+    monkeypatch.setattr(sources, "NUMBERS_AT_ONCE", 1)
     other = "label" if target == "number" else "number"
     result = run(
         f"fit {tmp_path}/rows.csv --target {target} --exclude {other} --features 16 --loss squared --memory 400KB "

@@ -339,7 +339,7 @@ def test_dropped_rows_are_those_of_the_columns_of_a_table(tmp_path, monkeypatch)
     fresh = data.open(tmp_path / "p.parquet", target="y", drop=True)
     parts = fresh.split(test=0.3)
     assert sum(part.n_rows for part in parts) == 95
-    monkeypatch.setattr(type(fresh), "_pieces", None)  # no more passes: one has counted for all three
+    monkeypatch.setattr(type(fresh), "_kept_rows", None)  # no more passes: one has counted for all three
     assert [one.dropped for one in (fresh, *parts)] == [5, 5, 5]
     assert data.open(tmp_path / "p.parquet").dropped == 0
 

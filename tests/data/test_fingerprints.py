@@ -7,7 +7,7 @@ import numpy as np
 from mercer.data.fingerprints import END, _between, sampled
 
 
-def test_a_large_file_is_told_by_pieces_from_all_over_it(tmp_path):
+def test_a_large_file_is_told_by_samples_from_all_over_it(tmp_path):
     """Its ends are hashed in full; of the middle, what another file of the same size hardly shares."""
     path = tmp_path / "rows.npy"
     np.save(path, np.zeros((100_000, 4)))

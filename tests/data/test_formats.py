@@ -411,8 +411,8 @@ def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
         def of(cls, path, reading):
             return cls(path)
 
-        def batches(self, start, names):
-            for block in super().batches(start, names):
+        def read(self, start, names):
+            for block in super().read(start, names):
                 yield block._replace(X=2.0 * block.X)
 
     entry = Format("doubled", "Doubled", (".doubled",), "numpy_files.Doubled", has_names=False)
@@ -447,7 +447,7 @@ def test_large_labels_beside_those_that_are_left_out(tmp_path, name, kind, least
     assert found.y.dtype == kind.lower()
 
 
-def test_large_labels_after_a_batch_of_small_ones_with_a_gap(tmp_path, monkeypatch):
+def test_large_labels_after_a_block_of_small_ones_with_a_gap(tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.data.csv.READ_BYTES", 64)
     labels = ["5", "", "6", *["5"] * 40, *UNSIGNED, str(2**63 + 1)]
     found = whole(data.open(written(tmp_path / "a.csv", labels, range(47)), target="y", drop=True))

@@ -155,7 +155,7 @@ def test_a_pass_may_begin_at_any_block(tmp_path, drop, monkeypatch):
 
 
 def test_a_pass_holds_few_row_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.data.sources.BATCH_NUMBERS", 1 << 14)
+    monkeypatch.setattr("mercer.data.sources.NUMBERS_AT_ONCE", 1 << 14)
     X, y = numbers(100_000)
     table = data.open(write(as_frame(X, y=y), tmp_path, [], compression="none", use_dictionary=False), target="y")
     before = pa.total_allocated_bytes()

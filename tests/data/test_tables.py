@@ -171,9 +171,9 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
     X, y = numbers(9000)
     pattern = write(as_frame(X, y=y), tmp_path, [2000])
     read = []
-    original = data.parquet.ParquetFile.batches
+    original = data.parquet.ParquetFile.read
     monkeypatch.setattr(
-        data.parquet.ParquetFile, "batches", lambda self, *given: read.append(self.name) or original(self, *given)
+        data.parquet.ParquetFile, "read", lambda self, *given: read.append(self.name) or original(self, *given)
     )
     for memory, passes in ((None, 3), (100, 3), (9000 * 4 * 8, 1)):
         table = data.open(pattern, target="y", memory=memory)
@@ -187,7 +187,7 @@ def test_rows_are_kept_where_there_is_room(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", ["parquet", "libsvm", "npy"])
 def test_a_pass_holds_few_rows(tmp_path, monkeypatch, kind):
     monkeypatch.setattr("mercer.data.libsvm.READ_BYTES", 1 << 18)
-    monkeypatch.setattr("mercer.data.sources.BATCH_NUMBERS", 1 << 15)
+    monkeypatch.setattr("mercer.data.sources.NUMBERS_AT_ONCE", 1 << 15)
     X = np.random.default_rng(0).normal(size=(60_000, 10)).round(3)
     path = tmp_path / f"a.{kind}"
     if kind == "libsvm" and not _core.AVAILABLE:
@@ -302,3 +302,16 @@ def test_an_index_that_was_not_there_when_a_file_was_opened(tmp_path):
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(data.SourceError, match=r"rows\.libsvm has changed: there is an index 9 now"):
         list(table.blocks())
+
+
+def test_a_model_ignores_its_target_and_weight_without_a_word(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(1.0, 2.0, size=(50, 5)), columns=["a", "b", "y", "w", "more"])
+    frame[["a", "b", "y", "w"]].to_csv(tmp_path / "known.csv", index=False)
+    frame.to_csv(tmp_path / "more.csv", index=False)
+    model = KernelRegressor(n_components=8, random_state=0)
+    model.fit(data.open(tmp_path / "known.csv", target="y", weight="w"))
+    expected = model.predict(frame[["a", "b"]])
+    np.testing.assert_array_equal(model.predict(data.open(tmp_path / "known.csv")), expected)
+    with pytest.warns(UserWarning, match="no columns of these names: 'more'$"):
+        np.testing.assert_array_equal(model.predict(data.open(tmp_path / "more.csv")), expected)

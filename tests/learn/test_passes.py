@@ -65,22 +65,22 @@ def folder(tmp_path_factory):
 def read(monkeypatch):
     """Counts how often files are opened, and read to the end: all columns, or one or two of them alone."""
     counted = Counter()
-    monkeypatch.setattr(sources, "BATCH_NUMBERS", 1)  # no batch has more than a block
+    monkeypatch.setattr(sources, "NUMBERS_AT_ONCE", 1)  # no more than a block is read at once
 
-    def watched(batches):
+    def watched(read):
         def wrapped(self, start, names):
             counted["opened"] += 1
             rows = start
-            for batch in batches(self, start, names):
-                rows += (batch.X if isinstance(batch, Block) else batch).shape[0]
-                yield batch
+            for raw in read(self, start, names):
+                rows += (raw.X if isinstance(raw, Block) else raw).shape[0]
+                yield raw
             counted["whole"] += 1
             counted["narrow"] += 0 < len(names) <= 2
 
         return wrapped
 
     for kind in KINDS.values():
-        monkeypatch.setattr(kind, "batches", watched(kind.batches))
+        monkeypatch.setattr(kind, "read", watched(kind.read))
     return counted
 
 

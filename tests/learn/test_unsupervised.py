@@ -87,6 +87,20 @@ def test_what_two_views_share_is_found():
     assert shuffled.correlations_[0] < model.correlations_[0]
 
 
+def test_rows_of_norm_one_leave_a_single_target_as_it_is():
+    """Of a column of positive numbers nothing else would be left; two columns are scaled."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = 10.0 + np.arctan2(X[:, 1], X[:, 0])  # which rows of norm 1 still tell
+    model = KernelCCA(n_components=64, n_components_y=64, scale="unit", random_state=0).fit(X, y)
+    assert model.correlations_[0] > 0.9
+    assert (model.preparation_.scale, model.view_y_.preparation_.scale) == ("unit", None)
+    both = KernelCCA(n_components=64, n_components_y=64, scale="unit", random_state=0).fit(
+        X, np.column_stack([y, X[:, 0]])
+    )
+    assert both.view_y_.preparation_.scale == "unit"
+
+
 def test_lloyds_iterations_on_features():
     X = rows(500)
     model = KernelKMeans(map=features(), n_clusters=4, n_init=5, tol=1e-9, max_iter=300).fit(X)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -107,6 +108,21 @@ def test_setting_parameters_of_a_kernel_swaps_the_kernel():
     with pytest.raises(ValueError, match="no parameter 'gama'"):
         sketch.set_params(kernel__gama=1.0)
     assert sketch.get_params()["kernel__coef0"] == 0.5
+
+
+@pytest.mark.parametrize("sketch", [TensorSketch(n_components=8), Compressed(TensorSketch(), n_components=8)], ids=repr)
+def test_a_failed_fit_leaves_no_map_behind(sketch):
+    """Neither the first one, nor a second one that must not leave the features of the first."""
+    X = sample_rows()
+    for before in (lambda: clone(sketch), lambda: clone(sketch).fit(X)):
+        failed = before().set_params(n_components=0)
+        with pytest.raises(ValueError, match="n_components"):
+            failed.fit(X[:, :2])
+        for use in (failed.transform, failed.transform_blocks, failed.variance):
+            with pytest.raises(NotFittedError):
+                use(X)
+        with pytest.raises(NotFittedError):
+            failed.get_feature_names_out()
 
 
 def test_frames_pipelines_and_column_transformers():

@@ -139,9 +139,20 @@ def test_files_that_are_not_of_a_run_are_refused_by_name(what, name, resume, tmp
     (tmp_path / name).write_bytes(STRANGERS[what])
     before = content(tmp_path)
     checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
-    with pytest.raises(FileExistsError, match=rf"/{name}' is there and is no (lock|checkpoint) of mercer: move it"):
+    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a (lock|checkpoint) of mercer: move it"):
         train(learner(), X, X[:, 0], output=tmp_path / "model", resume=resume, **checkpoint)
     assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["model.lock", "kept.lock"])
+def test_a_folder_in_place_of_a_lock_is_refused_by_name(name, tmp_path):
+    """Before anything is opened: the system's own message would not say what the name is for."""
+    X = problem()[0]
+    (tmp_path / name).mkdir()
+    checkpoint = {"checkpoint": tmp_path / "kept"} if name == "kept.lock" else {}
+    with pytest.raises(FileExistsError, match=rf"/{name}' exists and is not a lock of mercer: move it"):
+        train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
+    assert os.listdir(tmp_path) == [name]
 
 
 def test_a_model_that_is_named_as_a_checkpoint_stays(tmp_path):
@@ -149,7 +160,7 @@ def test_a_model_that_is_named_as_a_checkpoint_stays(tmp_path):
     for name in ("model.checkpoint", "model.checkpoint.previous"):
         mercer.save(features().fit(X), tmp_path / name)
         for resume in (False, True):
-            with pytest.raises(FileExistsError, match="no checkpoint of mercer"):
+            with pytest.raises(FileExistsError, match="not a checkpoint of mercer"):
                 train(learner(), X, X[:, 0], output=tmp_path / "model", resume=resume)
         mercer.load(tmp_path / name)
         (tmp_path / name).unlink()
@@ -162,12 +173,12 @@ def test_links_of_these_names_are_not_followed(tmp_path):
         theirs.write_text(text)
         for name in ("model.lock", "model.checkpoint.previous"):
             (tmp_path / name).symlink_to(theirs)
-            with pytest.raises(FileExistsError, match=f"{name}' is there and is no"):
+            with pytest.raises(FileExistsError, match=f"{name}' exists and is not a"):
                 train(learner(), X, X[:, 0], output=tmp_path / "model")
             assert (theirs.read_text(), (tmp_path / name).is_symlink()) == (text, True)
             (tmp_path / name).unlink()
     (tmp_path / "model.lock").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(FileExistsError, match=r"model\.lock' is there"):
+    with pytest.raises(FileExistsError, match=r"model\.lock' exists"):
         train(learner(), X, X[:, 0], output=tmp_path / "model")
     assert not (tmp_path / "nowhere").exists()
 
@@ -178,7 +189,7 @@ def test_a_link_that_comes_after_the_check_is_not_followed_either(tmp_path, monk
     monkeypatch.setattr("mercer.persist.training.check_lock", lambda path: None)
     for name in ("theirs", "nowhere"):
         lock.symlink_to(tmp_path / name)
-        with pytest.raises(FileExistsError, match=r"model\.lock' is there and is no lock"):
+        with pytest.raises(FileExistsError, match=r"model\.lock' exists and is not a lock"):
             train(learner(), X, X[:, 0], output=tmp_path / "model")
         lock.unlink()
     assert (tmp_path / "theirs").read_bytes() == b""
@@ -297,15 +308,15 @@ def test_a_run_that_ends_before_any_checkpoint_says_so(tmp_path):
 def test_a_lock_that_is_a_hard_link_is_not_written_through(tmp_path):
     (tmp_path / "victim").write_bytes(b"")
     os.link(tmp_path / "victim", tmp_path / "model.lock")
-    with pytest.raises(FileExistsError, match="is no lock of mercer"), locked(tmp_path / "model.lock"):
+    with pytest.raises(FileExistsError, match="is not a lock of mercer"), locked(tmp_path / "model.lock"):
         pass
     assert (tmp_path / "victim").read_bytes() == b""
-    with pytest.raises(FileExistsError, match="is no lock of mercer"):
+    with pytest.raises(FileExistsError, match="is not a lock of mercer"):
         check_lock(tmp_path / "model.lock")
 
 
 def test_a_file_that_takes_the_place_of_a_lock_is_looked_at_again(tmp_path):
     (tmp_path / "model.lock").write_text("mine, and dear to me")  # as if it had come after `check_lock`
-    with pytest.raises(FileExistsError, match="is no lock of mercer"), locked(tmp_path / "model.lock"):
+    with pytest.raises(FileExistsError, match="is not a lock of mercer"), locked(tmp_path / "model.lock"):
         pass
     assert (tmp_path / "model.lock").read_text() == "mine, and dear to me"

@@ -44,6 +44,7 @@ MODELS = {
     "pca": KernelPCA(map=features()),
     "cca": KernelCCA(map=features(), map_y=features(8, 1)),
     "kmeans": KernelKMeans(n_clusters=3, n_init=3, tol=1e-9, map=features()),
+    "kmeans-once": KernelKMeans(n_clusters=3, n_init=1, tol=1e-3, map=features()),
     "kmeans-batches": KernelKMeans(n_clusters=3, n_init=2, max_iter=4, batch_rows=64, memory=1000, map=features()),
 }  # fmt: skip
 

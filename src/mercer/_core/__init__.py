@@ -31,7 +31,7 @@ from ._product import product as product
 from ._scaled import scaled as scaled
 from ._signs import SignProducts as SignProducts
 from ._signs import dense_signs as dense_signs
-from ._signs import in_chunks as in_chunks
+from ._signs import in_stretches as in_stretches
 from ._signs import sign_products as sign_products
 from ._signs import sparse_signs as sparse_signs
 from ._sketch import RowParts as RowParts

@@ -13,7 +13,7 @@ from ._arrays import checked, first_of, two_dimensional
 from ._library import kernel
 from ._sketch import RowParts, csr_addresses
 
-CHUNK = 2048
+STRETCH = 2048
 """How many factors are summed before they are multiplied: with 128 bytes each, they take a quarter of a megabyte."""
 BLOCK = 512
 """How many factors have their signs of a column side by side, for CSR rows."""
@@ -26,10 +26,10 @@ Negative = Callable[[int, int], NDArray[Any]]
 
 
 class SignProducts(NamedTuple):
-    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>; :func:`in_chunks` makes it.
+    """Feature i is weights[i] times the product of the next degrees[i] factors <signs, x>.
 
-    With two columns of weights all these are complex numbers, in parts. Chunk c begins with feature ``borders[c]`` and
-    with factor ``starts[c]``.
+    With two columns of weights all these are complex numbers, in parts. Stretch c begins with feature ``borders[c]``
+    and with factor ``starts[c]``. :func:`in_stretches` makes it.
     """
 
     degrees: NDArray[np.int32]
@@ -40,24 +40,24 @@ class SignProducts(NamedTuple):
 
     @property
     def longest(self) -> int:
-        """The largest number of factors in a chunk."""
+        """The largest number of factors in a stretch."""
         return max((stop - start for start, stop in pairwise(self.starts)), default=0)
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
         """The factors whose signs lie side by side for CSR rows, each block from one number to another."""
-        chunks = pairwise(self.starts)
-        return [(at, min(at + BLOCK, stop)) for start, stop in chunks for at in range(start, stop, BLOCK)]
+        stretches = pairwise(self.starts)
+        return [(at, min(at + BLOCK, stop)) for start, stop in stretches for at in range(start, stop, BLOCK)]
 
 
-def in_chunks(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -> SignProducts:
-    """Cut the features of rows with this many columns into chunks of at most ``CHUNK`` factors, or of one feature."""
+def in_stretches(degrees: NDArray[np.int32], weights: NDArray[Any], columns: int) -> SignProducts:
+    """Cut the features of rows with these columns into stretches of at most ``STRETCH`` factors, or of one feature."""
     if degrees.min(initial=0) < 0 or weights.shape not in [(len(degrees), parts) for parts in (1, 2)]:
         raise ValueError(f"{degrees.shape} degrees of no less than 0 need 1 or 2 weights each, got {weights.shape}")
     factors = weights.shape[1] * np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)])
     borders = [0]
     while borders[-1] < len(degrees):
-        last = int(np.searchsorted(factors, factors[borders[-1]] + CHUNK, side="right")) - 1
+        last = int(np.searchsorted(factors, factors[borders[-1]] + STRETCH, side="right")) - 1
         borders.append(max(borders[-1] + 1, last))
     return SignProducts(degrees, weights, columns, np.array(borders), tuple(factors[borders].tolist()))
 
@@ -145,10 +145,10 @@ def sign_products(
 
 def _feature_arguments(products: SignProducts, dtype: np.dtype[Any]) -> tuple[int, int, int, int, int]:
     """Return the arguments that describe the features to both kernels."""
-    (count, parts), chunks = products.weights.shape, len(products.starts) - 1
+    (count, parts), stretches = products.weights.shape, len(products.starts) - 1
     degrees = checked("degrees", products.degrees, np.int32, (count,))
     weights = checked("weights", products.weights, dtype, (count, parts))
-    return degrees, weights, parts, checked("borders", products.borders, np.int64, (chunks + 1,)), chunks
+    return degrees, weights, parts, checked("borders", products.borders, np.int64, (stretches + 1,)), stretches
 
 
 def _lines(count: int) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ FAMILIES: tuple[Kernel, ...] = (
 )
 """Those to begin with: smooth, rough in every column, between the two, and products of few columns."""
 LENGTHS = tuple(range(-3, 4))
-"""Logarithms to base 2 of the lengths that are tried at first, in those that the rule of a kernel finds."""
+"""The lengths that are tried first: base-2 logarithms of their ratio to the length that the kernel's rule finds."""
 STEPS = (-1.0, -0.5, 0.5)
 """How far the neighbours of the best kernel are from it, in the same units."""
 MEDIAN_ROWS = 500
@@ -51,7 +51,7 @@ class Family(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A kernel of a family; ``length`` is the logarithm to base 2 of its length in those of the rule."""
+    """A kernel of a family; ``length`` is the base-2 logarithm of the ratio of its length to that of the rule."""
 
     kernel: Kernel
     family: Family

@@ -1,4 +1,4 @@
-"""How long fits will take, from those that are done."""
+"""How long fits will take, judged by finished ones."""
 
 from __future__ import annotations
 

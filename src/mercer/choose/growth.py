@@ -21,7 +21,7 @@ FIRST_FIT = 0.4
 LEAST_WIDTH = 64
 """A first fit is not narrower than this for lack of time."""
 SURE = 1.15
-"""A fit is begun where so many times what it is expected to take ends in time."""
+"""A fit begins only if it would end in time even taking this many times as long as expected."""
 WORTH = 1.2
 """A map that is not wider by this factor is not worth another fit."""
 ITERATED = 2.5
@@ -67,7 +67,7 @@ class Growth:
         return self.setting.clock.allows(SURE * seconds)
 
     def _grown(self, best: Candidate, trial: Trial, loss: Loss) -> tuple[Any, list[Trial], list[str]]:
-        """The model with twice the features as long as there is time, from those of the last round on."""
+        """The model with its features doubled while there is time, beginning with the features of the last round."""
         clock, width = self.setting.clock, self._first_width(trial)
         model: Any = None
         fits: list[Trial] = []

@@ -21,7 +21,7 @@ from .time_budget import Clock
 FIRST_ROWS, FIRST_WIDTH = 2000, 512
 MORE_ROWS, MORE_WIDTH = 3, 2
 KEPT = 5
-"""One of so many goes on to the next round."""
+"""One candidate in this many goes on to the next round."""
 SEARCHED = 0.5
 """The share of the time after which no round begins."""
 ENDED = 0.65
@@ -64,8 +64,8 @@ class Trial(NamedTuple):
 class Sample(NamedTuple):
     """Rows in an order that a seed drew: the first n are a subsample for every n.
 
-    ``X`` has them prepared in the way of every scale, ``Y`` the targets as numbers, a column each; those of classes are
-    1 and -1.
+    ``X`` has them prepared in the way of every scale, ``Y`` the targets as numbers, a column each; classes are 1 and
+    -1.
     """
 
     X: dict[str | None, Any]
@@ -109,7 +109,7 @@ class Halving:
 
     Parameters
     ----------
-    candidates : those of the first round
+    candidates : the candidates of the first round
     rounds : what the rounds are
     sample, setting : what is tried on, and how
     """
@@ -170,7 +170,7 @@ def promoted(ranked: list[tuple[Candidate, Trial]], count: int) -> list[Candidat
 
 
 def expected(ranked: list[tuple[Candidate, Trial]], one: Round, count: int, n_jobs: int | None) -> float:
-    """About how many seconds a round takes, by those of the one before."""
+    """About how many seconds a round takes, judged by the round before."""
     each = statistics.median(trial.seconds for _, trial in ranked[:count])
     grown = work_of(one.rows, one.features) / work_of(ranked[0][1].rows, ranked[0][1].features)
     return each * count / n_threads(n_jobs) * max(1.0, LARGER * grown)
@@ -242,5 +242,5 @@ def accuracy(learner: Any) -> float:
 
 
 def taken(learner: Any) -> int:
-    """The place of the alpha that a learner took among those that it tried."""
+    """The place of the alpha that a learner took among the alphas it tried."""
     return int(np.flatnonzero(learner.alphas_ == learner.alpha_)[0])

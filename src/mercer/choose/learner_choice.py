@@ -134,7 +134,7 @@ def learner_for(
         other than squares have no such rules, and take 1 in their place.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
-    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed go before those given here
+    map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
     n_components, missing, unknown, dates, random_state, n_jobs : see :class:`mercer.KernelClassifier`
 
     Examples

@@ -51,7 +51,7 @@ def sample_of(
     balanced: bool = False,
     **preparing: Any,
 ) -> Sample:
-    """Rows to search on, at most so many; ``preparing`` has the arguments ``missing``, ``unknown`` and ``dates``.
+    """At most ``count`` rows to search on; ``preparing`` has the arguments ``missing``, ``unknown`` and ``dates``.
 
     Where they are ``balanced``, every class has the same weight in all.
     """

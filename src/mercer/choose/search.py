@@ -182,7 +182,7 @@ class Search(Growth):
 
     @cached_property
     def sample(self) -> Sample:
-        """Rows to search on; the last of them are those apart."""
+        """Rows to search on; the last ones are kept apart."""
         wanted = FIRST_ROWS * MORE_ROWS ** (self.rounds - 1) + self.apart
         balanced = self.class_weight == "balanced"
         given = self.table, wanted, self.task, self.scales, self.setting.seed, self.memory
@@ -241,7 +241,7 @@ class Search(Growth):
 
     @property
     def seconds_left(self) -> float | None:
-        """How long it will still take, as far as that is known."""
+        """How long it will still take, where that is known."""
         clock = self.setting.clock
         end = self.foreseen if clock.seconds is None else clock.seconds
         return None if end is None else max(end - clock.spent, 0.0)

@@ -99,7 +99,7 @@ OPTIONS = {
 
 
 def with_options(text: str) -> str:
-    """A text of the library with options in the place of arguments."""
+    """A text of the library with options in place of arguments."""
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     return text

@@ -111,7 +111,7 @@ def table_of(data: tuple[str, ...], memory: str | None = None, format: str | Non
     """The rows of DATA; what comes through the standard input is kept in a file of its own while it is read."""
     from .._memory import as_bytes
 
-    # Rows take a quarter of it, those that are held out another, and features the rest.
+    # Rows to learn from take a quarter of it, rows held out another, and features the rest.
     options["memory"] = max(1, as_bytes(memory) // 4)
     if STANDARD_INPUT not in data:
         table = opened(data[0] if len(data) == 1 else list(data), format, **options)
@@ -169,7 +169,7 @@ def note_unknown(strange: Any) -> None:
 
 
 def brings_labels(data: tuple[str, ...], format: str | None) -> bool:
-    """Whether the rows of DATA come with their targets, as those of LIBSVM files do."""
+    """Whether the rows of DATA come with their targets, as in LIBSVM files."""
     found = format or (None if STANDARD_INPUT in data else format_found(data, None))
     return found is not None and FORMATS[found].has_labels
 

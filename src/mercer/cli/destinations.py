@@ -14,7 +14,7 @@ from .._file_identity import SameFileError, check_apart
 from .._formats import format_of
 
 STANDARD = "-"
-"""The standard input among DATA, and the standard output in the place of a file."""
+"""The standard input among DATA, and the standard output in place of a file."""
 
 
 def check_destinations(

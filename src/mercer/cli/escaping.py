@@ -14,7 +14,7 @@ STEERING_AND_BREAKS = re.compile(f"[{UNSEEN}\n\t]")
 
 
 def printable(text: str, breaks: bool = False) -> str:
-    r"""Text with ``\x1b`` and the like in the place of characters that steer a terminal.
+    r"""Text with ``\x1b`` and the like in place of characters that steer a terminal.
 
     Parameters
     ----------

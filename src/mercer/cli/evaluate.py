@@ -75,7 +75,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
 
 
 def roles_of(model: Any, target: str | None, weight: str | None, labelled: bool) -> dict[str, Any]:
-    """The columns of targets and weights: those that are given, and else those that the model was fitted with."""
+    """The columns of targets and weights: as given, or else as the model was fitted with them."""
     if target is None and not labelled:
         target = getattr(model, "target_name_", None)
     if weight is None and not labelled:

@@ -90,7 +90,7 @@ def cell(value: Any) -> str:
 
 
 def show_scores(scores: Sequence[Any], title: str, level: float = 0.95, baselines: Sequence[Any] = ()) -> None:
-    """Scores with their intervals, beside those of other models on the same rows."""
+    """Scores with their intervals, beside the scores of other models on the same rows."""
     there = [one for one in baselines if one.scores]
     others = [{score.name: score.value for score in one.scores} for one in there]
     rows = [(one.name, one.value, interval(one), *(other[one.name] for other in others)) for one in scores]

@@ -19,7 +19,7 @@ from .output import check_writable, for_machines, show_json
 @reading_options
 @click.option("-o", "--output", required=True, help=f"The file to write: {usual_endings()}.")
 def command(model, data, unknown, memory, output, **reading):
-    """Write the features of every row of DATA: those of a map, or those that a learner sees.
+    """Write the features of every row of DATA: what a map makes of it, or what a learner sees.
 
     An .npy file holds one matrix; in other files the columns are f0, f1, ...
 

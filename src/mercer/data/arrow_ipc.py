@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from .frames import arrow_kind
-from .sources import FileSource, arrow, portions
+from .sources import FileSource, arrow, recut_frames
 
 
 class ArrowFile(FileSource):
@@ -40,13 +40,13 @@ class ArrowFile(FileSource):
         with self._open((first,)) as reader:
             return sum(batch.num_rows for batch in record_batches(reader))
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         with self._open(names) as reader:
-            yield from portions(record_batches(reader), start, len(names))
+            yield from recut_frames(record_batches(reader), start, len(names))
 
 
 def record_batches(reader: Any) -> Iterator[Any]:
-    """All batches of a file or a stream."""
+    """All record batches of a file or a stream."""
     if not hasattr(reader, "num_record_batches"):
         yield from reader
         return

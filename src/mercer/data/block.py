@@ -68,7 +68,7 @@ def concatenated(blocks: list[Block]) -> Block:
 
 
 def without_weightless(block: Block) -> Block:
-    """The rows whose weight is not 0: one of weight 0 is none."""
+    """The rows whose weight is not 0: a row of weight 0 does not count."""
     if block.weight is None or block.weight.all():
         return block
     return rows_of(block, np.flatnonzero(block.weight))

@@ -33,14 +33,14 @@ def as_written(table: SourceTable, names: Sequence[str]) -> Iterator[Any]:
 def _parts(table: SourceTable, names: tuple[str, ...]) -> Iterator[Any]:
     kept: dict[int, list[NDArray[np.int64]]] = {}
     if not table._all_kept:
-        for piece in table._pieces(0):
-            kept.setdefault(piece.source, []).append(piece.rows)
+        for kept_rows in table._kept_rows(0):
+            kept.setdefault(kept_rows.source, []).append(kept_rows.rows)
     for number, source in enumerate(table._sources):
         rows = None if table._all_kept else np.concatenate(kept.get(number, [np.zeros(0, dtype=np.int64)]))
         first = 0
-        for batch in source.as_written(names):
-            last = first + batch.shape[0]
-            part = arrow_columns(batch, names)
+        for frame in source.as_written(names):
+            last = first + frame.shape[0]
+            part = arrow_columns(frame, names)
             if rows is not None:
                 here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
                 part = part.take(here - first)

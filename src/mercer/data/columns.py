@@ -28,7 +28,7 @@ MOST_LISTED = 20
 
 
 class Roles(NamedTuple):
-    """The columns that are no features: targets, weights, and the one that rows are told apart by."""
+    """The columns that are not features: targets, weights, and the column that splits rows into groups."""
 
     target: Any = None
     weight: Any = None
@@ -41,7 +41,7 @@ class Roles(NamedTuple):
 
 
 class Columns(ABC):
-    """How a batch of rows becomes a block."""
+    """How a raw block becomes a block."""
 
     names: tuple[str, ...] | None
     """Those of the features, None where they have none."""
@@ -85,16 +85,16 @@ class Columns(ABC):
         return frozenset(self.names or ()), self.roles.target, self.roles.weight
 
     @abstractmethod
-    def block(self, batch: Any) -> Block:
-        """A batch as features, targets and weights; missing entries are NaN or None."""
+    def block(self, raw: Any) -> Block:
+        """A raw block as features, targets and weights; missing entries are NaN or None."""
 
     @abstractmethod
-    def groups(self, batch: Any) -> NDArray[Any]:
-        """What a batch has in the column that rows are told apart by."""
+    def groups(self, raw: Any) -> NDArray[Any]:
+        """The entries of a raw block in the column that splits rows into groups."""
 
     @abstractmethod
     def apart(self, column: Any) -> Self:
-        """The columns in which rows are told apart by this column, which is no feature then."""
+        """The same columns, where this one splits rows into groups and is not a feature."""
 
     def without_gaps(self, y: Any) -> Any:
         """Targets once the rows in which they are missing are left out."""
@@ -150,7 +150,7 @@ class NamedColumns(Columns):
         self.times = {name: self.kinds[name] for name in self.names if self.kinds[name] in TIMES}
 
     def _merge(self, source: Source) -> None:
-        """Widen the kinds of columns by those of one more source."""
+        """Widen the kinds of columns to hold one more source."""
         schema = source.schema
         assert isinstance(schema, dict)
         for name, kind in self.kinds.items():
@@ -187,13 +187,13 @@ class NamedColumns(Columns):
     def apart(self, column: Any) -> NamedColumns:
         return self.only([name for name in self.names or () if name != column], self.roles._replace(group=column))
 
-    def block(self, batch: Any) -> Block:
-        given = columns(batch)
+    def block(self, raw: Any) -> Block:
+        given = columns(raw)
         assert self.names is not None
         if self._framed or self.levels or self.times:
             X: Any = Frame({name: self._feature(given[name], name) for name in self.names})
         else:
-            X = np.empty((batch.shape[0], self.width), dtype=self.dtype)
+            X = np.empty((raw.shape[0], self.width), dtype=self.dtype)
             for place, name in enumerate(self.names):
                 X[:, place] = numbers(given[name])
         target, weight = self.roles.target, self.roles.weight
@@ -233,10 +233,10 @@ class NamedColumns(Columns):
     def without_gaps(self, y: Any) -> Any:
         target = self.roles.target
         kind = self.kinds.get(target) if isinstance(target, str) else None
-        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every batch, or labels would depend on the cuts
+        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every block, or labels would depend on the cuts
 
-    def groups(self, batch: Any) -> NDArray[Any]:
-        column, kind = columns(batch)[self.roles.group], self.kinds[self.roles.group]
+    def groups(self, raw: Any) -> NDArray[Any]:
+        column, kind = columns(raw)[self.roles.group], self.kinds[self.roles.group]
         if kind in TIMES:
             return times(column, kind)
         return levels(column) if kind in LEVELS else numbers(column)
@@ -246,7 +246,7 @@ class NumberedColumns(Columns):
     """Columns without names, known by their number."""
 
     names = None
-    times: dict[str, str] = {}  # noqa: RUF012  those of matrices are numbers already
+    times: dict[str, str] = {}  # noqa: RUF012  a matrix holds numbers already
 
     def __init__(
         self,
@@ -309,21 +309,21 @@ class NumberedColumns(Columns):
             return NumberedColumns(self.sources, kept, self.roles, self._dtype)
         return self.widened(width)
 
-    def block(self, batch: Block) -> Block:
-        X = batch.X if self._columns is None else batch.X[:, self._columns]
+    def block(self, raw: Block) -> Block:
+        X = raw.X if self._columns is None else raw.X[:, self._columns]
         X = days_of(X)
         kept = self.dtype or (np.float32 if X.dtype == np.float32 else np.float64)
         X = X.astype(kept, copy=False) if sp.issparse(X) else np.array(X, dtype=kept, order="C", copy=None)
-        y = batch.y if self.roles.target is None else self._column(batch.X, self.roles.target)
-        weight = None if self.roles.weight is None else self._column(batch.X, self.roles.weight).astype(np.float64)
+        y = raw.y if self.roles.target is None else self._column(raw.X, self.roles.target)
+        weight = None if self.roles.weight is None else self._column(raw.X, self.roles.weight).astype(np.float64)
         return Block(X, y, weight)
 
     @staticmethod
     def _column(X: Any, place: int) -> NDArray[Any]:
         return X[:, [place]].toarray()[:, 0] if sp.issparse(X) else np.asarray(days_of(X[:, place]))
 
-    def groups(self, batch: Block) -> NDArray[Any]:
-        return self._column(batch.X, self.roles.group)
+    def groups(self, raw: Block) -> NDArray[Any]:
+        return self._column(raw.X, self.roles.group)
 
 
 def check_excluded(excluded: Sequence[Any], roles: Roles) -> None:
@@ -340,7 +340,7 @@ def missing(source: Source, name: str) -> MissingColumnError:
 
 
 def nearest(name: Any, known: list[str]) -> str:
-    """A hint at what was meant: the nearest name, or some of those that there are."""
+    """A hint at what was meant: the nearest name, or some of the names there are."""
     near = difflib.get_close_matches(str(name).lower(), [one.lower() for one in known], n=1)
     if near:
         return f"did you mean {next(one for one in known if one.lower() == near[0])!r}?"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .csv_text import check_encoding, check_marks, found_delimiter, line_of, not_utf8
 from .csv_types import LateColumn, WholeNumbers, failed_column, has_large, is_fine, is_whole, wider
 from .frames import NUMBERS, arrow_kind, numbers
-from .sources import FileSource, Reading, SourceError, arrow, portions
+from .sources import FileSource, Reading, SourceError, arrow, recut_frames
 
 READ_BYTES = 1 << 23
 """How much is read at once; the types of columns are guessed from the first of it."""
@@ -121,7 +121,7 @@ class CsvFile(FileSource):
         return self._widened(types, {field.name: arrow_kind(field.type) for field in fields})
 
     def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
-        """The survey, with wider types where those of the first rows do not hold all that follows."""
+        """The survey, with wider types where the types of the first rows cannot hold what follows."""
         steps = {name: wider(held) for name, held in types.items()}
         while True:
             try:
@@ -154,9 +154,9 @@ class CsvFile(FileSource):
         late = {name: LateColumn() for name, kind in kinds.items() if kind == "empty"}
         whole = {name: WholeNumbers() for name, kind in kinds.items() if kind in NUMBERS}
         with self._open(types) as reader:
-            for batch in reader:
-                rows += batch.num_rows
-                for name, column in zip(types, batch.columns, strict=True):
+            for frame in reader:
+                rows += frame.num_rows
+                for name, column in zip(types, frame.columns, strict=True):
                     if name in late:
                         late[name].see(column)
                     if name in whole:
@@ -186,13 +186,13 @@ class CsvFile(FileSource):
             return False
         return True
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         types = {name: self._survey.types[name] for name in names}
         with self.reading(), self._open(types, names) as reader:
-            yield from portions(iter(reader), start, len(names))
+            yield from recut_frames(iter(reader), start, len(names))
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
         """Every field as its text: what looks like a number may be a code with zeros before it."""
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, names, gaps=False) as reader:
-            yield from portions(iter(reader), 0, len(names))
+            yield from recut_frames(iter(reader), 0, len(names))

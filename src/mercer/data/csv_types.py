@@ -1,4 +1,4 @@
-"""Types of the columns of CSV: those that the first rows do not show, and wider ones for what follows them."""
+"""Types of CSV columns: what the first rows do not show, and wider types for what follows them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LARGE = 2.0**53
 
 
 class WholeNumbers:
-    """Whether a column may hold whole numbers from 0 to 2^64 alone, as far as its batches of floats have been seen.
+    """Whether a column may hold only whole numbers from 0 to 2^64, judging by the blocks of floats seen so far.
 
-    Arrow takes those from 2^63 on for floats, which round them: that all are such is for a reader of integers to say.
+    Arrow reads whole numbers from 2^63 on as floats, which round them: only a reader of integers can tell for certain.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class WholeNumbers:
         self.beyond_signed = False
 
     def see(self, column: Any) -> None:
-        """Take the next batch."""
+        """Take the next block."""
         if not self.may_be_unsigned:
             return
         values = numbers(column)
@@ -41,7 +41,7 @@ class WholeNumbers:
 
 
 class LateColumn:
-    """What a column holds that is empty in the first rows, as far as its batches of text have been seen.
+    """What a column that is empty in the first rows holds, judging by the blocks of text seen so far.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class LateColumn:
         return arrow().int64() if self.kind == "int" and self._large else self._held
 
     def see(self, column: Any) -> None:
-        """Take the next batch: its entries have the type so far, or a wider one; else all of the column is text."""
+        """Take the next block: its entries have the type so far, or a wider one; else all of the column is text."""
         entries = column.drop_null()
         if len(entries) == 0 or self.kind == "text":
             return

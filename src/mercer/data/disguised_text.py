@@ -29,11 +29,11 @@ CODE = re.compile(r"0\d+")
 
 
 def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
-    """What is worth a second look in a column of so many rows that are there, one sentence each.
+    """What is worth a second look in a column, one sentence each.
 
     Parameters
     ----------
-    name : that of the column
+    name : the name of the column
     levels : the different entries
     n_rows : rows in which the column is not missing
 

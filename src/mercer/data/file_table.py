@@ -38,8 +38,8 @@ class Start(NamedTuple):
     row: int
 
 
-class Piece(NamedTuple):
-    """Rows that are kept of a batch, with their numbers in their source."""
+class KeptRows(NamedTuple):
+    """Rows that are kept of a raw block, with their numbers in their source."""
 
     source: int
     rows: NDArray[np.int64]
@@ -118,13 +118,13 @@ class SourceTable(Table):
         if not self._drop:
             return 0
         if self._dropped.rows is None:
-            self._n_rows = sum(len(piece.rows) for piece in self._pieces(0))
+            self._n_rows = sum(len(part.rows) for part in self._kept_rows(0))
         assert self._dropped.rows is not None
         return self._dropped.rows
 
     @property
     def read(self) -> int:
-        """How many rows there are in the files or objects, those that are left out included."""
+        """How many rows there are in the files or objects, including rows that are left out."""
         return int(self._first_rows[-1])
 
     @property
@@ -199,7 +199,7 @@ class SourceTable(Table):
         deciding = self
         if not self._drop and self.names is not None:
             deciding = self._with(self._columns.only((), self._columns.roles._replace(target=None)))
-        count = sum(len(piece.rows) for piece in deciding._pieces(0))
+        count = sum(len(part.rows) for part in deciding._kept_rows(0))
         self._starts = deciding._starts
         return count
 
@@ -222,7 +222,7 @@ class SourceTable(Table):
         return mask
 
     def fingerprint(self) -> str:
-        """A text that depends on the paths, sizes, times and pieces of files, or on all rows of what is in memory."""
+        """A text that depends on the paths, sizes, times and samples of files, or on all rows of what is in memory."""
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
@@ -240,11 +240,11 @@ class SourceTable(Table):
         if self._order is not None:
             return self._in_order().where(old_number(row, self.n_rows, self._order))
         number, rest = divmod(row, BLOCK_ROWS)
-        for piece in self._pieces(number):
-            if rest < len(piece.rows):
-                source = self._sources[piece.source]
-                return f"{source.place(int(piece.rows[rest]))} of {source.name}"
-            rest -= len(piece.rows)
+        for part in self._kept_rows(number):
+            if rest < len(part.rows):
+                source = self._sources[part.source]
+                return f"{source.place(int(part.rows[rest]))} of {source.name}"
+            rest -= len(part.rows)
         return None
 
     # -- other tables of the same files --------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class SourceTable(Table):
     def matched(self, names: Sequence[str] | None, width: int, apart: Sequence[Any] = ()) -> Self:
         """The table with the columns of these names in this order, as a model asks for them; others are ignored.
 
-        Of those ``apart``, which the model knows as its target and weight, without a word.
+        The columns ``apart``, which the model knows as its target and weight, are ignored without a warning.
         """
         if self.names is None or names is None:
             columns = self._columns if self.width == width else self._columns.without(apart, width)
@@ -376,19 +376,19 @@ class SourceTable(Table):
     def _read(self, start: int) -> Iterator[Block]:
         if self._order is not None:
             return islice(recut(shuffled(self._in_order(), self._order)), start, None)
-        return recut(piece.block for piece in self._pieces(start))
+        return recut(part.block for part in self._kept_rows(start))
 
-    def _pieces(self, start: int) -> Iterator[Piece]:
+    def _kept_rows(self, start: int) -> Iterator[KeptRows]:
         """Rows that are kept, from the beginning of block number ``start`` on."""
         begin, skipped = self._start_of(start)
-        for piece in self._pieces_from(begin, start - skipped // BLOCK_ROWS):
-            fewer = min(skipped, len(piece.rows))
+        for part in self._kept_rows_from(begin, start - skipped // BLOCK_ROWS):
+            fewer = min(skipped, len(part.rows))
             skipped -= fewer
             if fewer:
                 rest = slice(fewer, None)
-                piece = Piece(piece.source, piece.rows[rest], rows_of(piece.block, rest))
-            if len(piece.rows):
-                yield piece
+                part = KeptRows(part.source, part.rows[rest], rows_of(part.block, rest))
+            if len(part.rows):
+                yield part
 
     def _start_of(self, number: int) -> tuple[Start, int]:
         """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
@@ -401,24 +401,24 @@ class SourceTable(Table):
         source = int(np.searchsorted(self._first_rows, row, side="right")) - 1
         return Start(source, row - int(self._first_rows[source])), 0
 
-    def _pieces_from(self, begin: Start, number: int) -> Iterator[Piece]:
+    def _kept_rows_from(self, begin: Start, number: int) -> Iterator[KeptRows]:
         """Rows that are kept from where block ``number`` begins; where the next ones begin is noted on the way."""
         count, dropped = number * BLOCK_ROWS, 0
         for source in range(begin.source, len(self._sources)):
             row = begin.row if source == begin.source else 0
-            for batch in self._sources[source].batches(row, self._columns.needed):
-                block = self._block(batch, source, row)
+            for raw in self._sources[source].read(row, self._columns.needed):
+                block = self._block(raw, source, row)
                 rows = np.arange(row, row + block.X.shape[0])
                 row += len(rows)
                 fine = self._fine(block, source, row - len(rows))
                 dropped += 0 if fine is None else int(np.count_nonzero(~fine))
-                kept = self._counted(batch, block, fine, int(self._first_rows[source]) + row - len(rows))
+                kept = self._counted(raw, block, fine, int(self._first_rows[source]) + row - len(rows))
                 if kept is not None:
                     rows, block = rows[kept], rows_of(block, kept)
                     block = block if fine is None else block._replace(y=self._columns.without_gaps(block.y))
                     self._note_starts(source, rows, count)
                 count += len(rows)
-                yield Piece(source, rows, block)
+                yield KeptRows(source, rows, block)
         if number == 0:
             self._dropped.rows, self._n_rows = dropped, count
 
@@ -427,9 +427,9 @@ class SourceTable(Table):
             if (count + place) // BLOCK_ROWS == len(self._starts):
                 self._starts.append(Start(source, int(rows[place])))
 
-    def _block(self, batch: Any, source: int, row: int) -> Block:
-        """A batch as it was read, with what was given beside the files."""
-        block = self._columns.block(batch)
+    def _block(self, raw: Any, source: int, row: int) -> Block:
+        """A raw block with columns as they were asked for, with what was given beside the files."""
+        block = self._columns.block(raw)
         first = int(self._first_rows[source]) + row
         y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
         return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
@@ -443,9 +443,7 @@ class SourceTable(Table):
             raise SourceError(f"{found.name}, {found.place(row + fault.row)}: {fault.what}")
         return fine
 
-    def _counted(
-        self, batch: Any, block: Block, fine: NDArray[np.bool_] | None, first: int
-    ) -> NDArray[np.bool_] | None:
+    def _counted(self, raw: Any, block: Block, fine: NDArray[np.bool_] | None, first: int) -> NDArray[np.bool_] | None:
         """Which rows, from number ``first`` on, are in the table; None where that is known of all without a look."""
         if self._all_kept:
             return None
@@ -455,5 +453,5 @@ class SourceTable(Table):
         if block.weight is not None:
             kept &= block.weight != 0.0
         if self._group is not None:
-            kept &= self._group.mask(self._columns.groups(batch))
+            kept &= self._group.mask(self._columns.groups(raw))
         return kept

@@ -1,4 +1,4 @@
-"""Short texts that tell inputs apart, for whoever goes on with work on them."""
+"""Short texts that tell inputs apart, so that interrupted work can be resumed on the same ones."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def hashed(X: Any) -> str:
 
 
 WHOLE = 1 << 18
-"""Bytes of a file that are hashed in full; of a larger one, pieces are."""
-END, PIECE, PIECES = 1 << 16, 1 << 12, 32
+"""Bytes of a file that are hashed in full; of a larger one, samples are."""
+END, SAMPLE, SAMPLES = 1 << 16, 1 << 12, 32
 
 
 def sampled(path: Path) -> str:
-    """A hash of a file's beginning, its end and pieces between them, at places that its size draws."""
-    pieces = hashlib.blake2b(digest_size=16)
+    """A hash of a file's beginning, its end and samples between them, at places that its size draws."""
+    state = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         places = [(0, size)] if size <= WHOLE else [(0, END), *_between(size), (size - END, END)]
         for place, length in places:
             file.seek(place)
-            pieces.update(file.read(length))
-    return digest(size, pieces.hexdigest())
+            state.update(file.read(length))
+    return digest(size, state.hexdigest())
 
 
 def _between(size: int) -> list[tuple[int, int]]:
     """Places of a file of this size, anywhere but at its ends."""
-    room = size - 2 * END - PIECE
-    drawn = (hashlib.blake2b(f"{size} {piece}".encode(), digest_size=8).digest() for piece in range(PIECES))
-    return [(END + int.from_bytes(word, "big") % room, PIECE) for word in drawn]
+    room = size - 2 * END - SAMPLE
+    drawn = (hashlib.blake2b(f"{size} {number}".encode(), digest_size=8).digest() for number in range(SAMPLES))
+    return [(END + int.from_bytes(word, "big") % room, SAMPLE) for word in drawn]

@@ -134,7 +134,7 @@ def kind_of(column: Any) -> str:
 
     "int", "uint64" (which "int" does not hold), "float32" and "float64"; "bool"; "date" with or without a time of day,
     "duration" for a time of day too. Categories are levels, also where they are numbers: "int levels", "uint64 levels",
-    "float levels". "text" are all others that are not truth values; those of which only "empty" ones are seen may be
+    "float levels". "text" is everything else but truth values; a column that has only "empty" entries may be
     anything. Objects are told apart by :func:`settled`.
     """
     if hasattr(column, "type"):

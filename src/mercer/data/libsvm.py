@@ -40,7 +40,7 @@ class Survey(NamedTuple):
 
 
 class LibsvmFile(FileSource):
-    """One LIBSVM file; ``base`` and ``width`` are those of all files of a table."""
+    """One LIBSVM file; ``base`` and ``width`` are shared by all files of a table."""
 
     format = "LIBSVM"
     base = 0
@@ -114,7 +114,7 @@ class LibsvmFile(FileSource):
         other.width = width
         return other if self.width <= width else None
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
         index = np.int32 if self.width <= np.iinfo(np.int32).max else np.int64
         begin = max((part for part in self.survey.parts if part.row <= start), key=lambda part: part.offset)
         line, skipped = begin.line, start - begin.row
@@ -158,7 +158,7 @@ def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> t
 def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) -> None:
     """Write rows in the format of LIBSVM; numbers are read back to the bit.
 
-    The file appears when it is complete, and takes the place of one that is there.
+    The file appears when it is complete, and replaces an existing one.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class NpyFile(FileSource):
     def n_rows(self) -> int:
         return self._header.shape[0]
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
         header = self._header
         with self.reading(), self._opened() as file:
             before = file.tell()
@@ -170,7 +170,7 @@ class NpzFile(NpyFile):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        if self._is_stored:  # rows can be read from anywhere, once it is known that they are those that were written
+        if self._is_stored:  # rows can be read from anywhere, once they are known to be what was written
             place = self._verified
             with open(self.path, "rb") as file:
                 file.seek(place)
@@ -196,9 +196,9 @@ class NpzFile(NpyFile):
             raise ValueError(f"the checksum of {member.filename!r} is wrong: the file is damaged")
         return place
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Block]:
         if not self._header.by_columns or self._is_stored:
-            yield from super().batches(start, names)
+            yield from super().read(start, names)
             return
         with self.reading():
             X = self._unpacked

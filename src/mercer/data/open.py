@@ -43,17 +43,17 @@ def open(
 ) -> SourceTable:
     """Rows from files or from memory, for any map or learner, block by block.
 
-    Learners and maps take the table in the place of X, and read it as often as they need; what fits into ``memory`` is
-    read once. Files are those of their opening: one that changes before the work is done is an error. Columns of
-    several files, and those of a model and a file, match by name: another order is fine, a missing column is an error,
-    and one too many is ignored with a warning. Whole numbers in one file and fractions in the next widen.
-    Dates, times of day and durations become numbers of days, those of dates since 1970-01-01.
+    Learners and maps take the table in place of X, and read it as often as they need; what fits into ``memory`` is
+    read once. A file that changes between being opened and the end of the work is an error. Columns of several
+    files, or of a model and a file, match by name: another order is fine, a missing column is an error, and an extra
+    one is ignored with a warning. Whole numbers in one file and fractions in the next widen. Dates become the number of
+    days since 1970-01-01, times of day and durations numbers of days.
 
     Parameters
     ----------
     source : path, folder, pattern like "train/*.parquet", sequence of paths; or a matrix or frame
         Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. Of a
-        folder all files of one format are taken, by name, and not those that begin with a dot or an underscore. Files
+        folder all files of one format are taken, by name, except names that begin with a dot or an underscore. Files
         without rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars
         frames, Arrow tables. Categories are levels, wherever they are and also where they are numbers.
     target : name of a column, sequence of names, number of a column that has no name, array, or None

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from .frames import arrow_kind
-from .sources import FileSource, arrow, batch_rows, portions
+from .sources import FileSource, arrow, recut_frames, rows_at_once
 
 
 class ParquetFile(FileSource):
@@ -43,7 +43,7 @@ class ParquetFile(FileSource):
     def n_rows(self) -> int:
         return int(self._footer.num_rows)
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         groups = [self._footer.row_group(number).num_rows for number in range(self._footer.num_row_groups)]
         first = 0
         while first < len(groups) and start >= groups[first]:
@@ -52,7 +52,7 @@ class ParquetFile(FileSource):
         # not buffered before: that would hold all row groups that are asked for, which is the whole file
         options = {"page_checksum_verification": True, "pre_buffer": False}
         with self.reading(), arrow(".parquet").ParquetFile(self.path, **options) as file:
-            batches = file.iter_batches(
-                batch_rows(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
+            frames = file.iter_batches(
+                rows_at_once(len(names)), row_groups=list(range(first, len(groups))), columns=list(names)
             )
-            yield from portions(batches, start, len(names))
+            yield from recut_frames(frames, start, len(names))

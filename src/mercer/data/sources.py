@@ -1,4 +1,4 @@
-"""What a format gives: the columns of one file or object, and batches of its rows."""
+"""What a format gives: the columns of one file or object, and its rows as they are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .block import BLOCK_ROWS, Block, rows_of
 from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
 
-BATCH_NUMBERS = 1 << 18
+NUMBERS_AT_ONCE = 1 << 18
 """About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
 
 
@@ -40,7 +40,7 @@ def implementation(place: str) -> Any:
 class Source(ABC):
     """The rows of one file or object.
 
-    ``name`` is what messages call it. A format gives ``schema``, ``n_rows`` and ``batches``.
+    ``name`` is what messages call it. A format gives ``schema``, ``n_rows`` and ``read``.
     """
 
     name: str
@@ -60,15 +60,16 @@ class Source(ABC):
     def n_rows(self) -> int: ...
 
     @abstractmethod
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
-        """All rows from number ``start`` on, in batches of any size.
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+        """All rows from number ``start`` on, in raw blocks of any size.
 
-        Frames with at least the columns of these names, or a :class:`Block` where columns have no names.
+        A raw block is a frame with at least the columns of these names, or a :class:`Block` where columns have no
+        names.
         """
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
-        """All rows with the columns of these names as they are stored, of any type, in batches of any size."""
-        return self.batches(0, names)
+        """All rows with the columns of these names as they are stored, of any type, in frames of any size."""
+        return self.read(0, names)
 
     @property
     def unsigned(self) -> frozenset[str]:
@@ -87,7 +88,7 @@ class Source(ABC):
         return None
 
     def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
-        """Raise where the rows are no longer those that were opened."""
+        """Raise where the rows have changed since they were opened."""
 
 
 class Stamp(NamedTuple):
@@ -103,7 +104,7 @@ class Stamp(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are read, as far as that was told: how CSV is written, and the bytes that rows may take."""
+    """How files are to be read, where that was said: how CSV is written, and the bytes that rows may take."""
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -123,7 +124,7 @@ class FileSource(Source):
 
     @classmethod
     def of(cls, path: Path, reading: Reading) -> FileSource:
-        """The file at a path, read as asked, as far as that concerns its format."""
+        """The file at a path, read as asked where its format has such a choice."""
         return cls(path)
 
     @cached_property
@@ -175,7 +176,7 @@ class FrameSource(Source):
     def n_rows(self) -> int:
         return int(self._X.shape[0])
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         for first in range(start, self.n_rows, BLOCK_ROWS):
             yield frame_rows(self._X, slice(first, first + BLOCK_ROWS))
 
@@ -201,7 +202,7 @@ class MatrixSource(Source):
     def n_rows(self) -> int:
         return int(self._all.X.shape[0])
 
-    def batches(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
+    def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
         for first in range(start, self.n_rows, BLOCK_ROWS):
             yield rows_of(self._all, slice(first, first + BLOCK_ROWS))
 
@@ -209,14 +210,14 @@ class MatrixSource(Source):
         return digest(hashed(self._all.X), hashed(self._all.y))
 
 
-def batch_rows(width: int) -> int:
+def rows_at_once(width: int) -> int:
     """How many rows to read at once: a multiple of a block, of which few are held at a time."""
-    return BLOCK_ROWS * max(1, BATCH_NUMBERS // BLOCK_ROWS // max(1, width))
+    return BLOCK_ROWS * max(1, NUMBERS_AT_ONCE // BLOCK_ROWS // max(1, width))
 
 
-def portions(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]:
-    """Frames without their first ``start`` rows, and in parts where they are large."""
-    step = batch_rows(width)
+def recut_frames(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]:
+    """Frames without their first ``start`` rows, and cut where they are large."""
+    step = rows_at_once(width)
     for frame in frames:
         rows = frame.shape[0]
         for first in range(start, rows, step):

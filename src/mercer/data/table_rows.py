@@ -91,7 +91,7 @@ class TableRows(Rows):
     def chunks(self, rows: int, first: int = 0) -> Iterator[Chunk]:
         """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks.
 
-        Or those from number ``first`` on, where one of these cuts is.
+        Or only the rows from number ``first`` on, which must be at one of these cuts.
         """
         skipped = first // BLOCK_ROWS
         for chunk in self._cut(self._table.blocks(skipped), rows, skipped * BLOCK_ROWS):

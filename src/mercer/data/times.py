@@ -22,7 +22,7 @@ DAY = 86_400_000_000
 
 
 def times(column: Any, kind: str) -> NDArray[Any]:
-    """A column of times of any frame as microseconds, missing ones as NaT; dates with a time zone as those of UTC."""
+    """A column of times of any frame as microseconds, missing ones as NaT; dates with a time zone in UTC."""
     kept = NUMPY_TIMES[kind]
     if isinstance(column, np.ndarray):
         return column.astype(kept)

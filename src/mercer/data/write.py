@@ -16,7 +16,7 @@ from .frames import kind_of
 from .sources import arrow, implementation
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How text begins that spreadsheets take for a formula, those of full width among them."""
+"""How text begins that spreadsheets take for a formula, full-width characters included."""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -80,7 +80,7 @@ def _as_text(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULAS) else text
 
 
-def as_batch(block: Any) -> Any:
+def record_batch(block: Any) -> Any:
     """A block as Arrow's columns."""
     if not isinstance(block, dict):
         matrix = block.toarray() if sp.issparse(block) else np.asarray(block)
@@ -94,12 +94,12 @@ def _write_batches(blocks: Iterator[Any], open_writer: Callable[[Any], Any]) -> 
     first = next(blocks, None)
     if first is None:
         raise ValueError("there are no rows to write")
-    batch = as_batch(first)
+    batch = record_batch(first)
     rows, schema = batch.num_rows, batch.schema
     with open_writer(schema) as writer:
         writer.write_batch(batch)
         for block in blocks:
-            batch = as_batch(block).cast(schema)
+            batch = record_batch(block).cast(schema)
             rows += batch.num_rows
             writer.write_batch(batch)
     return int(rows)

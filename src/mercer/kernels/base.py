@@ -32,7 +32,7 @@ _OPERATIONS: dict[str, Any] = {}
 def operation(make: Made) -> Made:
     """Register what makes a kernel of kernels or of text, by its name.
 
-    All kernels build on this module, so it cannot import those that its operators return: they are looked up here.
+    All kernels build on this module, so it cannot import what its operators return: they are looked up here.
     """
     _OPERATIONS[make.__name__] = make
     return make
@@ -246,7 +246,7 @@ class Kernel(ABC):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The fields by name and, where ``deep``, those of inner kernels as ``left__gamma``."""
+        """The fields by name and, where ``deep``, the fields of inner kernels as ``left__gamma``."""
         params = self._fields()
         if deep:
             for name, value in list(params.items()):

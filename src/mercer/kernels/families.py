@@ -195,7 +195,7 @@ def by_columns(
 ) -> Callable[[Any], NDArray[np.float64] | None]:
     """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
 
-    ``planes`` makes what the term looks at of rows, which for those of Y is done once.
+    ``planes`` turns rows into what the term reads of them; for the rows of Y that is done once.
     """
     others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
 

@@ -117,7 +117,7 @@ def _key(name: str) -> str:
 
 
 def _leaves() -> dict[str, Callable[..., Kernel]]:
-    """What can be called by name: the kernels that the package exports, less those that are written as operators.
+    """What can be called by name: the kernels that the package exports, except the ones written as operators.
 
     And what scikit-learn calls by another name.
     """

@@ -104,7 +104,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         of few rows correlate perfectly.
     scale : {"standard", "unit", "minmax"} or None, default=None
         How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, rows of norm 1,
-        columns from 0 to 1, or as they are. Zeros of sparse rows stay zeros.
+        columns from 0 to 1, or as they are. Zeros of sparse rows stay zeros. "unit" leaves a Y of one column as it is,
+        of which it would keep the signs alone.
         Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
     missing : {"error", "mean"}, default="error"
         Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
@@ -227,7 +228,8 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
             raise ValueError(f"correlations need at least 2 rows, found n_samples={table.n_rows}")
         passes = self._begin_fit(table, context)
         rows = self._start(table, exact=True, passes=passes)
-        self.view_y_ = self.second_view().fit(SecondView(table, self._second), passes)
+        second = SecondView(table, self._second)
+        self.view_y_ = self.second_view(second.head().X.shape[1]).fit(second, passes)
         passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_ + self.view_y_.map_.n_components_))
         self._solve(self._moments(rows), passes.report)
         return self
@@ -244,12 +246,19 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def bytes_needed(self, extent: Extent) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
-    def second_view(self) -> View:
+    def second_view(self, n_columns: int | None = None) -> View:
+        """The second view before it is fitted.
+
+        Parameters
+        ----------
+        n_columns : int or None, default=None
+            The number of its columns, where it is to be fitted.
+        """
         return View(
             self.kernel_y,
             n_components=self.n_components_y,
             map=clone(self.map_y) if not isinstance(self.map_y, str) else self.map_y,
-            scale=self.scale,
+            scale=None if self.scale == "unit" and n_columns == 1 else self.scale,
             missing=self.missing,
             unknown=self.unknown,
             dates=self.dates,

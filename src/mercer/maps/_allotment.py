@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 MOST_UNITS = 256
-"""The width is dealt out in at most so many units; finer would not be felt and the search is quadratic in them."""
+"""The width is dealt out in at most this many units: more would make no difference, and the search is quadratic."""
 
 TIE = 1e-6
 """Errors that differ by less are equal, so that the last digits of a sum cannot decide between two maps."""

@@ -24,9 +24,9 @@ CHUNK_BYTES = 16 * 2**20
 """Wide features that are held at once, by each thread."""
 MOST_ROWS = 2048
 STREAM_ROWS = 64
-"""Random rows are drawn in blocks of so many, each with its own stream; a chunk is a multiple of it."""
+"""Random rows are drawn this many at a time, each time from a stream of its own; a chunk is a multiple of it."""
 NEGLIGIBLE = 1e-13
-"""Directions in which a matrix is so much smaller than in its largest are rounding."""
+"""A direction in which a matrix is smaller than this, relative to its largest, is rounding."""
 
 
 class CraftParameters(NamedTuple):
@@ -154,7 +154,7 @@ def _captured(Q: Matrix, Y: Matrix) -> float:
 
 
 def orthonormal(Y: Matrix, rng: Stream, width: int) -> Matrix:
-    """Orthonormal columns, ``width`` of them, that span those of Y; random ones where Y spans fewer dimensions."""
+    """``width`` orthonormal columns that span the columns of Y; random ones where Y spans fewer dimensions."""
     Q, R = np.linalg.qr(Y)
     diagonal = np.abs(np.diag(R))
     if len(diagonal) != width or diagonal.min() <= NEGLIGIBLE * diagonal.max():
@@ -188,7 +188,7 @@ def gaussian_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Ca
 
 
 def hadamard_columns(rng: Stream, n_rows: int, width: int) -> NDArray[np.int64]:
-    """The columns of Theta among those of the Hadamard matrix: all where there are no more rows than the width."""
+    """Which columns of the Hadamard matrix Theta has: all of them unless there are more rows than the width."""
     size = padded_width(n_rows)
     return rng.child("columns").subset(size.bit_length() - 1, width if n_rows > width else size)
 

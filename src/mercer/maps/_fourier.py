@@ -60,10 +60,10 @@ def draw_frequencies(kernel: Kernel, rng: Stream, width: int, n_features: int) -
 
 
 def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled: bool = False) -> NDArray[np.float64]:
-    """The lengths of so many frequencies of a rotation-invariant kernel in this dimension.
+    """The lengths of ``count`` frequencies of a rotation-invariant kernel in this dimension.
 
-    Where they are coupled, the uniform numbers behind the second of each pair are one less those behind the first: a
-    short one comes with a long one.
+    Where they are coupled, each pair comes from uniform numbers u and 1 - u, so that a short frequency is paired with
+    a long one.
     """
 
     def draw(stream: Stream, size: int) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled:
 
 
 def waves(phases: Array, offset: Array, width: int) -> Array:
-    """sqrt(2 / D) (cos p_1, sin p_1, cos p_2, ...) of so many phases that D features come out.
+    """sqrt(2 / D) (cos p_1, sin p_1, cos p_2, ...), D features in all.
 
     Twice as many features as phases are all pairs. For every feature fewer, one phase at the end has one feature,
     sqrt(2 / D) cos(p + offset), which already weighs half a pair: 2 cos cos averages to the cosine of the difference.

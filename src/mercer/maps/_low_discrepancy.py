@@ -35,7 +35,7 @@ def sobol(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
 
 
 def first_primes(count: int) -> NDArray[np.int64]:
-    """2, 3, 5, ..., so many of them."""
+    """The first ``count`` primes: 2, 3, 5, ..."""
     # The n-th prime is below n (log n + log log n) from n = 6 on.
     limit = 15 if count < 6 else math.ceil(count * (math.log(count) + math.log(math.log(count))))
     sieve = np.ones(limit + 1, dtype=bool)

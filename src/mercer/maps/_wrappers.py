@@ -156,7 +156,7 @@ class MappedRows(Rows):
         return np.dtype(np.float64)  # whatever the rows have, so that no digits are lost on the way
 
     def choose(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most so many rows: those that the rows themselves would name."""
+        """The numbers of at most ``count`` rows, as the rows themselves would choose them."""
         return self._rows.choose(count)
 
     def take(self, numbers: NDArray[np.int64]) -> Any:

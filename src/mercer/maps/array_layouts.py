@@ -49,7 +49,7 @@ class Choice:
     tree: Any
 
 
-# A leaf stands in the place of an array, whose type it does not have: hence Any.
+# A leaf stands for an array, but is not of its type: hence Any.
 
 
 def floats(*shape: int | None, **bounds: Any) -> Any:

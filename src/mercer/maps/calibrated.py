@@ -28,7 +28,7 @@ from .fitted_map import FittedMap
 Matrix = NDArray[np.float64]
 
 HELD_OUT = 4
-"""One sampled row in so many is held out to judge the weights."""
+"""One sampled row in this many is held out to judge the weights."""
 FEWEST_HELD_OUT = 2
 
 

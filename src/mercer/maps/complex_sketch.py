@@ -59,7 +59,7 @@ def srht_layout(degree: int, n_features: int, width: int) -> Any:
 
 
 def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
-    """The parameters as the compiled core reads them, the first so many columns of the rows times a number."""
+    """The parameters as the compiled core reads them, with the first ``columns`` columns of rows scaled."""
     real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
     for part in (real, imaginary):
         part[..., :columns] *= scale
@@ -149,7 +149,7 @@ class ComplexSketchConstruction(PolynomialConstruction):
             part = turns[start // 2 : stop // 2]
             return np.stack([(part == 1) | (part == 2), part >= 2], axis=1).reshape(-1, columns)
 
-        products = _core.in_chunks(np.full(features, degree, dtype=np.int32), weights, columns)
+        products = _core.in_stretches(np.full(features, degree, dtype=np.int32), weights, columns)
         write = native_products(products, negative)
         return lambda X, out: write(form.lift(X), out, 0)
 

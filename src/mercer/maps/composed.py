@@ -114,7 +114,7 @@ class Composed(FeatureMap):
     With inner features u and v, <u, v> is about k(x, y) and :math:`\lVert u - v\rVert^2` about k(x, x) + k(y, y) -
     2 k(x, y), the distance of k. An outer map of a dot-product kernel f(<u, v>) then estimates f(k(x, y)), one of a
     kernel g that depends on :math:`\lVert u - v\rVert` alone (Gaussian, Matern) estimates g of the distance. Over a
-    deterministic inner map, mean and variance are those of the outer map on its features. Sparse inner features go
+    deterministic inner map, mean and variance are the outer map's on its features. Sparse inner features go
     into the outer map as they are.
 
     Parameters
@@ -190,7 +190,7 @@ class Composed(FeatureMap):
     def construct(self, rows: Rows) -> Construction:
         self.check_arguments()
         inner = clone(self.inner).construct(rows)
-        # Any stream draws the features of a map that is not random; those of a random one are not known yet.
+        # Any stream draws the features of a map that is not random; of a random one they are not known yet.
         known = inner.draw(Stream(0), rows) if inner.is_deterministic else None
         outer = construction_of(self.outer, int(self.n_components), MappedRows(inner, known, rows))
         return self.settled(rows.n_features, inner=inner, outer=outer)

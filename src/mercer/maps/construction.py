@@ -88,7 +88,7 @@ class Construction(ABC):
         """The features of one tile of rows, dense: a pure function in any array namespace."""
 
     def layout(self) -> Any:
-        """The parameters with a :class:`~mercer.maps.array_layouts.Leaf` in the place of every array."""
+        """The parameters with a :class:`~mercer.maps.array_layouts.Leaf` in place of every array."""
         raise NotImplementedError(f"{self.name} does not say what its parameters look like")
 
     def native(self, params: Any, dtype: DTypeLike) -> Native | None:

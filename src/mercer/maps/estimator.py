@@ -81,7 +81,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     """Arguments that take one of a few values."""
 
     has_landmarks: ClassVar[bool] = False
-    """Whether features are those of landmarks among the rows, so that there are no more of them than rows."""
+    """Whether features belong to landmarks among the rows, so that there are no more of them than rows."""
 
     fitted_: FittedMap
 
@@ -114,6 +114,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         self : FeatureMap
             The fitted map.
         """
+        self.__dict__.pop("fitted_", None)  # a fit that fails leaves no features of other rows behind
         seed = as_seed(self.random_state)
         # The sample depends on the seed alone, so that every map with this seed learns the same bandwidth.
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
@@ -210,8 +211,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether rows are those of a kernel matrix."""
+        """Whether X is a kernel matrix."""
         return False
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")  # the number of columns is known before the parameters are drawn
 
     # -- what was learned ----------------------------------------------------------------------------------------------
 
@@ -240,7 +244,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return self.n_components_
 
     def width_for(self, n_rows: int) -> int:
-        """How many features the map is expected to have where it is fitted to so many different rows.
+        """How many features the map is expected to have when fitted to ``n_rows`` different rows.
 
         Parameters
         ----------

@@ -29,7 +29,7 @@ class KernelParameters(BaseEstimator):
 
     @property
     def known_kernel(self) -> Kernel | None:
-        """The kernel as far as it is known before ``fit``, which refuses text that is none."""
+        """The kernel, as well as it is known before ``fit``; ``fit`` refuses text that describes no kernel."""
         with suppress(KernelSyntaxError):
             return self._kernel_of("kernel", self.get_params(deep=False))
         return None
@@ -40,8 +40,8 @@ class KernelParameters(BaseEstimator):
         Parameters
         ----------
         deep : bool, default=True
-            Whether to list the parameters of inner maps and the fields of kernels too, such as ``kernel__gamma``: those
-            of kernels that are given as text or left out as well.
+            Whether to list the parameters of inner maps and the fields of kernels too, such as ``kernel__gamma``;
+            also for kernels that are given as text or left out.
 
         Returns
         -------

@@ -52,7 +52,7 @@ def canonical(kernel: Kernel) -> Kernel:
 
 
 def kernel_series(kernel: Kernel, base: float) -> Series:
-    """The coefficients a_n of f, for f(<x, y>) or f(inner), as far as they can be drawn."""
+    """The coefficients a_n of f, for f(<x, y>) or f(inner), up to the highest degree that can be drawn."""
     outer = kernel.outer if isinstance(kernel, Composition) else kernel
     if outer.max_degree is not None:
         return outer.series(outer.max_degree + 1)
@@ -77,7 +77,7 @@ def degree_law(series: Series, base: float) -> Series:
 
 
 def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
-    """So many features per degree: one each, most probable first, the rest in proportion to the law."""
+    """The number of features per degree: one each, most probable first, the rest in proportion to the law."""
     counts = np.zeros(len(law), dtype=np.int64)
     kept = np.flatnonzero(law)[:count]
     counts[kept] = 1
@@ -110,7 +110,7 @@ def draw_products(
 
 
 def product_layout(kernel: Kernel, count: int | None, n_features: int) -> RandomProducts:
-    """How random products look: factors are signs, or where they are those of an inner kernel, products again."""
+    """The layout of random products: factors are signs, or products again where there is an inner kernel."""
     inner, factors = argument(kernel), signs(None, n_features)
     if inner is not None:
         factors = Choice(factors, product_layout(inner, None, n_features))
@@ -174,7 +174,7 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
     if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
         return None
     factors: Any = flat.factors
-    products = _core.in_chunks(flat.degrees, weights[:, None], factors.shape[1])
+    products = _core.in_stretches(flat.degrees, weights[:, None], factors.shape[1])
     return native_products(products, lambda start, stop: factors[start:stop] < 0)
 
 

@@ -1,4 +1,4 @@
-"""Tables in the place of matrices: the names of columns, and the features of rows block by block."""
+"""Tables in place of matrices: the names of columns, and the features of rows block by block."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Checkpoints:
         self._is_whole = True
 
     def read(self) -> Checkpoint | None:
-        """The last one; the one before where it is damaged, which is told; None where there is none."""
+        """The last checkpoint, or with a warning the one before where it is damaged; None where there is none."""
         damaged = []
         for path in (self.path, self.previous):
             try:
@@ -92,7 +92,7 @@ class Checkpoints:
         for path in (self.path, self.previous):
             if os.path.lexists(path) and not _is_ours(path):
                 raise FileExistsError(
-                    f"{str(path)!r} is there and is no checkpoint of mercer: move it, or give another checkpoint"
+                    f"{str(path)!r} exists and is not a checkpoint of mercer: move it, or give another checkpoint"
                 )
 
     def remove(self) -> None:

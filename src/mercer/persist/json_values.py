@@ -29,7 +29,7 @@ class NotStoredError(TypeError):
 
 
 def plain_kernel(kernel: Kernel, where: str) -> Kernel:
-    """The kernel with the coefficients of a series in the place of the function that gives them."""
+    """The kernel with the coefficients of a series in place of the function that gives them."""
     if isinstance(kernel, Maclaurin) and callable(kernel.coefficients):
         series = np.trim_zeros(kernel.series(LONGEST_SERIES), "b")
         return Maclaurin(tuple(series.tolist()) or (0.0,), tol=kernel.tol, radius=kernel.radius)

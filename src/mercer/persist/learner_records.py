@@ -57,7 +57,7 @@ MOST_TEXT = 2**24
 
 
 def check_machine(model: Any) -> None:
-    """Refuse what is none of our learners."""
+    """Refuse anything that is not one of our learners."""
     name = type(model).__name__
     if name not in MACHINES or getattr(learn, name) is not type(model):
         raise NotStoredError(f"{name} is not one of the learners of mercer.learn: a file with it could not be read")
@@ -184,7 +184,7 @@ def _read_column_name(named: Any, what: str) -> str | int | tuple[str, ...] | No
 
 
 def read_unfitted_machine(record: dict[str, Any], array: Callable[[str], NDArray[Any]], path: str) -> Any:
-    """The machine of a record as its constructor makes it, with arguments that can be."""
+    """The machine of a record, not fitted, with valid arguments."""
     model = ArgumentReader(array).estimator(getattr(learn, record["class"]), record.get("arguments"), path)
     for name, value in model.get_params(deep=False).items():
         if isinstance(value, FeatureMap):

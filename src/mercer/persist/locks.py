@@ -67,7 +67,7 @@ def check_lock(path: Path) -> None:
 
 
 def _refuse(path: Path) -> NoReturn:
-    raise FileExistsError(f"{str(path)!r} is there and is no lock of mercer: move it, or give another output")
+    raise FileExistsError(f"{str(path)!r} exists and is not a lock of mercer: move it, or give another output")
 
 
 def _is_ours(content: bytes) -> bool:
@@ -76,7 +76,7 @@ def _is_ours(content: bytes) -> bool:
 
 
 def _write(descriptor: int, content: bytes, path: Path) -> None:
-    """Put this in the place of what the lock file says."""
+    """Put this in place of what the lock file says."""
     try:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
@@ -95,7 +95,7 @@ def _opened(path: Path) -> int:
         try:
             descriptor = os.open(path, flags, 0o644)
         except FileExistsError:
-            raise OutputInUseError(f"{str(path)!r} is there: another run writes to this output, or has died") from None
+            raise OutputInUseError(f"{str(path)!r} exists: another run writes to this output, or has died") from None
         except OSError as error:
             if error.errno == errno.ELOOP:
                 check_lock(path)

@@ -41,7 +41,7 @@ OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
 
 
 class ArraySink:
-    """What a model is written to: arrays by name; ``from_seed`` leaves out those that a seed gives."""
+    """What a model is written to: arrays by name; ``from_seed`` leaves out the arrays that a seed gives."""
 
     def __init__(self, from_seed: bool):
         self.from_seed = from_seed
@@ -60,8 +60,8 @@ class ArraySink:
 class ArraySource:
     """What a model is read from: the names of arrays and what gives them.
 
-    ``memory`` is the most bytes of those that are left to a seed, ``entries`` how many numbers the file itself holds,
-    which bounds the time that a seed may take to draw; None for any number.
+    ``memory`` bounds the bytes of arrays that are left to a seed; ``entries``, how many numbers the file itself holds,
+    bounds the time a seed may take to draw (None for no bound).
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class ArraySource:
             )
 
     def takes_long(self, entries: int) -> bool:
-        """Whether a seed draws more than a file with so many numbers of its own seems to need."""
+        """Whether a seed draws more than a file with ``entries`` numbers of its own seems to need."""
         return self._drawn > max(MOST_DRAWN, MOST_PER_ENTRY * entries) or self._blocks > max(MOST_BLOCKS, entries)
 
     def check_all_used(self) -> None:
@@ -139,7 +139,7 @@ def _fields(tree: Any) -> Any:
 
 
 def put_tree(layout: Any, tree: Any, target: ArraySink, path: str, learned_only: bool = False) -> None:
-    """Write the arrays of a tree; those alone that rows gave, where asked."""
+    """Write the arrays of a tree, or only the arrays that were learned from rows."""
     if isinstance(layout, Choice):
         layout = layout.tree if isinstance(tree, tuple) else layout.leaf
     if isinstance(layout, Leaf):
@@ -151,7 +151,7 @@ def put_tree(layout: Any, tree: Any, target: ArraySink, path: str, learned_only:
 
 
 def take_tree(layout: Any, source: ArraySource, path: str, learned_only: bool = False) -> Any:
-    """Read the arrays of a tree; None in the place of those that were left out."""
+    """Read the arrays of a tree; None in place of arrays that were left out."""
     if isinstance(layout, Choice):
         layout = layout.leaf if path in source.names else layout.tree
     if isinstance(layout, Leaf):
@@ -249,7 +249,7 @@ def same_parameters(ours: Any, theirs: Any) -> bool:
 
 
 def digest(params: Any) -> str:
-    """A hash of all whole numbers: those of a seed are the same on every machine."""
+    """A hash of all whole numbers, which a seed draws alike on every machine."""
     sha = hashlib.sha256()
     for array in integers_of(params):
         sha.update(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())
@@ -293,7 +293,7 @@ def read_names(estimator: Any, names: Any, columns: int) -> None:
 
 
 def _construction_of(map: FeatureMap, record: Any, columns: int, where: str) -> Construction:
-    """The construction of a map, and of those inside it, as ``fit`` made it."""
+    """The construction of a map and of the maps inside it, as ``fit`` made it."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
     map.check_arguments()
@@ -319,7 +319,7 @@ def _construction_of(map: FeatureMap, record: Any, columns: int, where: str) -> 
 
 
 def check_unfitted(map: Any, where: str) -> None:
-    """See that the arguments of a map can be, and of those inside it, all the way down."""
+    """Check the arguments of a map and of the maps inside it, all the way down."""
     parts = map.construction.parts
     for part in parts:
         inner = getattr(map, part)

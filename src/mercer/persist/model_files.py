@@ -121,7 +121,7 @@ def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
 
 
 def _maps_of(model: Any) -> list[FeatureMap]:
-    """The map that a model is or has, or those of its two views."""
+    """The map that a model is or has, or the maps of its two views."""
     machines = [model, model.view_y_] if hasattr(model, "view_y_") else [model]
     return [model] if isinstance(model, FeatureMap) else [machine.map_ for machine in machines]
 
@@ -144,12 +144,12 @@ def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
     ----------
     path : the name of the file
     memory : int, text like "2GB", or None
-        The most bytes of parameters that are left to the seed, of which a short file could ask for any number; None is
-        a quarter of the machine's memory.
+        How many bytes the parameters that are left to the seed may take, since a short file could ask for any number;
+        None is a quarter of the machine's memory.
     trusted : bool, default=False
         Whether a seed may draw for as long as it takes. By default a file is refused whose seed draws more than
-        268 million numbers, or those of 262,144 blocks of as many features as there are columns, if the file does not
-        hold coefficients enough to need them: a few hundred bytes could ask for hours of work.
+        268 million numbers, or 262,144 blocks of as many features as there are columns, unless the file holds enough
+        coefficients to need them: a few hundred bytes could ask for hours of work.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
 
 
 def _held(header: Header) -> dict[str, Any]:
-    """The description of a model, as far as it is the same for all."""
+    """The part of a model's description that all models have."""
     if KEY not in header.metadata:
         refuse(f"the file has no metadata {KEY!r}: it is no model of this package")
     held = read_json(header.metadata[KEY], f"the metadata {KEY!r}")
@@ -182,7 +182,7 @@ def _held(header: Header) -> dict[str, Any]:
 
 
 def _source(header: Header, held: dict[str, Any], payload: memoryview, memory: int, trusted: bool) -> ArraySource:
-    """The arrays of a file, once they are known to be those that were saved."""
+    """The arrays of a file, once they are known to be what was saved."""
     expected = as_text(held.get("sha256"), "sha256")
     if hashlib.sha256(payload).hexdigest() != expected:
         refuse("the arrays are not those that were saved: their SHA-256 differs")

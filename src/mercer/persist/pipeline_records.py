@@ -308,7 +308,7 @@ def read_unfitted_model(record: Any, array: Callable[[str], NDArray[Any]], path:
 
 
 def leaves(model: Any) -> Iterator[Any]:
-    """The estimators of a pipeline that hold no others: ours, and those of scikit-learn."""
+    """The estimators of a pipeline that hold no others: ours, and scikit-learn's."""
     parts: list[Any] = []
     if isinstance(model, Pipeline):
         parts = [step for _, step in model.steps]

@@ -153,7 +153,7 @@ def files_beside(output: Any, checkpoint: Any = None) -> dict[str, Path]:
 
 
 def files_of(*given: Any) -> Iterator[Path]:
-    """The files that rows are read from, as far as they are known: those of a table, or of arrays that are mapped."""
+    """The files that rows are read from, where they are known: files of a table, or of memory-mapped arrays."""
     for part in given:
         if isinstance(part, Table):
             yield from getattr(part, "files", ())
@@ -203,7 +203,7 @@ def _is_half_written(path: Path) -> bool:
 
 
 class Run(CheckpointState):
-    """Writes what a fit has found every so many seconds, and when a signal asks it to end.
+    """Writes what a fit has found every few seconds, and when a signal asks it to end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How good a fitted model is on rows held out: its scores, those of other models, and what a user should know first."""
+"""How good a fitted model is on rows held out: its scores beside other models', and what a user should know first."""
 
 from __future__ import annotations
 

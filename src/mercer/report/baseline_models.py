@@ -38,7 +38,7 @@ ROUNDS, LEAST_ROUNDS, MOST_TREES = 100, 20, 500
 """Rounds of boosting; with many classes, each of which has a tree in every round, they are fewer and longer steps."""
 LEARNED, MOST_RATE = 10.0, 0.3
 DRAWN_SINGLY = 50
-"""From so many times the rows that are wanted, numbers are drawn one by one: few of them are equal."""
+"""From this many times as many rows as are wanted, numbers are drawn one by one: few of them are equal."""
 
 
 class LeftOutError(Exception):
@@ -168,7 +168,7 @@ def boosting(classifies: bool, rounds: int, seed: int) -> tuple[str, Any]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One thread, since those of trees wait for each other where others want the cores too; and no warnings."""
+    """One thread, since the threads of trees wait for each other on busy cores; and no warnings."""
     with warnings.catch_warnings(), threadpool_limits(limits=1):
         warnings.simplefilter("ignore")
         yield

@@ -69,7 +69,7 @@ def baselines(
 
     The majority class or the mean of the training rows; a linear model (logistic or ridge regression of scikit-learn,
     on the rows as the learner prepares them, with columns of variance 1); and boosted trees (LightGBM where it is
-    installed, else those of scikit-learn, on the columns before they are scaled or filled). All count rows and classes
+    installed, else scikit-learn's, on the columns before they are scaled or filled). All count rows and classes
     as the learner does. Time and memory have bounds that do not depend on the number of rows: the linear model and
     the trees learn from ``rows`` of the training rows at most, and fewer where there are many columns or classes.
 
@@ -78,7 +78,7 @@ def baselines(
     model : KernelClassifier or KernelRegressor
         Fitted, with one target.
     train, test : Table
-        The rows it has learned from and those that were held out, with targets.
+        The rows it has learned from and the rows held out, with targets.
     trained : bool, default=True
         Whether to train the linear model and the trees; else there is the majority class or the mean alone.
     rows : int, default=20_000

@@ -34,8 +34,8 @@ class Entry(NamedTuple):
     """What a machine did.
 
     ``error`` is the relative error of its kernel on rows that were held out; ``fit_seconds`` and ``predict_seconds``
-    are those of all rows, ``bytes`` what the fitted model holds; ``score``, ``low`` and ``high`` are the score on rows
-    that were held out and its interval.
+    are the times for all rows, ``bytes`` what the fitted model holds; ``score``, ``low`` and ``high`` are the score on
+    rows that were held out and its interval.
     """
 
     map: str
@@ -90,7 +90,7 @@ def compare(
     rows, test_rows, exact_rows : about how many rows are drawn to learn from, and held out; at most for the exact one
     random_state : int
     progress : function that is called with the name of each machine before it runs, or None
-    options : those of :func:`mercer.choose.learner_for`
+    options : options of :func:`mercer.choose.learner_for`
 
     Examples
     --------
@@ -124,7 +124,7 @@ def compare(
 
 
 def strange_levels(train: Block, test: Block) -> UnknownLevels:
-    """The levels of rows that were held out which those to learn from do not have."""
+    """The levels of rows held out that are not among the rows to learn from."""
     prepared = Preparation(None, "error", "ignore")
     with warnings.catch_warnings():  # what is to be said of columns was said by the machines
         warnings.simplefilter("ignore", UserWarning)
@@ -146,7 +146,7 @@ def chosen_maps(kernel: Any, names: Sequence[str] | None, width: int, seed: int)
 
 
 def drawn(table: SourceTable, rows: int, test_rows: int, seed: int) -> tuple[Block, Block]:
-    """About so many rows to learn from, and to be held out, in memory."""
+    """About ``rows`` rows to learn from and ``test_rows`` held out, in memory."""
     if table.n_rows > rows + test_rows:
         table = table.split(test=(rows + test_rows) / table.n_rows, seed=seed)[1]
     parts = [list(part.blocks()) for part in table.split(test=test_rows / (rows + test_rows), seed=seed + 1)]

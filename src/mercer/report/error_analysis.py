@@ -18,7 +18,7 @@ from .unknown_levels import treating_unknown, unknown_levels
 
 MOST_CLASSES = 30
 UPRIGHT_CLASSES = 8
-"""Up to so many classes, names stand upright above their columns; more are turned, which keeps the columns narrow."""
+"""The names of this many classes stand upright above their columns; more are turned, to keep the columns narrow."""
 
 
 def errors_section(model: Any, test: Table) -> str:

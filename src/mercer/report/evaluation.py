@@ -173,14 +173,14 @@ def predictions(
     for extra in extras:
         check_choice("extras", extra, EXTRAS)
     if keep:
-        # The rows that a prediction is made for are those without gaps in the model's own columns.
+        # Predictions are made for rows without gaps in the model's own columns.
         table = model.matched_table(table.features())
     found = (_classes if isinstance(model, KernelClassifier) else _numbers)(model, table, extras)
     return beside(table, keep, found) if keep else found
 
 
 def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArray[Any]]]) -> Iterator[dict[str, Any]]:
-    """Blocks of columns with those of a table before them."""
+    """Blocks of columns with columns of a table before them."""
     import pyarrow as pa
 
     if not isinstance(table, SourceTable):
@@ -209,7 +209,7 @@ def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> It
             f"probabilities with loss={model.loss!r} are learned in fit, and this model has none: fit it again, or use "
             "loss='logistic'"
         )
-    labels = np.asarray(model.classes_).tolist()  # those of LIBSVM files are whole floats
+    labels = np.asarray(model.classes_).tolist()  # labels of LIBSVM files are whole floats
     names = [f"{label:g}" if isinstance(label, float) else str(label) for label in labels]
     for values in model.predict_blocks(table, "decision_function"):
         columns = {"prediction": Tasks(model.classes_).predicted(values.reshape(len(values), -1))}
@@ -237,7 +237,7 @@ def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Ite
 
 
 def features(model: Any, table: Table) -> Iterator[Any]:
-    """The features of rows, block by block: those of a map, or those that a learner sees.
+    """The features of rows, block by block: what a map makes of them, or what a learner sees.
 
     Parameters
     ----------

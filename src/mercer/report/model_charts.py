@@ -145,5 +145,5 @@ def values_picture(values: Any) -> str:
 
 
 def thinned(count: int) -> slice:
-    """Some of so many rows, evenly."""
+    """Evenly spaced rows out of ``count``, few enough to draw."""
     return slice(None, None, max(1, -(-count // MOST_POINTS)))

@@ -67,7 +67,7 @@ def write(
 ) -> Report:
     """Write a page about a fitted model: ``mercer.report(model, ...)`` and ``mercer.report.write(model, ...)`` are one.
 
-    It is the page of ``mercer fit --report``: scores with intervals on rows held out, beside those of other models;
+    It is the page of ``mercer fit --report``: scores with intervals on rows held out, beside other models' scores;
     where the model errs; the data; how well its features hold the kernel; and what fewer features or another penalty
     would give. Without rows held out it says little. Warns of every concern (:func:`mercer.report.concerns`).
 

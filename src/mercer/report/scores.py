@@ -74,8 +74,10 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
     squares, sizes = errors**2, np.abs(errors)
 
     def r2(w: Vector) -> float:
-        offsets = y - y[np.argmax(w)]  # exactly 0 where targets are constant, which their mean may miss by rounding
-        spread = float(w @ (offsets - w @ offsets / w.sum()) ** 2)
+        counted = y[w > 0.0]
+        if counted.size == 0 or counted.min() == counted.max():  # where the rounding of the mean would count as spread
+            return math.nan
+        spread = float(w @ (y - w @ y / w.sum()) ** 2)
         return 1.0 - float(w @ squares) / spread if spread > 0.0 else math.nan
 
     return {
@@ -88,8 +90,8 @@ def regression_metrics(y: Any, predicted: Any) -> dict[str, Metric]:
 def classification_metrics(codes: Any, values: Any, probabilities: Any = None) -> dict[str, Metric]:
     """Accuracy, balanced accuracy and the area under the ROC curve; with probabilities the log loss too.
 
-    The area of several classes is the mean of those of each against the rest. Classes without rows do not count. Rows
-    of a class beyond those that are known are wrong; area and log loss leave them out.
+    The area of several classes is the mean over each class against the rest. Classes without rows do not count. Rows of
+    an unknown class count as wrong; area and log loss leave them out.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ..choose import Tuned
 from .page import folded, paragraph, section, table
 
 FIT = "fit"
-"""The measure of those trials that are fits of the model: they have no score of their own."""
+"""The measure of trials that are fits of the model: they have no score of their own."""
 
 
 def trials_section(found: Tuned) -> str:

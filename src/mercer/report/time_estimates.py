@@ -19,7 +19,7 @@ NARROWER = 1.4
 
 
 def scoring_seconds(fit: Trial, test_rows: int) -> float:
-    """How long the scores of a model take on so many rows.
+    """How long the scores of a model take on ``test_rows`` rows.
 
     Parameters
     ----------

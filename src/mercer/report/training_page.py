@@ -62,14 +62,14 @@ def training_page(
     ----------
     title : the first line
     model : a fitted KernelClassifier or KernelRegressor with one target
-    train, test : Table with targets: the rows it has learned from, and those that were held out, or None
-    scores : those of :func:`mercer.report.evaluate` on the rows held out, or none
+    train, test : Table with targets: the rows it has learned from, and the rows held out, or None
+    scores : what :func:`mercer.report.evaluate` found on the rows held out, or none
     studied : what :func:`mercer.report.study` found, or None
     usage : time and memory, or None
     origin : how to make it again, or None
     sections : what else is to be shown, as HTML
-    baselines : those of :func:`mercer.report.baselines` on the rows held out, or none
-    concerns : those of :func:`mercer.report.concerns`, which are shown first, or none
+    baselines : what :func:`mercer.report.baselines` found on the rows held out, or none
+    concerns : what :func:`mercer.report.concerns` found, which is shown first, or none
 
     Examples
     --------

@@ -38,7 +38,7 @@ class Narrower(NamedTuple):
 
 
 class Penalised(NamedTuple):
-    """A model with another C or alpha: its scores on the rows it learned from, and on those that were held out."""
+    """A model with another C or alpha: its scores on the rows it learned from, and on the rows held out."""
 
     value: float
     learned: float
@@ -48,8 +48,8 @@ class Penalised(NamedTuple):
 class Study(NamedTuple):
     """What was found out beside the scores of a model.
 
-    ``error`` is that of its kernel on rows that were held out; ``rows`` is how many the models of ``widths`` and
-    ``path`` have learned from; those of ``path``, which are None where a rule tried alphas already, are ``path_width``
+    ``error`` is the error of its kernel on rows held out; ``rows`` is how many rows the models of ``widths`` and
+    ``path`` have learned from. ``path`` is None where a rule tried alphas already; its models are ``path_width``
     features wide.
     """
 
@@ -70,12 +70,12 @@ def study(
 
     The other models are the same learner, with the same kernel and seed, on about 5,000 of the rows where there are
     many. A narrower map holds the first features of a wider one, where its construction allows. That takes
-    several fits on so many rows, all but one of them narrow.
+    several fits on that many rows, all but one of them narrow.
 
     Parameters
     ----------
     model : a fitted KernelClassifier or KernelRegressor with one target
-    train, test : SourceTable with targets, the rows that it has learned from and those that were held out
+    train, test : SourceTable with targets, the rows that it has learned from and the rows held out
     random_state : int
     progress : function that is called with what is done next, or None
 
@@ -109,14 +109,14 @@ def study(
 
 
 def some(table: SourceTable, most: int, seed: int) -> Block:
-    """About so many rows, in memory; all where there are less than twice as many."""
+    """About ``most`` rows, in memory; all of them where there are fewer than twice as many."""
     if table.n_rows > 2 * most:
         table = table.split(test=most / table.n_rows, seed=seed)[1]
     return concatenated(list(table.blocks()))
 
 
 def as_wide(model: Any, width: int) -> Any:
-    """The same learner, not fitted, with another width; kernel, map and seed are those that it has found."""
+    """The same learner, not fitted, with another width; kernel, map and seed are the ones it has found."""
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
     return clone(model).set_params(
