@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -104,9 +105,7 @@ def run_tests(folder: str, tests: str, chosen: str, instructions: str, output: s
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
     os.chdir(folder)
-    os.environ |= {"PYTHONPATH": folder, "MERCER_ISA": instructions}
-    # The editable install would come first, and with it the package without the fault.
-    sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
+    os.environ |= {"PYTHONPATH": os.pathsep.join([folder, os.environ["PYTHONPATH"]]), "MERCER_ISA": instructions}
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = False
     import pytest
@@ -186,6 +185,11 @@ def chosen_by(options: argparse.Namespace) -> list[Mutant]:
 
 def main() -> int:
     options = arguments()
+    if not sys.flags.no_site:
+        # -S hides the editable install, which would come first, from processes that tests start too; the dependencies
+        # are then found by path.
+        environment = os.environ | {"PYTHONPATH": sysconfig.get_path("purelib")}
+        return subprocess.run([sys.executable, "-S", __file__, *sys.argv[1:]], env=environment, check=False).returncode
     os.environ |= {"OMP_NUM_THREADS": "1", "SCIPY_ARRAY_API": "1"}
     PROCESSES.set_forkserver_preload(list(LOADED))
     wanted = chosen_by(options)
