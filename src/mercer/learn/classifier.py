@@ -340,7 +340,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         warn_unless_converged(machine.report, ADVICE, stacklevel=4)
         self.map_, self.convergence_ = machine.map, machine.report
         self.calibration_ = learned(
-            "left-out rows", Tasks(self.classes_), machine.left_out, codes[left_out], weight[left_out]
+            "left-out rows", Tasks(self.classes_), machine.left_out, codes[left_out], [weight[left_out]]
         )
         rows.passes.report.end()
         self._adopt(machine.coefficients)

@@ -44,6 +44,8 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 FIRST_TOL = 1e-2
 """Of the fit whose residuals tell Huber's delta."""
+WITH_CORNERS = ("quantile", "epsilon_insensitive")
+"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
 SOLVERS = ("auto", "features", "landmarks")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = ("gcv", "loo")
@@ -111,7 +113,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom` and one positive alpha: it works on kernel values at the landmarks,
+        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha and losses other than "quantile" and
+        "epsilon_insensitive": it works on kernel values at the landmarks,
         step by step, and makes no whitened features and no sums of their products, which takes D times less time where
         landmarks are many; ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums
         over the rows where the loss is "squared", and step by step elsewhere. "auto" takes whichever a count of
@@ -293,6 +296,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         has_one_alpha = is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
         if self.solver not in ("auto", "landmarks") or not has_one_alpha or self.keep_statistics:
             return False
+        if self.loss in WITH_CORNERS:
+            return False
         if self.solver == "landmarks":
             return has_landmark_values(map)
         return takes_landmarks(map, n_rows, known_width(self), getattr(self, "_n_columns", 1))
@@ -419,6 +424,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_alpha(self.alpha)
         check_loss_arguments(self.loss, self.alpha, self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)
+        if self.solver == "landmarks" and self.loss in WITH_CORNERS:
+            raise ValueError(f"solver='landmarks' is for losses without corners, found loss={self.loss!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
