@@ -93,6 +93,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
+        are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
+        a coefficient. It is for ``loss="squared_hinge"`` and as many rows near the margin as their kernel matrix has
+        room for.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.

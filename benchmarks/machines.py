@@ -1,0 +1,155 @@
+"""Whole machines beside exact support vector machines: time to fit, time to predict, and accuracy.
+
+``python benchmarks/machines.py mnist|covertype|rows|width [--repeats 3] [--tiny] [--only TEXT]`` with ``MERCER_DATA``
+set to the folder of the sets. Contestants take turns, each fit in a process of its own on one thread; times are
+processor seconds, and the table has their medians. scikit-learn-intelex takes part where it is installed (the extra
+``bench``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SVC, INTELEX = "SVC, scikit-learn", "SVC, scikit-learn-intelex"
+ROWS = [10_000, 30_000, 100_000, 300_000, 1_000_000]
+WIDTHS = [1024, 2048, 4096, 8192, 16384]
+
+
+def mnist(tiny: bool) -> tuple[Any, ...]:
+    """MNIST with entries from 0 to 1."""
+    if tiny:
+        return made_up(400, 16, 3)
+    held = np.load(Path(os.environ["MERCER_DATA"]) / "mnist.npz")
+    X, y = np.ascontiguousarray(held["X"], dtype=np.float32) / 255, held["y"]
+    return X[:60_000], y[:60_000], X[60_000:], y[60_000:]
+
+
+def covertype(tiny: bool, n: int = 100_000) -> tuple[Any, ...]:
+    """Covertype, class 2 against the rest, with columns of mean 0 and variance 1."""
+    if tiny:
+        return made_up(400, 16, 2)
+    held = np.load(Path(os.environ["MERCER_DATA"]) / "covertype.npz")
+    order = np.random.default_rng(0).permutation(len(held["y"]))
+    train, test = order[:n], order[-116_203:]
+    X, y = held["X"].astype(np.float32), (held["y"] == 2).astype(int)
+    spread = X[train].std(axis=0)
+    X = (X - X[train].mean(axis=0)) / np.where(spread > 0, spread, 1)
+    test = test[:20_000]
+    return X[train], y[train], X[test], y[test]
+
+
+def made_up(n: int, d: int, classes: int, seed: int = 0) -> tuple[Any, ...]:
+    """Rows of ``d`` columns whose class depends on some of them in a curved way."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 2_000, d)).astype(np.float32)
+    score = np.sin(X[:, 0] * 1.5) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=len(X))
+    y = np.searchsorted(np.quantile(score, np.arange(1, classes) / classes), score)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+SETS: dict[str, Any] = {
+    "mnist": {"gamma": 0.02, "C": 10.0, "widths": [2048, 4096, 6144]},
+    "covertype": {"gamma": 0.1, "C": 10.0, "widths": [4096, 8192]},
+}
+
+
+def machine(name: str, gamma: float, C: float) -> Any:
+    """A machine by the name of its row in the table."""
+    if name in (SVC, INTELEX):
+        if name == INTELEX:
+            from sklearnex import patch_sklearn
+
+            patch_sklearn(verbose=False)
+        from sklearn import svm
+
+        return svm.SVC(gamma=gamma, C=C, cache_size=2000)
+    from mercer.kernels import Gaussian
+    from mercer.learn import KernelClassifier
+
+    arguments = {"C": C, "random_state": 0, "n_jobs": 1, "tol": 1e-3}
+    if name == "Mercer, exact":
+        return KernelClassifier(Gaussian(gamma), map="exact", **arguments)
+    width = int(name.split()[-1])
+    return KernelClassifier(Gaussian(gamma), map="nystrom", n_components=width, memory="12GB", **arguments)
+
+
+def measured(name: str, data: tuple[Any, ...], gamma: float, C: float) -> dict[str, float]:
+    """The processor seconds of one fit and its predictions, and how many of these are right."""
+    X, y, test, truth = data
+    model = machine(name, gamma, C)
+    started = time.process_time()
+    model.fit(X, y)
+    fitted = time.process_time()
+    right = float((model.predict(test) == truth).mean())
+    return {"fit": fitted - started, "predict": time.process_time() - fitted, "accuracy": right}
+
+
+def in_a_process(arguments: list[str]) -> dict[str, float]:
+    """What this script measures when it is called with these arguments, on one thread."""
+    single = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    command = [sys.executable, __file__, *arguments]
+    done = subprocess.run(command, env=os.environ | single, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(cells: dict[str, list[dict[str, float]]], first: str) -> None:
+    """Print medians."""
+    print(f"|{first}|fit, s|range|predict, s|error %|\n|---|---:|---:|---:|---:|")
+    for name, runs in cells.items():
+        fits = sorted(run["fit"] for run in runs)
+        predicted = statistics.median(run["predict"] for run in runs)
+        error = 100 - 100 * statistics.median(run["accuracy"] for run in runs)
+        print(f"|{name}|{statistics.median(fits):.1f}|{fits[0]:.1f} to {fits[-1]:.1f}|{predicted:.2f}|{error:.2f}|")
+
+
+def main(given: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", choices=[*SETS, "rows", "width"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--tiny", action="store_true", help="a few made-up rows")
+    parser.add_argument("--only", default="", help="contestants whose names contain this")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, default=100_000, help=argparse.SUPPRESS)
+    asked = parser.parse_args(given)
+    if asked.figure in SETS:
+        settings = SETS[asked.figure]
+        data = {"mnist": mnist, "covertype": covertype}[asked.figure]
+        widths = [64] if asked.tiny else settings["widths"]
+        names = [*(f"Mercer, landmarks {width}" for width in widths), "Mercer, exact", INTELEX, SVC]
+        if asked.figure == "covertype":
+            names.remove("Mercer, exact")  # half of the rows are within the margin: their kernel matrix has no room
+    else:
+        settings, data = {"gamma": 1 / 18, "C": 1.0}, lambda tiny: made_up(400 if tiny else asked.rows, 18, 2)
+        names = [f"Mercer, landmarks {width}" for width in ([64] if asked.tiny else WIDTHS)]
+    if asked.one:
+        print(json.dumps(measured(asked.one, data(asked.tiny), settings["gamma"], settings["C"])))
+        return
+    names = [name for name in names if asked.only in name]
+    if INTELEX in names and importlib.util.find_spec("sklearnex") is None:
+        names.remove(INTELEX)
+    tiny = ["--tiny"] if asked.tiny else []
+    cells: dict[str, list[dict[str, float]]] = {}
+    if asked.figure == "rows":
+        for n in [400] if asked.tiny else ROWS:
+            one = "Mercer, landmarks 64" if asked.tiny else "Mercer, landmarks 4096"
+            cells[f"{n} rows"] = [in_a_process(["rows", "--one", one, "--rows", str(n), *tiny])]
+    else:
+        for _ in range(asked.repeats):
+            for name in names:
+                cells.setdefault(name, []).append(in_a_process([asked.figure, "--one", name, *tiny]))
+    table(cells, "machine" if asked.figure != "rows" else "4096 landmarks, 18 columns")
+
+
+if __name__ == "__main__":
+    main()
