@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss, SmoothedLoss
-from .memory_estimates import Extent, check_after, fit_memory
+from .memory_estimates import Extent, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.choice import expected_cost
@@ -46,7 +46,11 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
         check_copies(extent, model.memory)
     else:
         check_after(model, extent, memory)
-    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
+    found = fit_memory(model, extent, memory)
+    design = StreamedFeatures(*arguments) if found.streamed else HeldFeatures.of(*arguments)
+    if not model.holds_all_features and model.takes_wide(extent, memory):
+        design.most_sample_bytes = room_for_features(model, found.work, memory) if found.streamed else 0.0
+    return design
 
 
 def minimised(
