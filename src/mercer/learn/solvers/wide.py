@@ -40,7 +40,8 @@ LEAST_BLOCKS = 4
 INNER_STEPS = 12
 """Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
 QUADRATIC_STEPS = 60
-QUADRATIC_FORCING = 1e-3
+QUADRATIC_SHARE = 0.02
+"""What is left of the energy of a quadratic loss after its step, as a share of the tolerance: objectives fall too."""
 EVEN = 0.1
 """The share of the mean curvature that every row of the sample has at least: rows become active from step to step."""
 SAFETY = 2.0
@@ -163,8 +164,6 @@ class WideNewton(Newton):
         self.factor_of_sample: Triangular | None = None
         self.border: Matrix | None = None
         """M^-1 C^1/2 1, by which the intercept enters."""
-        if loss.is_quadratic:  # whose step is right at once, if it is found well
-            self.forcing = QUADRATIC_FORCING
 
     def for_loss(self, loss: Loss) -> Self:
         other = super().for_loss(loss)
@@ -172,6 +171,8 @@ class WideNewton(Newton):
         return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        if self.loss.is_quadratic:  # whose step is right at once, if it is found well
+            self.forcing = math.sqrt(QUADRATIC_SHARE * min(max(tol, float(np.finfo(self.design.dtype).eps)), 1.0))
         with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
             return super().minimise(tol, max_iter, start)
 
