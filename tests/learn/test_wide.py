@@ -239,3 +239,12 @@ def test_what_it_cannot_do_is_refused(model, message):
     X, _, _ = problem(40)
     with pytest.raises(ValueError, match=message):
         model.fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize(("memory", "held"), [(None, True), (1000, False)])
+def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
+    X, Y, _ = problem()
+    made, original = [], HeldFeatures.__init__
+    monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
+    KernelRegressor(map=features(), solver="wide", memory=memory).fit(X, Y)
+    assert bool(made) is held

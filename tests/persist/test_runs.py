@@ -37,6 +37,8 @@ MODELS = {
     "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
     "squared": KernelClassifier(map=features(), loss="squared"),
     "hinge": KernelClassifier(**NEWTON),
+    "wide": KernelRegressor(map=features(), solver="wide", memory=1000),
+    "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),
     "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **NEWTON),
     "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **NEWTON),
     "softmax-streamed": KernelClassifier(loss="logistic", memory=1000, **NEWTON),
