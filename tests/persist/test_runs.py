@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import partial
 from io import StringIO
 from itertools import pairwise
 
@@ -290,11 +291,11 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        KernelRegressor,
+        partial(KernelRegressor, alpha="gcv"),
         KernelPCA,
         KernelCCA,
-        KernelClassifier,
-        lambda **given: KernelClassifier(loss="squared", **given),
+        partial(KernelClassifier, solver="newton"),
+        partial(KernelClassifier, loss="squared"),
     ],
 )
 def test_sums_that_do_not_fit_are_refused_before_any_pass(model, tmp_path):

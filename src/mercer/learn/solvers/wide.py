@@ -247,7 +247,9 @@ class WideNewton(Newton):
         return np.array([self.design.n_passes]), np.zeros(0)
 
     def restore(self, numbers: Values, *different: Values) -> None:
-        self.design.n_passes = int(numbers[0])  # the preconditioner is that of the decision values
+        self.design.n_passes = int(numbers[0])
+        if self.loss.is_quadratic:  # else the preconditioner is made anew in every step
+            self.refresh(np.zeros((self.design.n_rows, self.loss.n_columns), dtype=self.design.dtype))
 
 
 def preconditioner_cost(width: int, sample: int) -> float:
