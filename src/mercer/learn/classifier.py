@@ -109,9 +109,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         machine on these has the steepest loss. "newton" works on the features of the map. "wide", for any map and a
         loss other than "squared", makes no second moments, whose memory is 4 D^2 bytes for every class: it has the
         kernel matrix of a sample of rows in their place. "auto" takes whichever a count of operations finds cheaper,
-        and "wide" where second moments do not fit in memory. "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where
-        several classes are one against the rest and the intercept is regularised like a coefficient. It is refused
-        where that takes more than ``memory``, or than the machine has.
+        and "wide" where second moments do not fit in memory. "liblinear" holds all features and calls scikit-learn's
+        LIBLINEAR, where several classes are one against the rest and the intercept is regularised like a coefficient.
+        It is refused where that takes more than ``memory``, or than the machine has.
     tol : float, default=1e-4
         The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
         when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than

@@ -76,7 +76,8 @@ class Extent(NamedTuple):
         sample = sample_size(self.n_rows, self.columns)
         vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
-        blocks = summing_threads(self.n_jobs, vector) * (block + vector) + min(LEAST_BLOCKS * block, self.width * sample * 8)
+        panel = min(LEAST_BLOCKS * block, 8 * self.width * sample)
+        blocks = panel + summing_threads(self.n_jobs, vector) * (block + vector)
         return VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
 
     def features(self) -> int:

@@ -74,9 +74,7 @@ class SampledFeatures:
         The number of threads.
     """
 
-    def __init__(
-        self, make: Callable[[slice], Matrix], shape: tuple[int, int], most_bytes: float, n_jobs: int | None
-    ):
+    def __init__(self, make: Callable[[slice], Matrix], shape: tuple[int, int], most_bytes: float, n_jobs: int | None):
         self.n_rows, self.width = shape
         self.n_jobs = n_jobs
         self.block = block_rows(self.width)
