@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,11 @@ LEAST_BLOCKS = 4
 INNER_STEPS = 12
 """Steps of conjugate gradients in one of Newton's, half of the most: active rows change before more would pay."""
 QUADRATIC_STEPS = 60
-QUADRATIC_SHARE = 0.02
-"""What is left of the energy of a quadratic loss after its step, as a share of the tolerance: objectives fall too."""
+QUADRATIC_SHARE, LATER_FORCING = 0.005, 0.1
+"""What is left of the energy of a quadratic loss after its step, as a share of the tolerance: objectives fall too.
+
+Where that was not enough, another step has to bring it down by so much alone.
+"""
 EVEN = 0.1
 """The share of the mean curvature that every row of the sample has at least: rows become active from step to step."""
 SAFETY = 2.0
@@ -163,16 +165,17 @@ class WideNewton(Newton):
         self.border: Matrix | None = None
         """M^-1 C^1/2 1, by which the intercept enters."""
 
-    def for_loss(self, loss: Loss) -> Self:
-        other = super().for_loss(loss)
-        other.is_stale = True
-        return other
-
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         if self.loss.is_quadratic:  # whose step is right at once, if it is found well
             self.forcing = math.sqrt(QUADRATIC_SHARE * min(max(tol, float(np.finfo(self.design.dtype).eps)), 1.0))
         with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
             return super().minimise(tol, max_iter, start)
+
+    def step(self, F: Values, gradient: Matrix) -> Matrix:
+        step = super().step(F, gradient)
+        if self.loss.is_quadratic:
+            self.forcing = LATER_FORCING
+        return step
 
     # -- the preconditioner --------------------------------------------------------------------------------------------
 
@@ -247,6 +250,7 @@ class WideNewton(Newton):
     def restore(self, numbers: Values, *different: Values) -> None:
         self.design.n_passes = int(numbers[0])
         if self.loss.is_quadratic:  # else the preconditioner is made anew in every step
+            self.forcing = LATER_FORCING
             self.refresh(np.zeros((self.design.n_rows, self.loss.n_columns), dtype=self.design.dtype))
 
 
