@@ -31,6 +31,7 @@ CASES = {
     "directions": (KernelPCA, {}, 12_000, 4, 2, 768),
     "rows": (KernelClassifier, {"memory": 1, "max_iter": 1}, 150_000, 4, 6, 16),
     "factors": (KernelClassifier, {"memory": 1, "max_iter": 2, "C": 10.0}, 12_000, 4, 8, 512),
+    "wide": (KernelRegressor, {"solver": "wide", "memory": 1, "max_iter": 1}, 5000, 4, 2, 16_384),
     "columns": (KernelRegressor, {}, 9000, 300, 2, 512),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from functools import partial
 from io import StringIO
 from itertools import pairwise
 
@@ -37,6 +38,8 @@ MODELS = {
     "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
     "squared": KernelClassifier(map=features(), loss="squared"),
     "hinge": KernelClassifier(**NEWTON),
+    "wide": KernelRegressor(map=features(), solver="wide", memory=1000),
+    "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),
     "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **NEWTON),
     "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **NEWTON),
     "softmax-streamed": KernelClassifier(loss="logistic", memory=1000, **NEWTON),
@@ -289,11 +292,11 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
 @pytest.mark.parametrize(
     "model",
     [
-        KernelRegressor,
+        partial(KernelRegressor, alpha="gcv"),
         KernelPCA,
         KernelCCA,
-        KernelClassifier,
-        lambda **given: KernelClassifier(loss="squared", **given),
+        partial(KernelClassifier, solver="newton"),
+        partial(KernelClassifier, loss="squared"),
     ],
 )
 def test_sums_that_do_not_fit_are_refused_before_any_pass(model, tmp_path):

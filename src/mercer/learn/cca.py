@@ -243,7 +243,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # about, of both views together; before there is a second one, of the first
 
     def second_view(self, n_columns: int | None = None) -> View:

@@ -47,7 +47,7 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import has_landmark_values, takes_landmarks
+from .solvers.choice import WIDE_PASSES, has_landmark_values, is_wide, least_cost, takes_landmarks
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design
 from .solvers.liblinear import liblinear
@@ -61,7 +61,7 @@ Matrix = NDArray[np.float64]
 
 LOSSES = ("squared_hinge", "logistic", "squared")
 ADVICE = "raise max_iter or tol, or lower C"
-SOLVERS = ("auto", "newton", "landmarks", "liblinear")
+SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
 
 
 class KernelClassifier(ClassifierMixin, AdditiveMachine):
@@ -108,14 +108,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         and ``forget``.
     fit_intercept : bool, default=True
         Whether decision values have a constant, which is not regularised.
-    solver : {"auto", "newton", "landmarks", "liblinear"}, default="auto"
+    solver : {"auto", "newton", "landmarks", "wide", "liblinear"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
         features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Where the
         map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
-        machine on these has the steepest loss. "newton" works on the features of the map. "auto" takes whichever a
-        count of operations finds cheaper. "liblinear" holds all features and calls scikit-learn's LIBLINEAR, where
-        several classes are one against the rest and the intercept is regularised like a coefficient. It is refused
-        where that takes more than ``memory``, or than the machine has.
+        machine on these has the steepest loss. "newton" works on the features of the map. "wide", for any map and a
+        loss other than "squared", makes no second moments, whose memory is 4 D^2 bytes for every class: it has the
+        kernel matrix of a sample of rows in their place. "auto" takes whichever a count of operations finds cheaper,
+        and "wide" where second moments do not fit in memory. "liblinear" holds all features and calls scikit-learn's
+        LIBLINEAR, where several classes are one against the rest and the intercept is regularised like a coefficient.
+        It is refused where that takes more than ``memory``, or than the machine has.
     tol : float, default=1e-4
         The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
         when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
@@ -224,7 +226,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         C: float = 1.0,
         class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
-        solver: Literal["auto", "newton", "landmarks", "liblinear"] = "auto",
+        solver: Literal["auto", "newton", "landmarks", "wide", "liblinear"] = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: MemoryArgument = None,
@@ -359,6 +361,22 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return True
         return takes_landmarks(map, n_rows, known_width(self), columns)
 
+    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
+        """Whether the solver does without second moments, in no more than so many bytes.
+
+        Parameters
+        ----------
+        extent : Extent
+            How large the fit is.
+        memory : int or None
+            The most bytes that it may take; None is what the machine has.
+        """
+        if self.solver == "wide":
+            return True
+        if self.solver != "auto" or self.loss == "squared" or expected_map(self, extent.n_rows).has_landmarks:
+            return False
+        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
+
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Learn from more rows, where the loss is "squared".
@@ -399,6 +417,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
+        if self.solver == "wide" and self.loss == "squared":
+            raise ValueError("solver='wide' is for losses that iterate, found loss='squared'")
         if self.keep_statistics and not self.sums_suffice:
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
@@ -423,16 +443,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
         return [features, *usual_works(n_rows, width, columns)]
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if self.loss == "squared":
-            return super().bytes_needed(extent)
+            return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        return (
-            extent.landmarks()
-            if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows)
-            else extent.newton()
-        )
+        if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
+            return extent.landmarks()
+        return extent.wide() if self.takes_wide(extent, memory) else extent.newton()
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -695,7 +713,7 @@ def calibrated(
     if context.checkpoint is not None:
         context = replace(context, checkpoint=Unkept(context.checkpoint))
         design.passes = design.passes.within(context)
-    if design.n_rows <= SMALL:
+    if design.n_rows <= SMALL and design.most_sample_bytes is None:
         F = design.products(W, "decision values")
         Z = design.whole()
         share = 1.0 / np.maximum(weight, 1.0)

@@ -47,6 +47,8 @@ class FeatureMatrix(ABC):
 
     n_passes = 0
     """How often all rows were gone through."""
+    most_sample_bytes: float | None = None
+    """What the features of a sample may take, for a solver that does without second moments; None for all others."""
 
     def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
         self.n_rows = n_rows
@@ -68,6 +70,10 @@ class FeatureMatrix(ABC):
     def whole(self) -> NDArray[Any]:
         """The features of all rows, which must be few."""
         return np.concatenate([chunk.features() for chunk in self.chunks()])
+
+    @abstractmethod
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        """The features of rows of these numbers in float64, as a function of which of them are wanted."""
 
     def coefficients(self, W: Matrix) -> Matrix:
         """What W is in the features of the map: itself."""
@@ -257,6 +263,9 @@ class HeldFeatures(FeatureMatrix):
             if isinstance(some, slice) or len(some):
                 yield FeatureChunk(some, partial(self.Z.__getitem__, some), whole.stop)
 
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        return lambda some: self.Z[rows[some]].astype(np.float64)
+
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         self.n_passes += 1
         chosen = np.flatnonzero(h)  # gathered from all over, so that products are of many rows
@@ -298,6 +307,10 @@ class StreamedFeatures(FeatureMatrix):
             elif len(some := among(rows, chunk.first, chunk.last)):
                 features = partial(self._features, chunk.X[some - chunk.first], chunk.first)
                 yield FeatureChunk(some, features, chunk.last)
+
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        X = self._rows.take(rows).astype(np.float64)
+        return lambda some: self._features(X[some], int(rows[some.start]))
 
 
 def feature_matrix(

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss, SmoothedLoss
-from .memory_estimates import Extent, check_after, fit_memory
+from .memory_estimates import Extent, can_hold_features, check_after, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.choice import expected_cost
@@ -44,9 +44,14 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     memory = rows.passes.context.memory
     if model.holds_all_features:
         check_copies(extent, model.memory)
-    else:
-        check_after(model, extent, memory)
-    return StreamedFeatures(*arguments) if fit_memory(model, extent, memory).streamed else HeldFeatures.of(*arguments)
+        return HeldFeatures.of(*arguments)
+    check_after(model, extent, memory)
+    work = model.bytes_needed(extent, memory)
+    streamed = not can_hold_features(model, extent, work, memory)
+    design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
+    if model.takes_wide(extent, memory):
+        design.most_sample_bytes = room_for_features(model, work, memory) if streamed else 0.0
+    return design
 
 
 def minimised(

@@ -188,8 +188,16 @@ class KernelMachine(MachineParameters):
         """Whether something is held of every row."""
         return False
 
-    def bytes_needed(self, extent: Extent) -> int:
-        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
+    @property
+    def may_iterate(self) -> bool:
+        """Whether ``fit`` may go over the rows again and again, depending on how many there are."""
+        return self.holds_rows
+
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves.
+
+        ``memory`` is the most that it may take; None is what the machine has.
+        """
         return 0
 
     def _adopted(self, table: Table, reset: bool) -> Table:
@@ -209,14 +217,17 @@ class KernelMachine(MachineParameters):
 
     # -- from rows to features -----------------------------------------------------------------------------------------
 
-    def _begin(self, table: Table, context: FitContext) -> Passes:
-        """The passes of a fit over a table, which is refused where it cannot be held."""
-        check_before(self, table, context.memory)
+    def _begin(self, table: Table, context: FitContext, iterates: bool = False) -> Passes:
+        """The passes of a fit over a table, which is refused where it cannot be held.
+
+        ``iterates`` tells whether there may be several passes over features.
+        """
+        check_before(self, table, context.memory, iterates)
         return Passes(table, context, self.callback, self.n_jobs)
 
     def _begin_fit(self, table: Table, context: FitContext) -> Passes:
         """The same, with what is to come as far as it is known."""
-        passes = self._begin(table, context)
+        passes = self._begin(table, context, self.may_iterate)
         if passes.report.is_heard:
             passes.report.expect(self._expected(table.n_rows, min(known_width(self), table.n_rows)))
         return passes
@@ -390,7 +401,8 @@ class KernelMachine(MachineParameters):
         def fill(rows: slice) -> None:
             out[rows] = part(rows)
 
-        run_tiles(fill, X.shape[0], PREDICTED_ROWS, self.n_jobs)
+        rows = min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
+        run_tiles(fill, X.shape[0], rows, self.n_jobs)
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))

@@ -13,8 +13,11 @@ from ..data.block import BLOCK_ROWS
 from .map_choice import width_asked
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine, Machine, MapArguments
+from .solvers.wide import LEAST_BLOCKS, block_rows, sample_size
 from .statistics import chunk_rows
 
+VECTORS = 10
+"""Of the size of the coefficients, in steps of conjugate gradients."""
 COPIES = 5
 """Of a block of dense rows: as it is encoded, and as it is scaled."""
 ENTRY_BYTES = 80
@@ -65,6 +68,18 @@ class Extent(NamedTuple):
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return (8 + 3 * self.itemsize) * self.square + state
 
+    def wide(self) -> int:
+        """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
+
+        Of the features of the sample there are as few as can be; more are held where there is room for them.
+        """
+        sample = sample_size(self.n_rows, self.columns)
+        vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        panel = min(LEAST_BLOCKS * block, 8 * self.width * sample)
+        blocks = panel + summing_threads(self.n_jobs, vector) * (block + vector)
+        return VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
+
     def features(self) -> int:
         """Bytes of the features of all rows."""
         return self.n_rows * self.width * self.itemsize
@@ -103,7 +118,7 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
     memory : int or None, default=None
         The most bytes that the fit may take; None is what the machine has.
     """
-    work = model.bytes_needed(extent)
+    work = model.bytes_needed(extent, memory)
     if not model.holds_rows:
         return FitMemory(work)
     linear = cast("LinearMachine", model)
@@ -115,8 +130,13 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
 
 def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: int | None) -> bool:
     """Whether there is room for the features of all rows beside the bytes of ``work``."""
+    return extent.features() <= room_for_features(model, work, memory)
+
+
+def room_for_features(model: LinearMachine, work: int, memory: int | None) -> float:
+    """Bytes that features may take beside those of ``work``."""
     left = float("inf") if memory is None else memory - work
-    return extent.features() <= min(as_bytes(model.memory), left)
+    return min(as_bytes(model.memory), left)
 
 
 def parameter_bytes(params: Any, itemsize: int) -> int:
@@ -133,20 +153,20 @@ def known_width(model: MapArguments) -> int:
     return int(width) if isinstance(width, int | np.integer) else 0
 
 
-def check_before(model: Machine, table: Table, memory: int | None) -> None:
-    """Refuse, before any pass, what cannot be held."""
+def check_before(model: Machine, table: Table, memory: int | None, iterates: bool) -> None:
+    """Refuse, before any pass, what cannot be held; ``iterates`` tells whether there may be several over features."""
     width = known_width(model)
     if width <= 0:
         return
     few = model.map == "auto" if isinstance(model.map, str) else model.map.has_landmarks
-    extent = Extent(width, table.n_rows if model.holds_rows else 0, n_jobs=model.n_jobs)
+    extent = Extent(width, table.n_rows if iterates else 0, n_jobs=model.n_jobs)
     try:
-        check_room(model.bytes_needed(extent), f"the sums over {width} features and their solution", memory)
+        check_room(model.bytes_needed(extent, memory), f"the sums over {width} features and their solution", memory)
     except MemoryError:
         if not few or table.n_rows > width:  # of few rows there are no more landmarks
             raise
         landmarks = extent._replace(width=table.n_rows)
-        check_room(model.bytes_needed(landmarks), f"the sums over {table.n_rows} landmarks", memory)
+        check_room(model.bytes_needed(landmarks, memory), f"the sums over {table.n_rows} landmarks", memory)
 
 
 def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:

@@ -64,7 +64,7 @@ class AdditiveMachine(KernelMachine, ABC):
         ``report`` is told before anything is set: an error that it raises leaves all as it was.
         """
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
 
     def _check_additive(self) -> None:

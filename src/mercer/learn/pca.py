@@ -183,7 +183,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
 
     def transform(self, X: Any) -> NDArray[Any]:

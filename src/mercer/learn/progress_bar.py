@@ -159,7 +159,7 @@ def fit_line(model: Any, last: Progress) -> str:
     parts = [f"{passes} {'pass' if passes == 1 else 'passes'} over {last.n_rows:,} rows"]
     report = getattr(model, "convergence_", None)
     if report is not None:
-        kind = "Newton step" if report.method == "newton" else "step of conjugate gradients"
+        kind = "step of conjugate gradients" if report.method == "conjugate gradients" else "Newton step"
         parts.append(f"{report.n_iter} {kind if report.n_iter == 1 else kind.replace('step', 'steps')}")
         parts.append(f"gap {report.gap:.1g}")
     return f"fitted in {in_words(last.seconds)}: {', '.join(parts)}"

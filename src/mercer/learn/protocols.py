@@ -39,7 +39,7 @@ class Machine(MapArguments, Protocol):
         """Whether something is held of every row."""
         ...
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
         ...
 
@@ -69,6 +69,10 @@ class LinearMachine(Machine, FittedFeatures, Protocol):
     @property
     def holds_all_features(self) -> bool:
         """Whether the solver takes no features but those that are held, and copies them."""
+        ...
+
+    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
+        """Whether the solver does without second moments, in no more than so many bytes."""
         ...
 
 

@@ -29,7 +29,15 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
 from .scan_plan import ScanPlan
-from .solvers.choice import has_landmark_values, takes_landmarks
+from .solvers.choice import (
+    RIDGE_PASSES,
+    WIDE_PASSES,
+    has_landmark_values,
+    is_wide,
+    least_cost,
+    sums_cost,
+    takes_landmarks,
+)
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report
@@ -46,7 +54,7 @@ FIRST_TOL = 1e-2
 """Of the fit whose residuals tell Huber's delta."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
 """Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
-SOLVERS = ("auto", "features", "landmarks")
+SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = ("gcv", "loo")
 PATH = ("alphas_", "scores_", "hits_")
@@ -112,13 +120,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         With ``loss="epsilon_insensitive"``, the residual up to which there is no error, in the unit of the targets.
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
-    solver : {"auto", "features", "landmarks"}, default="auto"
+    solver : {"auto", "features", "landmarks", "wide"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`, one positive alpha and losses other than "quantile" and
         "epsilon_insensitive": it works on kernel values at the landmarks,
         step by step, and makes no whitened features and no sums of their products, which takes D times less time where
         landmarks are many; ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums
-        over the rows where the loss is "squared", and step by step elsewhere. "auto" takes whichever a count of
-        operations finds cheaper.
+        over the rows where the loss is "squared", and step by step elsewhere. "wide", for any map and one positive
+        alpha, makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step, with
+        the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and "wide"
+        where second moments do not fit in memory.
     tol : float, default=0.0001
         Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
         it, or when no step lowers it any more. A warning is given where the distance is not certain at the end.
@@ -228,7 +238,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         quantile: float | Sequence[float] = 0.5,
         epsilon: float = 0.1,
         fit_intercept: bool = True,
-        solver: Literal["auto", "features", "landmarks"] = "auto",
+        solver: Literal["auto", "features", "landmarks", "wide"] = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: MemoryArgument = None,
@@ -281,20 +291,46 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         passes = self._begin_fit(table, context)
-        if self.iterates(table.n_rows):
+        if self.iterates(table.n_rows, context.memory):
             self._fit_loss(ScanPlan(table, passes))
         else:
             self._fit_sums(self._start(table, exact=True, passes=passes))
         return self
 
-    def iterates(self, n_rows: int) -> bool:
-        """Whether a solver goes over so many rows again and again, in place of sums."""
-        return self.loss != "squared" or self._takes_landmarks(expected_map(self, n_rows), n_rows)
+    def iterates(self, n_rows: int, memory: int | None = None) -> bool:
+        """Whether a solver goes over so many rows again and again, in place of sums, in so much memory."""
+        if self.loss != "squared" or self._takes_landmarks(expected_map(self, n_rows), n_rows):
+            return True
+        return self.takes_wide(Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+
+    @property
+    def _has_one_alpha(self) -> bool:
+        return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
+
+    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
+        """Whether the solver does without second moments, in no more than so many bytes.
+
+        Parameters
+        ----------
+        extent : Extent
+            How large the fit is.
+        memory : int or None
+            The most bytes that it may take; None is what the machine has.
+        """
+        if self.solver == "wide":
+            return True
+        if self.solver != "auto" or not self._has_one_alpha or self.keep_statistics or not extent.n_rows:
+            return False
+        if expected_map(self, extent.n_rows).has_landmarks:
+            return False
+        if self.loss == "squared":
+            extent = extent._replace(columns=1)
+            return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
+        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
 
     def _takes_landmarks(self, map: FeatureMap, n_rows: int) -> bool:
         """Whether the machine works on kernel values at landmarks, without whitened features."""
-        has_one_alpha = is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
-        if self.solver not in ("auto", "landmarks") or not has_one_alpha or self.keep_statistics:
+        if self.solver not in ("auto", "landmarks") or not self._has_one_alpha or self.keep_statistics:
             return False
         if self.loss in WITH_CORNERS:
             return False
@@ -391,6 +427,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.loss != "squared"
 
     @property
+    def may_iterate(self) -> bool:
+        return self.loss != "squared" or (self._has_one_alpha and not self.keep_statistics)
+
+    @property
     def holds_all_features(self) -> bool:
         return False
 
@@ -398,9 +438,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _least_alpha(self) -> float:
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
-    def bytes_needed(self, extent: Extent) -> int:
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
+        if extent.n_rows and self.takes_wide(extent, memory):
+            return extent.wide()
         if self.loss != "squared":
             return extent.newton()
         if is_number(self.alpha):
@@ -429,6 +471,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
+        if self.solver == "wide" and (not self._has_one_alpha or self.keep_statistics):
+            raise ValueError(
+                "solver='wide' makes no sums over rows: give one positive alpha and keep_statistics=False, found "
+                f"alpha={self.alpha!r} and keep_statistics={self.keep_statistics!r}"
+            )
         if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 

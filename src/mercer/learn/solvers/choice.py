@@ -9,18 +9,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._memory import physical_memory
 from ...kernels import Kernel
 from ...maps import Nystrom
 from ..losses import Loss
 from ..map_choice import parsed
-from ..time_forecast import DECOMPOSITION, PRODUCT_COST
-from .conjugate_gradients import descent_cost, is_cheaper, newton_cost, start_curvature
+from ..memory_estimates import Extent
+from ..time_forecast import DECOMPOSITION, FEATURE_OPERATIONS, PRODUCT_COST
+from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
+from .wide import wide_cost
 
 LEAST_LANDMARKS = 512
 """Of fewer landmarks, whitened features cost next to nothing, and their solver ends with a bound on the distance."""
 NEWTON_STEPS, INNER_STEPS, ACTIVE = 8.0, 10.0, 0.4
 """What usual problems took on landmarks: steps, products in each, and the share of rows that enter these."""
+LEAST_WIDTH = 16384
+"""Of fewer features second moments are made as long as they fit: their solver ends with a bound on the distance."""
+WIDE_PASSES, RIDGE_PASSES = 60.0, 30.0
+"""What usual problems took without second moments, and where the loss is quadratic."""
 DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 
@@ -46,11 +53,44 @@ def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
     return factors + passes * 4.0 * PRODUCT_COST * n * D * k + PRODUCT_COST * solves
 
 
+def sums_cost(extent: Extent) -> float:
+    """Operations of second moments of all rows, and of their solution."""
+    features = FEATURE_OPERATIONS * extent.n_rows * extent.width
+    return features + factor_cost(extent.n_rows, extent.width)
+
+
+def least_cost(extent: Extent) -> float:
+    """Operations of the cheapest solver with second moments, of rows that count alike at first."""
+    size = extent.n_rows, extent.width, extent.columns
+    return min(newton_cost(*size), descent_cost(*size, 1.0))
+
+
+def is_wide(extent: Extent, usual_bytes: int, usual_cost: float, passes: float, memory: int | None) -> bool:
+    """Whether a solver without second moments is taken: where they do not fit, or take far longer.
+
+    Parameters
+    ----------
+    extent : Extent
+    usual_bytes, usual_cost : what the solver with second moments takes
+    passes : what the one without them is expected to take
+    memory : the most bytes that it may take; None is what the machine has
+    """
+    most = physical_memory() if memory is None else memory
+    if most is not None and extent.wide() > most:
+        return False
+    if most is not None and usual_bytes > most:
+        return True
+    size = extent.n_rows, extent.width, extent.columns
+    return extent.width >= LEAST_WIDTH and MARGIN * wide_cost(*size, passes) < usual_cost
+
+
 def expected_cost(design: Design, loss: Loss) -> float:
     """Operations that the solver for this design is expected to take."""
     size = design.n_rows, design.n_features, loss.n_columns
     if isinstance(design, LandmarkFeatures):
         return landmark_cost(*size)
+    if design.most_sample_bytes is not None:
+        return wide_cost(*size, RIDGE_PASSES if loss.is_quadratic else WIDE_PASSES)
     curvature = start_curvature(design, loss)
     return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 

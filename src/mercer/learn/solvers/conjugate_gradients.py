@@ -14,17 +14,17 @@ from typing import Self
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
 
 from ..feature_matrix import FeatureMatrix
 from ..losses import Loss
 from ..time_forecast import PRODUCT_COST, Work, curvature_works, step_works
 from .landmarks import Design, LandmarkFeatures, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
+from .sampling import sampled
+from .wide import WideNewton
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""
-GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 PATIENCE = 25
 """Steps at least before another factor: each of them makes the directions begin anew."""
 STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125
@@ -136,12 +136,6 @@ class Descent(Newton):
         return max(PATIENCE, round(factor_cost(sample_size(n, D), D) / pass_cost(n, D, k)))
 
 
-def sampled(n_rows: int, count: int) -> NDArray[np.int64]:
-    """``count`` row numbers, one from each of equal runs of rows, at varying places in case the order is periodic."""
-    starts = np.arange(count + 1) * n_rows // count
-    return starts[:-1] + (np.arange(count) * GOLDEN % 1.0 * np.diff(starts)).astype(np.int64)
-
-
 def sample_size(n_rows: int, width: int) -> int:
     return min(n_rows, ROWS_A_FEATURE * width)
 
@@ -190,6 +184,8 @@ def solver_for(design: Design, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
     if isinstance(design, LandmarkFeatures):
         return LandmarkNewton(design, loss)
+    if design.most_sample_bytes is not None:
+        return WideNewton(design, loss, design.most_sample_bytes)
     curvature = start_curvature(design, loss)
     kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton
     return kind(design, loss)

@@ -113,6 +113,8 @@ class LandmarkFeatures:
     root : LandmarkRoot
     """
 
+    most_sample_bytes = None
+
     def __init__(self, values: FeatureMatrix, root: LandmarkRoot):
         self.values = values
         self.root = root
@@ -209,9 +211,7 @@ class LandmarkNewton(Newton):
         return self.centred(turned.astype(np.float64))
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        decrement = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
-        share = np.maximum(decrement, 0.0) / np.where(values > 0.0, values, 1.0)
-        return float(share.max()) if np.isfinite(share).all() else np.inf
+        return self.decrement(gradient, step, values)
 
     # -- what is to come, and a run that ends early --------------------------------------------------------------------
 

@@ -74,9 +74,9 @@ class Report(NamedTuple):
     A bound by duality: half the squared norm of the gradient, over the objective.
     """
     method: str = "newton"
-    """"newton", "conjugate gradients" where wide features made it the cheaper one, or "landmarks".
+    """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", or "wide".
 
-    Of "landmarks" the gap is an estimate by the last Newton step, and no bound.
+    Of the last two the gap is an estimate by the last Newton step, and no bound.
     """
     expected: float = 0.0
     """Operations that the choice of the solver expected, in those of products of large matrices."""
@@ -216,6 +216,11 @@ class Newton:
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         """The same by a step that is found but not taken; infinite where only a bound counts."""
         return np.inf
+
+    def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
+        """How far the quadratic model of the objective has still to fall, as a share; of several tasks the largest."""
+        left = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
+        return largest_share(np.maximum(left, 0.0), values)
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
         """The shift to the best intercepts, accurate to a small fraction of ``enough``."""

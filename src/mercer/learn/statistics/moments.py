@@ -11,6 +11,7 @@ Matrix = NDArray[np.float64]
 
 CHUNK_ROWS = 4096
 CHUNK_BYTES = 128 * 2**20
+LEAST_ROWS = 16
 EXACT_ROWS = 1024
 """Rows of float32 of which there is a copy in float64 at a time."""
 POWER_STEPS = 8
@@ -26,7 +27,7 @@ def chunk_rows(width: int, itemsize: int) -> int:
     that the bits of a sum do not depend on the machine.
     """
     rows = CHUNK_ROWS
-    while rows > 256 and rows * width * itemsize > CHUNK_BYTES:
+    while rows > LEAST_ROWS and rows * width * itemsize > CHUNK_BYTES:
         rows //= 2
     return rows
 

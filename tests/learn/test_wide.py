@@ -1,0 +1,250 @@
+"""Solutions without second moments: those of the solvers that have them, in less memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import Nystrom, RandomFourier
+from mercer.data import ArrayTable
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, KernelRegressor, machine
+from mercer.learn.context import FitContext
+from mercer.learn.feature_matrix import HeldFeatures
+from mercer.learn.losses import Squared
+from mercer.learn.memory_estimates import Extent
+from mercer.learn.passes import Passes
+from mercer.learn.solvers import wide
+from mercer.learn.solvers.choice import RIDGE_PASSES, is_wide, least_cost, sums_cost
+from mercer.learn.solvers.wide import SampledFeatures, WideNewton, sample_size
+from mercer.learn.statistics import chunk_rows
+from mercer.persist import train
+
+RNG = np.random.default_rng(0)
+GIB = 2**30
+
+
+def features(D=60):
+    return RandomFourier(Gaussian(0.1), n_components=D, random_state=0)
+
+
+def problem(n=400, dtype=np.float64):
+    X = np.random.default_rng(0).normal(size=(n, 5))
+    labels = np.array(["far", "left", "right"])[np.where((X**2).sum(axis=1) > 5, 0, 1 + (X[:, 0] > 0.2))]
+    return X.astype(dtype), np.column_stack([np.sin(X[:, 0]) * X[:, 1], 100 * X[:, 2] ** 2]), labels
+
+
+def ridge_objective(model, X, Y, alpha, weight):
+    residuals = model.predict(X) - Y
+    return 0.5 * (weight @ residuals**2).sum() + 0.5 * alpha * (model.coef_**2).sum()
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("memory", [None, 1000])
+def test_ridge_regression_is_that_of_sums(intercept, weighted, memory):
+    X, Y, _ = problem()
+    weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
+    given = {"map": features(), "alpha": 0.01, "fit_intercept": intercept}
+    sums = KernelRegressor(**given).fit(X, Y, weight)
+    model = KernelRegressor(solver="wide", tol=1e-10, memory=memory, **given).fit(X, Y, weight)
+    ours, theirs = (
+        ridge_objective(one, X, Y, 0.01, np.ones(len(X)) if weight is None else weight) for one in (model, sums)
+    )
+    assert abs(ours / theirs - 1.0) < 1e-9
+    np.testing.assert_allclose(model.predict(X), sums.predict(X), atol=1e-3)
+    report = model.convergence_
+    assert (report.method, report.converged, hasattr(sums, "convergence_")) == ("wide", True, False)
+    assert model.objective_ == pytest.approx(ours, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "given"),
+    [
+        ("squared_hinge", {"C": 10.0}),
+        ("squared_hinge", {"fit_intercept": False, "memory": 1000}),
+        ("logistic", {"C": 10.0, "memory": 1000}),
+        ("logistic", {"class_weight": "balanced"}),
+    ],
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_are_those_of_newton(loss, given, classes):
+    X, _, y = problem()
+    y = y if classes == 3 else y == "far"
+    usual = KernelClassifier(map=features(), loss=loss, solver="newton", tol=1e-10, **given).fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss, solver="wide", tol=1e-10, **given).fit(X, y)
+    assert abs(model.objective_ / usual.objective_ - 1.0) < 1e-6
+    assert model.convergence_.method == "wide"
+    assert model.convergence_.converged
+    assert np.mean(model.predict(X) == usual.predict(X)) > 0.99
+    assert model.predict_proba(X).shape == (len(X), classes)
+
+
+def test_several_tasks_at_once():
+    X, _, y = problem()
+    both = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-9).fit(X, both)
+    model = KernelClassifier(map=features(), solver="wide", tol=1e-9, memory=1000).fit(X, both)
+    assert abs(model.objective_ / usual.objective_ - 1.0) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("loss", "given"), [("huber", {"delta": 1}), ("quantile", {"quantile": [0.2, 0.8]}), ("poisson", {})]
+)
+def test_other_losses_of_numbers(loss, given):
+    X, Y, _ = problem()
+    y = np.round(np.exp(Y[:, 0])) if loss == "poisson" else Y[:, 0]
+    usual = KernelRegressor(map=features(), loss=loss, solver="features", tol=1e-6, **given).fit(X, y)
+    model = KernelRegressor(map=features(), loss=loss, solver="wide", tol=1e-6, memory=1000, **given).fit(X, y)
+    assert model.objective_ == pytest.approx(usual.objective_, rel=1e-4)
+    assert model.convergence_.method == "wide"
+
+
+@pytest.mark.parametrize("kind", ["float32", "sparse"])
+def test_rows_of_every_kind(kind):
+    X, Y, y = problem(dtype=np.float32)
+    if kind == "sparse":
+        X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0))
+    sums = KernelRegressor(map=features()).fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", tol=1e-6, memory=1000).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), sums.predict(X), rtol=1e-2, atol=0.05)
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-6).fit(X, y)
+    streamed = KernelClassifier(map=features(), solver="wide", tol=1e-6, memory=1000).fit(X, y)
+    assert abs(streamed.objective_ / usual.objective_ - 1.0) < 1e-5
+
+
+def test_large_curvatures_keep_their_digits_in_float32():
+    X, Y, _ = problem(dtype=np.float32)
+    sums = KernelRegressor(map=features(), alpha=1e-4).fit(X, Y[:, 0])
+    model = KernelRegressor(map=features(), alpha=1e-4, solver="wide", tol=1e-5, memory=1000).fit(X, Y[:, 0])
+    assert model.convergence_.converged
+    ours, theirs = (np.sum((one.predict(X) - Y[:, 0]) ** 2) for one in (model, sums))
+    assert ours < 1.01 * theirs
+
+
+@pytest.mark.parametrize("memory", [None, 1000])
+def test_bits_do_not_depend_on_threads(monkeypatch, memory):
+    monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows
+    X, Y, y = problem()
+    ridge = [KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, Y) for n in (1, 3)]
+    np.testing.assert_array_equal(ridge[0].coef_, ridge[1].coef_)
+    hinge = [KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, y) for n in (1, 3)]
+    np.testing.assert_array_equal(hinge[0].coef_, hinge[1].coef_)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_sample_of_all_rows_is_the_hessian(intercept):
+    Z, Y = RNG.normal(size=(30, 50)), RNG.normal(size=(30, 2))
+    design = HeldFeatures(Z, intercept, 1, Passes(ArrayTable(Z), FitContext()))
+    solver = WideNewton(design, Squared(Y, np.full(30, 3.0), np.ones(2)), 0.0)
+    assert len(solver.rows) == sample_size(30, 2) == 30
+    solver.refresh(np.zeros((30, 2)))
+    padded = np.hstack([Z, np.ones((30, 1))]) if intercept else Z
+    hessian = np.diag(solver.ridge[:, 0]) + 3.0 * padded.T @ padded
+    G = RNG.normal(size=(design.width, 2))
+    np.testing.assert_allclose(solver.precondition(G), np.linalg.solve(hessian, G), rtol=1e-7, atol=1e-9)
+    report = solver.minimise(1e-8, 10).report
+    assert report.converged
+    assert report.passes == 4  # the gradient, one step, its decision values, and the gradient at the end
+
+
+@pytest.mark.parametrize("most_bytes", [0.0, 50 * 40 * 8, 1e9])
+def test_features_of_a_sample_in_parts(monkeypatch, most_bytes):
+    monkeypatch.setattr(wide, "BLOCK_BYTES", 1)
+    Z, made = RNG.normal(size=(101, 40)), []
+    sample = SampledFeatures(lambda rows: made.append(rows) or Z[rows], Z.shape, most_bytes, 2)
+    np.testing.assert_allclose(np.tril(sample.gram()), np.tril(Z @ Z.T), atol=1e-12)
+    W, R = RNG.normal(size=(40, 3)), RNG.normal(size=(101, 3))
+    made.clear()
+    np.testing.assert_allclose(sample.products(W), Z @ W, atol=1e-12)
+    np.testing.assert_allclose(sample.transposed(R), Z.T @ R, atol=1e-12)
+    assert max([rows.stop - rows.start for rows in made], default=0) == (0 if most_bytes == 1e9 else wide.LEAST_BLOCK)
+
+
+def test_rows_become_fewer_where_features_are_more():
+    assert [chunk_rows(D, 4) for D in (1000, 32_768, 131_072, 524_288, 1_000_000)] == [4096, 1024, 256, 64, 32]
+    assert chunk_rows(10_000_000, 8) == 16
+
+
+def test_predictions_are_made_of_few_rows(monkeypatch):
+    X, Y, _ = problem()
+    model = KernelRegressor(map=features(), solver="wide").fit(X, Y)
+    whole, seen, original = model.predict(X), [], machine.features
+    monkeypatch.setattr(machine, "chunk_rows", lambda width, itemsize: 16)
+    monkeypatch.setattr(
+        machine, "features", lambda fitted, X, *rest: seen.append(X.shape[0]) or original(fitted, X, *rest)
+    )
+    np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12)
+    assert max(seen) == 16
+
+
+def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
+    X, Y, y = problem(300)
+    wanted = {"map": features(4096), "n_jobs": 1}
+    for model, targets in ((KernelRegressor(**wanted), Y[:, 0]), (KernelClassifier(**wanted), y)):
+        found = train(model, X.astype(np.float32), targets, output=tmp_path / "model", memory="100MB")
+        assert found.convergence_.method == "wide"
+        again = mercer.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.predict(X[:9]), found.predict(X[:9]))
+        assert again.convergence_ == found.convergence_
+    for refused in (
+        KernelRegressor(alpha="gcv", **wanted),
+        KernelRegressor(keep_statistics=True, **wanted),
+        KernelRegressor(solver="features", **wanted),
+    ):
+        with pytest.raises(MemoryError, match="the sums over 4096 features"):
+            train(refused, X, Y[:, 0], output=tmp_path / "model", memory="100MB")
+    with pytest.raises(MemoryError, match="the sums over 4096 features"):  # too little for either
+        train(KernelRegressor(**wanted), X, Y[:, 0], output=tmp_path / "model", memory="10MB")
+    batches = KernelRegressor(n_components=40, solver="wide", random_state=0).partial_fit(X[:200], Y[:200, 0])
+    assert batches.statistics_ is not None
+
+
+def test_the_choice_is_by_operations_and_by_memory():
+    def sums(D, n, memory):
+        extent = Extent(D, n)
+        return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
+
+    assert not sums(8192, 1_000_000, 64 * GIB)
+    assert sums(8192, 1_000_000, GIB)
+    assert sums(65_536, 60_000, 1024 * GIB)
+    assert not sums(65_536, 60_000, GIB // 4)  # which neither fits
+    extent = Extent(32_768, 60_000, 10)
+    assert is_wide(extent, extent.newton(), least_cost(extent), RIDGE_PASSES, 1024 * GIB)
+    narrow = Extent(2048, 60_000, 10)
+    assert not is_wide(narrow, narrow.newton(), least_cost(narrow), RIDGE_PASSES, 1024 * GIB)
+
+
+def test_a_million_features_fit():
+    assert Extent(1_000_000, 60_000, 10, 4, 2).wide() < 3 * GIB
+
+
+def test_landmarks_are_not_solved_without_second_moments():
+    model = KernelRegressor(map=Nystrom(Gaussian(0.1), n_components=30_000))
+    assert not model.takes_wide(Extent(30_000, 100_000), GIB)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KernelRegressor(solver="wide", alpha="gcv"), "makes no sums over rows: give one positive alpha"),
+        (KernelRegressor(solver="wide", alpha=0.0), "makes no sums over rows: give one positive alpha"),
+        (KernelRegressor(solver="wide", keep_statistics=True), "found alpha=1.0 and keep_statistics=True"),
+        (KernelClassifier(solver="wide", loss="squared"), "is for losses that iterate, found loss='squared'"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(model, message):
+    X, _, _ = problem(40)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize(("memory", "held"), [(None, True), (1000, False)])
+def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
+    X, Y, _ = problem()
+    made, original = [], HeldFeatures.__init__
+    monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
+    KernelRegressor(map=features(), solver="wide", memory=memory).fit(X, Y)
+    assert bool(made) is held
