@@ -102,6 +102,8 @@ class Newton:
     """
 
     name = "newton"
+    tells_objective = True
+    """Whether callbacks are told the objective: not that of another loss than the one that is asked for."""
     forcing = FORCING
     window = 1
     """Newton's steps get better from one to the next."""
@@ -125,6 +127,7 @@ class Newton:
         """A solver of another loss of the same rows, with the preconditioners of this one."""
         other = copy(self)
         other.loss, other.gaps, other.products_taken, other.is_stale = loss, [], [], self.factors is None
+        other.tells_objective = False
         return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
@@ -145,7 +148,8 @@ class Newton:
             self.expect(self.factor_works())
             values = self.values(W, F)
             objectives.append(float(values.sum()))
-            design.passes.report.objective = objectives[-1]
+            if self.tells_objective:
+                design.passes.report.objective = objectives[-1]
             gradient = self.gradient(W, F, "gradient")
             self.gaps.append(largest_share(self.distance(gradient), values))
             ends = iteration == max_iter or self.stands_still(objectives)
