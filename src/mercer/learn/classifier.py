@@ -49,7 +49,7 @@ from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
 from .solvers.choice import WIDE_PASSES, has_landmark_values, is_wide, least_cost, takes_landmarks
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
-from .solvers.landmarks import Design
+from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, solve_ridge
@@ -728,6 +728,8 @@ def calibrated(
     loss = class_loss(model, codes, without)
     again = solver_for(design, loss) if solver is None else solver.for_loss(loss)
     enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
-    forgotten = again.minimise(enough, int(model.max_iter), W).W
+    # On landmarks every step is a whole Newton step, of which the first forgets almost all.
+    steps = 1 if isinstance(design, LandmarkFeatures) else int(model.max_iter)
+    forgotten = again.minimise(enough, steps, W).W
     values = design.products(forgotten, "decision values")[rows].astype(np.float64)
     return learned("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])

@@ -38,6 +38,8 @@ CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
+GATHERED_BYTES = 2**30
+"""Features of rows from all over that are copied side by side, to be gone through several times."""
 PANEL = 512
 """Columns of second moments that one thread finds at a time."""
 
@@ -234,19 +236,29 @@ class HeldFeatures(FeatureMatrix):
     def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
         super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, passes)
         self.Z = Z
+        self._gathered: tuple[RowNumbers, NDArray[Any]] | None = None
 
     @classmethod
     def of(
-        cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None
+        cls,
+        rows: PreparedRows,
+        features: Features,
+        width: int,
+        intercept: bool,
+        n_jobs: int | None,
+        known: NDArray[Any] | None = None,
     ) -> HeldFeatures:
-        """The features of all rows, from one pass."""
+        """The features of all rows, from one pass; ``known`` are the first of them, which are not made again."""
         check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
         Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
-
+        first = 0 if known is None else known.shape[1]
         tell = rows.passes.begin("features")
 
         def work(chunk: Chunk) -> tuple[Matrix]:
-            Z[chunk.first : chunk.last] = features(chunk.X, chunk.first)
+            here = slice(chunk.first, chunk.last)
+            if known is not None:
+                Z[here, :first] = known[here]
+            Z[here, first:] = features(chunk.X, chunk.first)
             return (np.zeros(1),)
 
         def after(chunk: Chunk) -> None:
@@ -259,9 +271,21 @@ class HeldFeatures(FeatureMatrix):
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for start in range(0, self.n_rows, self.chunk_rows):
             whole = slice(start, min(start + self.chunk_rows, self.n_rows))
-            some = whole if rows is None else among(rows, whole.start, whole.stop)
-            if isinstance(some, slice) or len(some):
-                yield FeatureChunk(some, partial(self.Z.__getitem__, some), whole.stop)
+            if rows is None:
+                yield FeatureChunk(whole, partial(self.Z.__getitem__, whole), whole.stop)
+                continue
+            places = slice(*np.searchsorted(rows, [whole.start, whole.stop]).tolist())
+            if places.start < places.stop:
+                yield FeatureChunk(rows[places], self._some(rows, places), whole.stop)
+
+    def _some(self, rows: RowNumbers, places: slice) -> Callable[[], NDArray[Any]]:
+        """The features of some of these rows. All of them are copied side by side when they are asked for twice."""
+        if self._gathered is None or self._gathered[0] is not rows:
+            if len(rows) * self.n_features * self.Z.itemsize > GATHERED_BYTES:
+                return partial(self.Z.__getitem__, rows[places])
+            self._gathered = None  # before the next copy is made
+            self._gathered = rows, self.Z[rows]
+        return partial(self._gathered[1].__getitem__, places)
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
         return lambda some: self.Z[rows[some]].astype(np.float64)

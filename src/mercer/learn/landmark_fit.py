@@ -96,17 +96,18 @@ class LandmarkFit(NamedTuple):
         further = self.drawn(slopes, numbers, count - first)
         rest = clone(whole).set_params(landmarks=further).fit_rows(self.rows, self.seed)
         whole.set_params(landmarks=np.concatenate([numbers, further])).fit_rows(self.rows, self.seed)
-        design = self.design(whole, self.kernel_values(whole, beside(values, rest)))
+        held = values.Z if isinstance(values, HeldFeatures) else None
+        design = self.design(whole, self.kernel_values(rest, held) if held is not None else self.kernel_values(whole))
         start = np.zeros((design.width, loss.n_columns))
         start[:first], start[count:] = known[:first], known[first:]
         return LandmarkStart(whole, design, design.root.weights(start))
 
-    def kernel_values(self, map: FeatureMap, made: Callable[[Any, int], NDArray[Any]] | None = None) -> FeatureMatrix:
-        """The kernel values of all rows, held or streamed; ``made`` makes them from what is known of some already."""
-        arguments = int(map.n_components_), self.intercept, self.n_jobs
+    def kernel_values(self, map: FeatureMap, known: NDArray[Any] | None = None) -> FeatureMatrix:
+        """The kernel values of all rows, held or streamed; ``known`` are those at landmarks before the map's."""
         if self.streamed:
-            return StreamedFeatures(self.rows, values_of(map), *arguments)
-        return HeldFeatures.of(self.rows, made or values_of(map), *arguments)
+            return StreamedFeatures(self.rows, values_of(map), int(map.n_components_), self.intercept, self.n_jobs)
+        width = int(map.n_components_) + (0 if known is None else known.shape[1])
+        return HeldFeatures.of(self.rows, values_of(map), width, self.intercept, self.n_jobs, known)
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver."""
@@ -153,11 +154,3 @@ def values_of(map: FeatureMap) -> Callable[[Any, int], NDArray[Any]]:
         return features(map.fitted_, X, 1, first)
 
     return values
-
-
-def beside(known: FeatureMatrix, rest: FeatureMap) -> Callable[[Any, int], NDArray[Any]] | None:
-    """Kernel values that are held already with those of further landmarks beside them."""
-    if not isinstance(known, HeldFeatures):
-        return None
-    held, others = known.Z, values_of(rest)
-    return lambda X, first: np.hstack([held[first : first + X.shape[0]], others(X, first)])
