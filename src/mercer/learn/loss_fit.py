@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss, SmoothedLoss
-from .memory_estimates import Extent, can_hold_features, check_after, room_for_features
+from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.choice import expected_cost
@@ -42,15 +42,15 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
+    needed = fit_memory(model, extent, memory)
     if model.holds_all_features:
         check_copies(extent, model.memory)
         return HeldFeatures.of(*arguments)
     check_after(model, extent, memory)
-    work = model.bytes_needed(extent, memory)
-    streamed = not can_hold_features(model, extent, work, memory)
+    streamed = not can_hold_features(model, extent, needed.work, memory)
     design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
     if model.takes_wide(extent, memory):
-        design.most_sample_bytes = room_for_features(model, work, memory) if streamed else 0.0
+        design.most_sample_bytes = room_for_features(model, needed.work, memory) if streamed else 0.0
     return design
 
 
