@@ -341,3 +341,24 @@ def test_what_another_run_is_writing_stays(tmp_path):
     train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model")
     assert all(path.exists() for path in others)
     assert not own.exists()
+
+
+@pytest.mark.parametrize("arguments", [{"map": "nystrom", "solver": "landmarks"}, {"map": "exact"}])
+def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
+    """The first machine, the one on all landmarks and the exact one have passes of the same names."""
+    monkeypatch.setattr("mercer.learn.landmark_fit.LEAST_PILOT", 8)
+    monkeypatch.setattr("mercer.learn.exact_fit.CANDIDATE_LANDMARKS", 24)
+    X, y = problem()
+    model = KernelClassifier(Gaussian(0.3), n_components=24, C=10.0, random_state=0, **arguments)
+    checkpoint, output, states = tmp_path / "model.checkpoint", tmp_path / "model", []
+
+    def record(progress):
+        states.append(checkpoint.read_bytes() if checkpoint.exists() else None)
+
+    train(clone(model), X, y, output=output, every=0.0, progress=record)
+    whole, kept = output.read_bytes(), list(dict.fromkeys(state for state in states if state is not None))
+    assert len(kept) > 10
+    for state in kept[:: max(1, len(kept) // 10)]:
+        checkpoint.write_bytes(state)
+        train(clone(model), X, y, output=output, resume=True)
+        assert output.read_bytes() == whole
