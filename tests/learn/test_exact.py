@@ -121,6 +121,7 @@ def test_a_gap_is_a_bound():
     ("model", "named"),
     [
         (KernelClassifier(map="exact", loss="logistic"), "squared_hinge"),
+        (KernelClassifier(map="exact", loss="squared"), "squared_hinge"),
         (KernelClassifier("precomputed", map="exact"), "kernel of mercer.kernels"),
         (KernelPCA(map="exact"), "KernelPCA"),
         (KernelRegressor(map="exact"), "KernelRegressor"),

@@ -193,6 +193,14 @@ def test_the_choice_is_by_arithmetic(map, n_rows, width, taken):
     assert choice.takes_landmarks(map, n_rows, width, 3) is taken
 
 
+@pytest.mark.parametrize("learner", [KernelClassifier, KernelRegressor])
+@pytest.mark.parametrize("map", [mercer.RandomFourier(KERNEL), Nystrom(KERNEL, rank=3)])
+def test_maps_without_such_landmarks_are_refused(learner, map):
+    X, y = problem(n=60)
+    with pytest.raises(ValueError, match="solver='landmarks' is for Nystrom"):
+        learner(map=map, solver="landmarks").fit(X, y)
+
+
 def test_what_it_costs_is_told():
     X, y = problem()
     report = KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y).convergence_

@@ -47,7 +47,14 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import WIDE_PASSES, has_landmark_values, is_wide, least_cost, takes_landmarks
+from .solvers.choice import (
+    WIDE_PASSES,
+    check_landmark_values,
+    has_landmark_values,
+    is_wide,
+    least_cost,
+    takes_landmarks,
+)
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
@@ -354,10 +361,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _takes_landmarks(self, map: Any, n_rows: int) -> bool:
         """Whether the machine works on kernel values at landmarks, without whitened features."""
-        if self.solver not in ("auto", "landmarks") or self.loss == "squared" or not has_landmark_values(map):
+        if self.solver not in ("auto", "landmarks") or self.loss == "squared":
             return False
         columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
         if self.solver == "landmarks":
+            check_landmark_values(map)
             return True
         return takes_landmarks(map, n_rows, known_width(self), columns)
 
@@ -411,6 +419,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
+        if is_exact(self) and self.loss != "squared_hinge":
+            raise ValueError(f"map='exact' is for loss='squared_hinge', found loss={self.loss!r}")
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)

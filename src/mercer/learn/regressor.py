@@ -32,7 +32,7 @@ from .scan_plan import ScanPlan
 from .solvers.choice import (
     RIDGE_PASSES,
     WIDE_PASSES,
-    has_landmark_values,
+    check_landmark_values,
     is_wide,
     least_cost,
     sums_cost,
@@ -335,7 +335,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if self.loss in WITH_CORNERS:
             return False
         if self.solver == "landmarks":
-            return has_landmark_values(map)
+            check_landmark_values(map)
+            return True
         return takes_landmarks(map, n_rows, known_width(self), getattr(self, "_n_columns", 1))
 
     def _fit_loss(self, plan: ScanPlan) -> None:

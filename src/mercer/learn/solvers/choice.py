@@ -37,6 +37,15 @@ def has_landmark_values(map: Any) -> bool:
     return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
 
 
+def check_landmark_values(map: Any) -> None:
+    """Refuse a map that has no such landmarks."""
+    if not has_landmark_values(map):
+        raise ValueError(
+            "solver='landmarks' is for Nystrom without a rank and with a kernel of mercer.kernels, "
+            f"found {type(map).__name__} with {map.kernel!r}"
+        )
+
+
 def whitened_cost(n_rows: int, width: int, n_columns: int) -> float:
     """Operations of Newton's method on whitened landmarks, without those of kernel values."""
     n, D = float(n_rows), float(width)
