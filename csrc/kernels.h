@@ -136,12 +136,20 @@ KERNEL(void, matrix_waves,
  * or `rows`. */
 KERNEL(size_t, scaled, (const T *X, size_t rows, size_t n, const T *offset, const T *factor, T *out))
 
-/* The products of rows of n numbers with `count` columns, each of which is stored as a row of `columns`. */
-KERNEL(void, few_columns, (const T *Z, size_t rows, size_t n, const T *columns, size_t count, T *out))
+/* The products of `some` rows of Z, which have these numbers and are `stride` numbers apart, with `count` columns, each
+ * of which is stored as a row of n numbers. */
+KERNEL(void, few_columns,
+       (const T *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *columns, size_t count, T *out))
 
-/* Adds weights' Z to `count` rows of n sums; every row of Z has `count` weights. */
+/* Adds weights' Z to `count` rows of n sums; each of the rows of Z has `count` weights. */
 KERNEL(void, few_columns_transposed,
-       (const T *Z, size_t rows, size_t n, const T *weights, size_t count, T *sums))
+       (const T *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *weights, size_t count, T *sums))
+
+/* Adds Z' weights to the sums, with weights = curvature times the products of few_columns() plus the offsets of the
+ * columns, number by number.  Nothing is multiplied where the curvature is 0. */
+KERNEL(void, few_columns_curved,
+       (const T *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *curvature, const T *columns,
+        const T *offsets, size_t count, T *weights, T *sums))
 
 /* Turns inner products `values` of `rows` rows of X and `others` rows of Y, all shifted by the same vector, into
  * squared distances s (shape 0), exp(-scale s) (1) or, with z = scale root(s), Matern's exp(-z) (2), (1 + z) exp(-z)

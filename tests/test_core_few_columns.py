@@ -2,65 +2,112 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
 from mercer import _core
-from mercer.learn import feature_matrix
+from mercer.learn.chosen_rows import FEW_COLUMNS, ChosenRows
 
 from .test_core import DTYPES
 
-# Rows in pairs and in groups of 8, columns in groups of 12 and of 4, numbers in registers of 16, 8, 4 and 2.
+# Rows in pairs, in fours and in tiles of 16, columns in groups of 12 and of 4, numbers in registers of 16, 8, 4 and 2.
 SHAPES = [(1, 1, 1), (2, 16, 2), (3, 5, 3), (9, 64, 10), (17, 33, 13), (40, 130, 25), (0, 8, 3)]
 
 
+class Parts(NamedTuple):
+    """Rows, and what they are multiplied by."""
+
+    Z: Any
+    rows: Any
+    columns: Any
+    weights: Any
+    offsets: Any
+    sums: Any
+
+
 def parts(rows, n, columns, dtype):
+    """Every second row of an array, and adjacent columns of it; two weights of three are 0."""
     rng = np.random.default_rng([rows, n, columns])
-    return (rng.normal(size=shape).astype(dtype) for shape in ((rows, n), (columns, n), (rows, columns), (columns, n)))
+    draw = lambda *shape: rng.normal(size=shape).astype(dtype)  # noqa: E731
+    weights = draw(rows, columns) * (rng.integers(3, size=(rows, columns)) == 0)
+    Z = draw(2 * rows + 1, n + 3)[:, 1 : n + 1]
+    return Parts(Z, 1 + 2 * np.arange(rows), draw(columns, n), weights, draw(columns), draw(columns, n))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "n", "columns"), SHAPES)
 def test_products_with_few_columns(isa, rows, n, columns, dtype):
-    Z, W, R, sums = parts(rows, n, columns, dtype)
-    out, wide = np.full((rows, columns), np.nan, dtype=dtype), Z.astype(np.float64)
-    _core.few_columns(Z, W, out)
+    Z, numbers, W, R, offsets, sums = parts(rows, n, columns, dtype)
+    out, wide = np.full((rows, columns), np.nan, dtype=dtype), Z[numbers].astype(np.float64)
+    _core.few_columns(Z, numbers, W, out)
     eps = (n + rows + 2) * np.finfo(dtype).eps
     assert (np.abs(out - wide @ W.T) <= eps * (np.abs(wide) @ np.abs(W.T))).all()
-    expected, bound = sums + R.T.astype(np.float64) @ Z, np.abs(sums) + np.abs(R.T) @ np.abs(wide)
-    _core.add_transposed(Z, R, sums)
+    expected, bound = sums + R.T.astype(np.float64) @ wide, np.abs(sums) + np.abs(R.T) @ np.abs(wide)
+    _core.add_transposed(Z, numbers, R, sums)
     assert (np.abs(sums - expected) <= eps * bound).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "n", "columns"), SHAPES)
+def test_products_by_curvature(isa, rows, n, columns, dtype):
+    Z, numbers, W, h, offsets, sums = parts(rows, n, columns, dtype)
+    wide, eps = Z[numbers].astype(np.float64), (n + rows + 3) * np.finfo(dtype).eps
+    R, size = h * (wide @ W.T + offsets), np.abs(h) * (np.abs(wide) @ np.abs(W.T) + np.abs(offsets))
+    expected, bound = sums + R.T @ wide, np.abs(sums) + size.T @ np.abs(wide)
+    found = _core.add_curved(Z, numbers, h, W, offsets, sums)
+    assert (np.abs(found - R) <= eps * size).all()
+    assert (np.abs(sums - expected) <= 2 * eps * bound).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_products_do_not_depend_on_where_rows_are_cut(isa, dtype):
-    Z, W, R, sums = parts(50, 70, 10, dtype)
+    Z, numbers, W, R, offsets, sums = parts(50, 70, 10, dtype)
     whole, out, again = np.empty((50, 10), dtype=dtype), np.empty((50, 10), dtype=dtype), sums.copy()
-    _core.few_columns(Z, W, whole)
-    _core.add_transposed(Z, R, sums)
+    curved, curved_again = sums.copy(), sums.copy()
+    _core.few_columns(Z, numbers, W, whole)
+    _core.add_transposed(Z, numbers, R, sums)
+    _core.add_curved(Z, numbers, R, W, offsets, curved)
     for first, last in ((0, 7), (7, 24), (24, 25), (25, 50)):
-        _core.few_columns(Z[first:last], W, out[first:last])
-        _core.add_transposed(Z[first:last], R[first:last], again)
+        here = numbers[first:last]
+        _core.few_columns(Z, here, W, out[first:last])
+        _core.add_transposed(Z, here, R[first:last], again)
+        _core.add_curved(Z, here, R[first:last], W, offsets, curved_again)
     np.testing.assert_array_equal(out, whole)
     np.testing.assert_array_equal(again, sums)
+    np.testing.assert_array_equal(curved_again, curved)
 
 
-def test_shapes_that_do_not_belong_together(isa):
-    Z, W, R, sums = parts(4, 6, 3, np.float32)
+def test_what_does_not_belong_together(isa):
+    Z, numbers, W, R, offsets, sums = parts(4, 6, 3, np.float32)
     with pytest.raises(ValueError, match=r"columns must have shape \(3, 6\), got \(3, 5\)"):
-        _core.few_columns(Z, np.ascontiguousarray(W[:, :5]), np.empty((4, 3), dtype=np.float32))
+        _core.few_columns(Z, numbers, np.ascontiguousarray(W[:, :5]), np.empty((4, 3), dtype=np.float32))
     with pytest.raises(ValueError, match=r"weights must have shape \(4, 3\), got \(3, 3\)"):
-        _core.add_transposed(Z, np.ascontiguousarray(R[:3]), sums)
+        _core.add_transposed(Z, numbers, np.ascontiguousarray(R[:3]), sums)
     with pytest.raises(TypeError, match="sums must be float32, got float64"):
-        _core.add_transposed(Z, R, sums.astype(np.float64))
+        _core.add_transposed(Z, numbers, R, sums.astype(np.float64))
+    with pytest.raises(ValueError, match=r"offsets must have shape \(3,\), got \(2,\)"):
+        _core.add_curved(Z, numbers, R, W, offsets[:2], sums)
+    with pytest.raises(ValueError, match="rows must be from 0 to 8, got 1 to 9"):
+        _core.add_transposed(Z, numbers + [0, 0, 0, 2], R, sums)
+    with pytest.raises(ValueError, match="Z must be columns of a C-contiguous array"):
+        _core.add_transposed(np.asfortranarray(Z), numbers, R, sums)
 
 
-@pytest.mark.parametrize("columns", [3, feature_matrix.FEW_COLUMNS + 1])
-def test_what_designs_use_is_the_same_without_the_library(monkeypatch, columns):
-    Z, W, R, sums = parts(30, 40, columns, np.float64)
-    again, here = sums.copy(), feature_matrix.times(Z, W)
-    feature_matrix.add_to(sums, Z, R)
+@pytest.mark.parametrize("columns", [3, FEW_COLUMNS + 1])
+@pytest.mark.parametrize("step", [1, 2])
+def test_the_same_without_the_library(monkeypatch, columns, step):
+    Z, numbers, W, R, offsets, sums = parts(30, 40, columns, np.float64)
+    chosen = ChosenRows(Z, numbers // 2 * step)
+    again, curved, curved_again = sums.copy(), sums.copy(), sums.copy()
+    here = chosen.times(W)
+    chosen.add_to(sums, R)
+    weights = chosen.add_curved(curved, R, W, offsets)
     monkeypatch.setattr(_core, "AVAILABLE", False)
-    feature_matrix.add_to(again, Z, R)
-    np.testing.assert_allclose(here, feature_matrix.times(Z, W), rtol=1e-11, atol=1e-12)
+    chosen.add_to(again, R)
+    np.testing.assert_allclose(chosen.values(), Z[chosen.numbers])
+    np.testing.assert_allclose(here, chosen.times(W), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(sums, again, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(weights, chosen.add_curved(curved_again, R, W, offsets), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(curved, curved_again, rtol=1e-11, atol=1e-12)

@@ -8,6 +8,7 @@ the library unloaded. Without the library, as in a pure wheel, ``AVAILABLE`` is 
 from ._additive import additive as additive
 from ._additive import spread as spread
 from ._arrays import aligned as aligned
+from ._few_columns import add_curved as add_curved
 from ._few_columns import add_transposed as add_transposed
 from ._few_columns import few_columns as few_columns
 from ._fourier import FastfoodTables as FastfoodTables

@@ -32,19 +32,26 @@ def checked(
     return array.ctypes.data
 
 
-def checked_columns(name: str, array: NDArray[Any], dtype: DTypeLike, rows: int) -> tuple[int, int]:
-    """Return the address of adjacent columns that a kernel can write, and the distance of their rows in numbers."""
-    n_rows, width = two_dimensional(name, array)
-    if n_rows != rows:
-        raise ValueError(f"{name} must have {rows} rows, got {n_rows}")
+def readable_columns(name: str, array: NDArray[Any], dtype: DTypeLike) -> tuple[int, int]:
+    """Return the address of adjacent columns that a kernel can read, and the distance of their rows in numbers."""
+    _, width = two_dimensional(name, array)
     if array.dtype != dtype:
         raise TypeError(f"{name} must be {np.dtype(dtype).name}, got {array.dtype}")
     apart, within = array.strides
-    if (width > 1 and within != array.itemsize) or apart % array.itemsize or not array.flags.aligned:
+    if (width > 1 and within != array.itemsize) or apart % array.itemsize or apart < 0 or not array.flags.aligned:
         raise ValueError(f"{name} must be columns of a C-contiguous array, got strides {array.strides}")
+    return array.ctypes.data, apart // array.itemsize
+
+
+def checked_columns(name: str, array: NDArray[Any], dtype: DTypeLike, rows: int) -> tuple[int, int]:
+    """Return the same of columns that a kernel writes, which must have so many rows."""
+    n_rows, _ = two_dimensional(name, array)
+    if n_rows != rows:
+        raise ValueError(f"{name} must have {rows} rows, got {n_rows}")
+    found = readable_columns(name, array, dtype)
     if not array.flags.writeable:
         raise ValueError(f"{name} is written to but is read-only")
-    return array.ctypes.data, apart // array.itemsize
+    return found
 
 
 def two_dimensional(name: str, array: NDArray[Any]) -> tuple[int, int]:

@@ -14,23 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
+from .chosen_rows import ChosenRows, RowNumbers
 from .losses import Bend
 from .passes import Passes, after_chunks
 from .prepared_rows import Chunk, PreparedRows
 from .statistics import chunk_rows
 
 Matrix = NDArray[np.float64]
-RowNumbers = NDArray[np.int64]
 
 
 class FeatureChunk(NamedTuple):
     """Rows, in order, with a function that gives their features, and how many rows are done with them."""
 
     rows: slice | RowNumbers
-    features: Callable[[], NDArray[Any]]
+    features: Callable[[], ChosenRows]
     stop: int
 
 
@@ -38,8 +37,6 @@ CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
-GATHERED_BYTES = 2**30
-"""Features of rows from all over that are copied side by side, to be gone through several times."""
 PANEL = 512
 """Columns of second moments that one thread finds at a time."""
 
@@ -71,7 +68,7 @@ class FeatureMatrix(ABC):
 
     def whole(self) -> NDArray[Any]:
         """The features of all rows, which must be few."""
-        return np.concatenate([chunk.features() for chunk in self.chunks()])
+        return np.concatenate([chunk.features().values() for chunk in self.chunks()])
 
     @abstractmethod
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
@@ -99,7 +96,7 @@ class FeatureMatrix(ABC):
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
 
         def work(chunk: FeatureChunk) -> tuple[Matrix]:
-            F[chunk.rows] = times(chunk.features(), columns)
+            F[chunk.rows] = chunk.features().times(columns)
             return (np.zeros(1),)
 
         sum_in_order(work, self.chunks(rows), self.n_jobs, held=8, after=after_chunks(self.passes.begin(what)))
@@ -115,7 +112,7 @@ class FeatureMatrix(ABC):
 
         def work(chunk: FeatureChunk) -> tuple[Matrix]:
             sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
-            add_to(sums, chunk.features(), R[chunk.rows])
+            chunk.features().add_to(sums, R[chunk.rows])
             return (sums.T.astype(np.float64),)
 
         held, after = 8 * self.n_features * R.shape[1], after_chunks(self.passes.begin(what))
@@ -129,19 +126,21 @@ class FeatureMatrix(ABC):
         """
         self.n_passes += 1
         columns = np.ascontiguousarray(W[: self.n_features].T, dtype=self.dtype)
-        offset = W[self.n_features :].astype(self.dtype)
+        offsets = np.zeros(W.shape[1], dtype=self.dtype)
+        if self.intercept:
+            offsets += W[self.n_features].astype(self.dtype)
         few = self.cached_rows
 
         def work(chunk: FeatureChunk) -> tuple[Matrix, Matrix]:
             Z, sums = chunk.features(), np.zeros((W.shape[1], self.n_features), dtype=self.dtype)
+            if bend.diagonal is not None:
+                totals = Z.add_curved(sums, bend.diagonal[chunk.rows], columns, offsets).sum(axis=0, dtype=np.float64)
+                return sums.T.astype(np.float64), totals
             totals = np.zeros(W.shape[1])
-            for start in range(0, len(Z), few):
-                z = Z[start : start + few]
-                V = times(z, columns)
-                if self.intercept:
-                    V += offset
-                R = bend(part_of(chunk.rows, start, len(z)), V)
-                add_to(sums, z, R)
+            for start in range(0, len(Z.numbers), few):
+                z = Z.part(start, few)
+                R = bend(part_of(chunk.rows, start, len(z.numbers)), z.times(columns) + offsets)
+                z.add_to(sums, R)
                 totals += R.sum(axis=0)
             return sums.T.astype(np.float64), totals
 
@@ -155,7 +154,7 @@ class FeatureMatrix(ABC):
 
         def work(chunk: FeatureChunk) -> tuple[NDArray[Any], ...]:
             chosen = np.flatnonzero(h[chunk.rows])
-            return weighted_moments(chunk.features()[chosen], h[chunk.rows][chosen], self.intercept)
+            return weighted_moments(chunk.features().values()[chosen], h[chunk.rows][chosen], self.intercept)
 
         n_jobs, after = self.n_jobs if alone else 1, after_chunks(self.passes.begin("curvature"))
         return joined_moments(sum_in_order(work, self.chunks(), n_jobs, self._held_bytes, after))
@@ -184,7 +183,7 @@ class FeatureMatrix(ABC):
         for chunk in self.chunks():
             chosen = np.flatnonzero(h[chunk.rows])
             if len(chosen):
-                yield chunk.stop, chunk.features()[chosen], h[chunk.rows][chosen]
+                yield chunk.stop, chunk.features().values()[chosen], h[chunk.rows][chosen]
 
     @property
     def cached_rows(self) -> int:
@@ -236,7 +235,6 @@ class HeldFeatures(FeatureMatrix):
     def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
         super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, passes)
         self.Z = Z
-        self._gathered: tuple[RowNumbers, NDArray[Any]] | None = None
 
     @classmethod
     def of(
@@ -270,22 +268,11 @@ class HeldFeatures(FeatureMatrix):
 
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for start in range(0, self.n_rows, self.chunk_rows):
-            whole = slice(start, min(start + self.chunk_rows, self.n_rows))
+            stop = min(start + self.chunk_rows, self.n_rows)
             if rows is None:
-                yield FeatureChunk(whole, partial(self.Z.__getitem__, whole), whole.stop)
-                continue
-            places = slice(*np.searchsorted(rows, [whole.start, whole.stop]).tolist())
-            if places.start < places.stop:
-                yield FeatureChunk(rows[places], self._some(rows, places), whole.stop)
-
-    def _some(self, rows: RowNumbers, places: slice) -> Callable[[], NDArray[Any]]:
-        """The features of some of these rows. All of them are copied side by side when they are asked for twice."""
-        if self._gathered is None or self._gathered[0] is not rows:
-            if len(rows) * self.n_features * self.Z.itemsize > GATHERED_BYTES:
-                return partial(self.Z.__getitem__, rows[places])
-            self._gathered = None  # before the next copy is made
-            self._gathered = rows, self.Z[rows]
-        return partial(self._gathered[1].__getitem__, places)
+                yield FeatureChunk(slice(start, stop), partial(ChosenRows, self.Z, np.arange(start, stop)), stop)
+            elif len(some := among(rows, start, stop)):
+                yield FeatureChunk(some, partial(ChosenRows, self.Z, some), stop)
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
         return lambda some: self.Z[rows[some]].astype(np.float64)
@@ -326,11 +313,12 @@ class StreamedFeatures(FeatureMatrix):
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for chunk in self._rows.chunks(self.chunk_rows):
             if rows is None:
-                whole = slice(chunk.first, chunk.last)
-                yield FeatureChunk(whole, partial(self._features, chunk.X, chunk.first), chunk.last)
+                yield FeatureChunk(slice(chunk.first, chunk.last), partial(self._made, chunk.X, chunk.first), chunk.last)
             elif len(some := among(rows, chunk.first, chunk.last)):
-                features = partial(self._features, chunk.X[some - chunk.first], chunk.first)
-                yield FeatureChunk(some, features, chunk.last)
+                yield FeatureChunk(some, partial(self._made, chunk.X[some - chunk.first], chunk.first), chunk.last)
+
+    def _made(self, X: Any, first: int) -> ChosenRows:
+        return ChosenRows.all(self._features(X, first))
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
         X = self._rows.take(rows).astype(np.float64)
@@ -343,30 +331,3 @@ def feature_matrix(
     """The features of all rows, held where they take no more than so many bytes."""
     kind = HeldFeatures.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedFeatures
     return kind(rows, features, width, intercept, n_jobs)
-
-
-# -- products with few columns ----------------------------------------------------------------------------------------
-
-FEW_COLUMNS = 24
-"""Columns up to which rows are read at the speed of memory; BLAS is made for more."""
-
-
-def is_narrow(Z: NDArray[Any], count: int) -> bool:
-    return _core.AVAILABLE and count <= FEW_COLUMNS and Z.dtype in (np.float32, np.float64)
-
-
-def times(Z: NDArray[Any], columns: NDArray[Any]) -> NDArray[Any]:
-    """Z times columns, each of which is given as a row."""
-    if not is_narrow(Z, len(columns)):
-        return Z @ columns.T
-    out = np.empty((len(Z), len(columns)), dtype=Z.dtype)
-    _core.few_columns(np.ascontiguousarray(Z), columns, out)
-    return out
-
-
-def add_to(sums: NDArray[Any], Z: NDArray[Any], weights: NDArray[Any]) -> None:
-    """Add weights' Z."""
-    if is_narrow(Z, len(sums)):
-        _core.add_transposed(np.ascontiguousarray(Z), np.ascontiguousarray(weights), sums)
-    else:
-        sums += weights.T @ Z

@@ -8,15 +8,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[Any]
 Numbers = NDArray[np.int64]
-Bend = Callable[[slice | Numbers, Values], Values]
-"""The second derivative at some rows, applied to changes of their decision values."""
+
+
+class Bend(NamedTuple):
+    """The second derivative of a loss, applied to changes of the decision values of some rows.
+
+    Parameters
+    ----------
+    apply : callable
+        The change of the slopes of these rows.
+    diagonal : array of shape (n_rows, n_columns) or None
+        What every change is multiplied by, where the columns of a row do not depend on each other.
+    """
+
+    apply: Callable[[slice | Numbers, Values], Values]
+    diagonal: Values | None = None
+
+    def __call__(self, rows: slice | Numbers, V: Values) -> Values:
+        return self.apply(rows, V)
+
+    @classmethod
+    def of(cls, diagonal: Values) -> Bend:
+        """That of columns which do not depend on each other."""
+        return cls(lambda rows, V: diagonal[rows] * V, diagonal)
 
 
 class Loss(ABC):
@@ -46,8 +67,7 @@ class Loss(ABC):
 
     def bend(self, F: Values) -> Bend:
         """The second derivative at F."""
-        h = self.curvature(F)
-        return lambda rows, V: h[rows] * V
+        return Bend.of(self.curvature(F))
 
 
 class ClassLoss(Loss):

@@ -37,5 +37,8 @@ class SideBySide(Loss):
         return np.concatenate(self._each("curvature", F), axis=1)
 
     def bend(self, F: Values) -> Bend:
-        bends = list(zip(self._each("bend", F), self.columns, strict=True))
-        return lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in bends], axis=1)
+        bends = self._each("bend", F)
+        if all(bend.diagonal is not None for bend in bends):
+            return Bend.of(np.concatenate([bend.diagonal for bend in bends], axis=1))
+        both = list(zip(bends, self.columns, strict=True))
+        return Bend(lambda rows, V: np.concatenate([bend(rows, V[:, columns]) for bend, columns in both], axis=1))

@@ -39,4 +39,4 @@ class Softmax(ClassLoss):
     def bend(self, F: Values) -> Bend:
         p = self.probabilities(F)
         scaled = p * self.weight[:, None].astype(F.dtype)
-        return lambda rows, V: scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None])
+        return Bend(lambda rows, V: scaled[rows] * (V - np.einsum("ij,ij->i", p[rows], V)[:, None]))

@@ -17,7 +17,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import TILE, run_tiles, single_threaded_blas
-from ..feature_matrix import times
+from ..chosen_rows import ChosenRows
 from .newton import zero_between
 
 Matrix = NDArray[np.float64]
@@ -110,7 +110,7 @@ class Margins(NamedTuple):
         found = np.empty(alpha.shape)
 
         def work(rows: slice) -> None:
-            found[rows] = times(self.gram[rows], columns)
+            found[rows] = ChosenRows(self.gram, np.arange(rows.start, rows.stop)).times(columns)
 
         run_tiles(work, len(self.gram), TILE, self.n_jobs)
         return found

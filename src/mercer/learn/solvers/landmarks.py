@@ -70,6 +70,13 @@ class LandmarkRoot:
         else:
             raise ValueError("the kernel matrix of the landmarks is not positive semi-definite")
         self._gram: Values | None = None
+        self._single: Triangular | None = None
+
+    def single(self) -> Triangular:
+        """T in float32: half of what is read, for products whose errors the next Newton step mends."""
+        if self._single is None:
+            self._single = Triangular(self.factor.lower.astype(np.float32), self.factor.n_jobs)
+        return self._single
 
     def coefficients(self, W: Matrix) -> Matrix:
         """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
@@ -160,8 +167,11 @@ class LandmarkFeatures:
         return self.root.turned(self.values.transposed(R, what, rows))
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
-        """Z' bend(Z W), in one pass."""
-        return self.root.turned(self.values.curved(self.root.coefficients(W), bend, what, rows))
+        """Z' bend(Z W), in one pass, in the precision of the kernel values throughout."""
+        factor, count = self.root.single() if self.dtype == np.float32 else self.root.factor, self.n_features
+        A = np.vstack([factor.solve_transposed(W[:count]), W[count:]])
+        G = self.values.curved(A, bend, what, rows)
+        return np.vstack([factor.solve(G[:count]), G[count:]]).astype(np.float64)
 
 
 Design = FeatureMatrix | LandmarkFeatures

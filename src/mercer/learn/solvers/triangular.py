@@ -13,6 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
+from ..chosen_rows import ChosenRows
 
 BLOCK = 512
 
@@ -79,14 +80,17 @@ class Triangular:
         """L^-1 B."""
         X = B.astype(self.lower.dtype)
         for block, turn in zip(blocks(len(self)), self.inverses, strict=True):
-            X[block] = turn @ (X[block] - self.lower[block, : block.start] @ X[: block.start])
+            before = ChosenRows(self.lower[:, : block.start], np.arange(block.start, block.stop))
+            X[block] = turn @ (X[block] - before.times(np.ascontiguousarray(X[: block.start].T)))
         return X
 
     def solve_transposed(self, B: Values) -> Values:
         """L^-T B."""
         X = B.astype(self.lower.dtype)
         for block, turn in reversed(list(zip(blocks(len(self)), self.inverses, strict=True))):
-            X[block] = turn.T @ (X[block] - self.lower[block.stop :, block].T @ X[block.stop :])
+            sums = np.zeros((X.shape[1], block.stop - block.start), dtype=X.dtype)
+            ChosenRows(self.lower[:, block], np.arange(block.stop, len(self))).add_to(sums, X[block.stop :])
+            X[block] = turn.T @ (X[block] - sums.T)
         return X
 
     def times(self, B: Values) -> Values:

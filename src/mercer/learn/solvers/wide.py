@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles, single_threaded_blas, sum_in_order, tiles
-from ..feature_matrix import FeatureMatrix, add_to, times
+from ..chosen_rows import ChosenRows
+from ..feature_matrix import FeatureMatrix
 from ..losses import Loss
 from ..time_forecast import FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .newton import Matrix, Newton, Solution, Values
@@ -119,7 +120,7 @@ class SampledFeatures:
         F, columns = np.empty((self.n_rows, W.shape[1])), np.ascontiguousarray(W.T)
 
         def work(rows: slice) -> None:
-            F[rows] = times(self.features(rows), columns)
+            F[rows] = ChosenRows.all(self.features(rows)).times(columns)
 
         run_tiles(work, self.n_rows, self.block, self.n_jobs)
         return F
@@ -129,7 +130,7 @@ class SampledFeatures:
 
         def work(rows: slice) -> tuple[Matrix]:
             sums = np.zeros((R.shape[1], self.width))
-            add_to(sums, self.features(rows), R[rows])
+            ChosenRows.all(self.features(rows)).add_to(sums, R[rows])
             return (sums,)
 
         blocks = tiles(self.n_rows, self.block)

@@ -1,0 +1,77 @@
+"""Products of some rows of an array with few columns, and of their transpose with few weights."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+RowNumbers = NDArray[np.int64]
+
+FEW_COLUMNS = 24
+"""Columns up to which rows are read at the speed of memory; BLAS is made for more."""
+
+
+class ChosenRows(NamedTuple):
+    """Rows of an array by their numbers, which rise. The compiled core reads them where they stand.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n)
+        May be adjacent columns of a larger array.
+    numbers : ndarray of shape (n_chosen,)
+    """
+
+    Z: NDArray[Any]
+    numbers: RowNumbers
+
+    @classmethod
+    def all(cls, Z: NDArray[Any]) -> ChosenRows:
+        """All rows of an array."""
+        return cls(Z, np.arange(len(Z)))
+
+    def part(self, start: int, count: int) -> ChosenRows:
+        """Some of them, counted from the first."""
+        return ChosenRows(self.Z, self.numbers[start : start + count])
+
+    def values(self) -> NDArray[Any]:
+        """The rows themselves: a view where no row is left out between the first and the last."""
+        numbers = self.numbers
+        if not len(numbers) or numbers[-1] - numbers[0] == len(numbers) - 1:
+            first = int(numbers[0]) if len(numbers) else 0
+            return self.Z[first : first + len(numbers)]
+        return self.Z[numbers]
+
+    def times(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Their products with columns, each of which is given as a row."""
+        if not self._is_read_in_place(len(columns)):
+            return self.values() @ columns.T
+        out = np.empty((len(self.numbers), len(columns)), dtype=self.Z.dtype)
+        _core.few_columns(self.Z, self.numbers, columns, out)
+        return out
+
+    def add_to(self, sums: NDArray[Any], weights: NDArray[Any]) -> None:
+        """Add weights' Z; rows of weight 0 cost nothing."""
+        if self._is_read_in_place(len(sums)):
+            _core.add_transposed(self.Z, self.numbers, np.ascontiguousarray(weights), sums)
+        else:
+            sums += weights.T @ self.values()
+
+    def add_curved(
+        self, sums: NDArray[Any], curvature: NDArray[Any], columns: NDArray[Any], offsets: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Add Z' R with R = curvature * (Z columns' + offsets), and return R.
+
+        What has no curvature costs nothing: of the classes of a support vector machine, a row counts for few.
+        """
+        if self._is_read_in_place(np.count_nonzero(curvature) / max(len(self.numbers), 1)):
+            return _core.add_curved(self.Z, self.numbers, np.ascontiguousarray(curvature), columns, offsets, sums)
+        weights = curvature * (self.times(columns) + offsets)
+        self.add_to(sums, weights)
+        return weights
+
+    def _is_read_in_place(self, columns_of_a_row: float) -> bool:
+        return _core.AVAILABLE and columns_of_a_row <= FEW_COLUMNS and self.Z.dtype in (np.float32, np.float64)
