@@ -151,6 +151,20 @@ KERNEL(void, few_columns_curved,
        (const T *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *curvature, const T *columns,
         const T *offsets, size_t count, T *weights, T *sums))
 
+/* The same three for rows of 16-bit integers. */
+KERNEL(void, fixed_few_columns,
+       (const uint16_t *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *columns, size_t count,
+        T *out))
+KERNEL(void, fixed_few_columns_transposed,
+       (const uint16_t *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *weights, size_t count,
+        T *sums))
+KERNEL(void, fixed_few_columns_curved,
+       (const uint16_t *Z, size_t stride, size_t n, const int64_t *rows, size_t some, const T *curvature,
+        const T *columns, const T *offsets, size_t count, T *weights, T *sums))
+
+/* Rows of n numbers times `units`, rounded to 16-bit integers; rows of the integers are `stride` apart. */
+KERNEL(void, to_fixed, (const T *values, size_t rows, size_t n, T units, uint16_t *out, size_t stride))
+
 /* Turns inner products `values` of `rows` rows of X and `others` rows of Y, all shifted by the same vector, into
  * squared distances s (shape 0), exp(-scale s) (1) or, with z = scale root(s), Matern's exp(-z) (2), (1 + z) exp(-z)
  * (3) and (1 + z + z^2 / 3) exp(-z) (4).  The norms are squared, and taken after the shift.  If two rows are so

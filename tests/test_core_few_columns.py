@@ -39,7 +39,7 @@ def parts(rows, n, columns, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("rows", "n", "columns"), SHAPES)
 def test_products_with_few_columns(isa, rows, n, columns, dtype):
-    Z, numbers, W, R, offsets, sums = parts(rows, n, columns, dtype)
+    Z, numbers, W, R, _, sums = parts(rows, n, columns, dtype)
     out, wide = np.full((rows, columns), np.nan, dtype=dtype), Z[numbers].astype(np.float64)
     _core.few_columns(Z, numbers, W, out)
     eps = (n + rows + 2) * np.finfo(dtype).eps
@@ -89,8 +89,8 @@ def test_what_does_not_belong_together(isa):
         _core.add_transposed(Z, numbers, R, sums.astype(np.float64))
     with pytest.raises(ValueError, match=r"offsets must have shape \(3,\), got \(2,\)"):
         _core.add_curved(Z, numbers, R, W, offsets[:2], sums)
-    with pytest.raises(ValueError, match="rows must be from 0 to 8, got 1 to 9"):
-        _core.add_transposed(Z, numbers + [0, 0, 0, 2], R, sums)
+    with pytest.raises(ValueError, match="rows must be from 0 to 8, got 3 to 9"):
+        _core.add_transposed(Z, numbers + 2, R, sums)
     with pytest.raises(ValueError, match="Z must be columns of a C-contiguous array"):
         _core.add_transposed(np.asfortranarray(Z), numbers, R, sums)
 
@@ -111,3 +111,68 @@ def test_the_same_without_the_library(monkeypatch, columns, step):
     np.testing.assert_allclose(sums, again, rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(weights, chosen.add_curved(curved_again, R, W, offsets), rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(curved, curved_again, rtol=1e-11, atol=1e-12)
+
+
+# -- rows of 16-bit integers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "n", "columns"), SHAPES)
+def test_integers_are_multiplied_as_the_numbers_that_they_are(isa, rows, n, columns, dtype):
+    _, numbers, W, h, offsets, sums = parts(rows, n, columns, dtype)
+    rng = np.random.default_rng(7)
+    whole = rng.integers(2**16, size=(2 * rows + 1, n + 3), dtype=np.uint16)
+    Z, plain = whole[:, 1 : n + 1], np.ascontiguousarray(whole[:, 1 : n + 1]).astype(dtype)
+    found, expected = (np.empty((rows, columns), dtype=dtype) for _ in range(2))
+    _core.few_columns(Z, numbers, W, found)
+    _core.few_columns(plain, numbers, W, expected)
+    close = {"rtol": 0.0, "atol": (n + rows) * np.finfo(dtype).eps * 2.0**18 * n}
+    np.testing.assert_allclose(found, expected, **close)
+    added, again = sums.copy(), sums.copy()
+    _core.add_transposed(Z, numbers, h, added)
+    _core.add_transposed(plain, numbers, h, again)
+    np.testing.assert_allclose(added, again, **close)
+    weights = _core.add_curved(Z, numbers, h, W, offsets, found := np.zeros_like(sums))
+    np.testing.assert_allclose(
+        weights, _core.add_curved(plain, numbers, h, W, offsets, expected := np.zeros_like(sums)), **close
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=close["atol"] * 2.0**18 * rows)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_are_rounded_to_integers(isa, dtype):
+    values = np.random.default_rng(3).random((5, 37)).astype(dtype)
+    values[0, :4] = 0.0, 1.0, 1.00002, -0.1
+    whole = np.full((5, 40), 7, dtype=np.uint16)
+    _core.to_fixed(values, 65535.0, whole[:, 2:39])
+    np.testing.assert_array_equal(whole[0, 2:6], [0, 65535, 65535, 0])
+    assert (whole[:, [0, 1, 39]] == 7).all()
+    inside = np.clip(values, 0.0, 1.0)
+    assert (np.abs(whole[:, 2:39] / 65535.0 - inside) <= 0.5 / 65535.0 + np.finfo(dtype).eps).all()
+
+
+def test_integers_have_a_unit(monkeypatch):
+    _, numbers, W, h, offsets, sums = parts(30, 40, 3, np.float32)
+    stored = np.random.default_rng(1).integers(2**16, size=(61, 40), dtype=np.uint16)
+    fixed = ChosenRows(stored, numbers, 2.0 / 65535.0)
+    plain = ChosenRows(stored.astype(np.float64) * (2.0 / 65535.0), numbers)
+    for available in (True, False):
+        monkeypatch.setattr(_core, "AVAILABLE", available)
+        added, again = sums.copy(), sums.astype(np.float64)
+        fixed.add_to(added, h)
+        plain.add_to(again, h.astype(np.float64))
+        weights = fixed.add_curved(added, h, W, offsets)
+        wide = (part.astype(np.float64) for part in (h, W, offsets))
+        np.testing.assert_allclose(weights, plain.add_curved(again, *wide), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(added, again, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(fixed.times(W), plain.times(W.astype(np.float64)), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(fixed.values(), plain.values(), rtol=1e-6)
+        assert fixed.part(3, 4).values().dtype == fixed.times(W).dtype == np.float32
+
+
+def test_rows_and_numbers_of_different_types(isa):
+    Z, numbers, _, R, _, sums = parts(4, 6, 3, np.float32)
+    with pytest.raises(TypeError, match="rows in float32 are multiplied by numbers in float32, got float64"):
+        _core.add_transposed(Z, numbers, R.astype(np.float64), sums.astype(np.float64))
+    with pytest.raises(ValueError, match="out must have 6 columns, got 5"):
+        _core.to_fixed(np.ascontiguousarray(Z), 1.0, np.empty((9, 5), dtype=np.uint16))

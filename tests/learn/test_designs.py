@@ -9,22 +9,24 @@ from mercer.data import ArrayTable
 from mercer.learn import feature_matrix
 from mercer.learn.context import FitContext
 from mercer.learn.feature_matrix import HeldFeatures
-from mercer.learn.losses import Logistic, SideBySide, Softmax, SquaredHinge
+from mercer.learn.losses import Bend, Logistic, SideBySide, Softmax, SquaredHinge
 from mercer.learn.passes import Passes
 from mercer.learn.statistics import Moments
 
 RNG = np.random.default_rng(0)
 
 
+@pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("cached", [1, 2**30])
-def test_the_curved_product_is_that_of_two_passes(monkeypatch, intercept, cached):
+def test_the_curved_product_is_that_of_two_passes(monkeypatch, intercept, cached, alone):
     monkeypatch.setattr(feature_matrix, "CACHED_BYTES", cached)  # a few rows at a time, or all of a chunk
     Z, h = RNG.normal(size=(5000, 7)), RNG.random(size=(5000, 3))
     design = HeldFeatures(Z, intercept, 2, Passes(ArrayTable(Z), FitContext()))
     W = RNG.normal(size=(design.width, 3))
     padded = np.hstack([Z, np.ones((5000, 1))]) if intercept else Z
-    found = design.curved(W, lambda rows, V: h[rows] * V, "curvature")
+    bend = Bend.of(h) if alone else Bend(lambda rows, V: h[rows] * V)
+    found = design.curved(W, bend, "curvature")
     np.testing.assert_allclose(found, padded.T @ (h * (padded @ W)), rtol=1e-10)
     assert design.n_passes == 1
 

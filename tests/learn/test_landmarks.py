@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import Nystrom
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor, landmark_fit
+from mercer.learn.feature_matrix import HeldFeatures
 from mercer.learn.solvers import choice, triangular
 from mercer.learn.solvers.triangular import Triangular
 
@@ -104,6 +105,46 @@ def test_streamed_values_give_the_bits_of_held_ones():
     held = KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y)
     streamed = KernelClassifier(map=landmarks(), solver="landmarks", memory=1000).fit(X, y)
     np.testing.assert_array_equal(held.coef_, streamed.coef_)
+
+
+@pytest.mark.parametrize("grown", [True, False])
+@pytest.mark.parametrize("kernel", [KERNEL, 3.0 * KERNEL])
+def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
+    X, y = problem()
+    X, held, empty = X.astype(np.float32), [], HeldFeatures.empty
+
+    def noted(*arguments):
+        held.append(empty(*arguments))
+        return held[-1]
+
+    monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 20)
+    monkeypatch.setattr(HeldFeatures, "empty", noted)
+    map = {"kernel": kernel, "map": "nystrom", "n_components": 60, "random_state": 0}
+    if not grown:
+        map = {"map": Nystrom(kernel, n_components=60, random_state=0)}
+    found = []
+    for bytes, n_jobs in ((2**62, 1), (0, 1), (0, 2)):
+        monkeypatch.setattr(landmark_fit, "FIXED_BYTES", bytes)
+        model = KernelClassifier(**map, solver="landmarks", C=3.0, tol=1e-5, n_jobs=n_jobs)
+        found.append(model.fit(X, y))
+    assert [values.Z.dtype for values in held] == [np.float32, np.uint16, np.uint16]
+    plain, fixed, threaded = found
+    if not grown:  # by slopes that differ a little, other landmarks are drawn
+        assert fixed.convergence_.objectives[-1] == pytest.approx(plain.convergence_.objectives[-1], rel=1e-3)
+        np.testing.assert_allclose(fixed.decision_function(X), plain.decision_function(X), rtol=0.01, atol=0.02)
+    assert fixed.convergence_.objectives[-1] == pytest.approx(plain.convergence_.objectives[-1], rel=0.05)
+    np.testing.assert_array_equal(fixed.coef_, threaded.coef_)
+
+
+def test_what_has_no_bounds_is_held_as_it_is(monkeypatch):
+    X, y = problem()
+    monkeypatch.setattr(landmark_fit, "FIXED_BYTES", 0)
+    held, empty = [], HeldFeatures.empty
+    monkeypatch.setattr(HeldFeatures, "empty", lambda *given: held.append(empty(*given)) or held[-1])
+    map = Nystrom(Polynomial(2, coef0=1.0), n_components=30, random_state=0)
+    KernelClassifier(map=map, solver="landmarks").fit(X.astype(np.float32), y)
+    KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y)
+    assert [values.Z.dtype for values in held] == [np.float32, np.float64]
 
 
 @pytest.mark.parametrize("rule", ["uniform", "kmeans", "rpcholesky", "leverage"])

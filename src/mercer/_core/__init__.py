@@ -11,6 +11,7 @@ from ._arrays import aligned as aligned
 from ._few_columns import add_curved as add_curved
 from ._few_columns import add_transposed as add_transposed
 from ._few_columns import few_columns as few_columns
+from ._few_columns import to_fixed as to_fixed
 from ._fourier import FastfoodTables as FastfoodTables
 from ._fourier import fastfood as fastfood
 from ._fourier import fastfood_tables as fastfood_tables

@@ -1,4 +1,8 @@
-"""Products of rows with few columns; the rows are read where they stand, by their numbers."""
+"""Products of rows with few columns; the rows are read where they stand, by their numbers.
+
+Rows are float32 or float64, or 16-bit integers, which take half of the memory of float32. What they are multiplied by
+and summed in is then float32 or float64.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import checked, readable_columns, two_dimensional
+from ._arrays import checked, checked_columns, readable_columns, two_dimensional
 from ._library import kernel
 
 
@@ -16,21 +20,22 @@ def few_columns(Z: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[Any],
 
     Parameters
     ----------
-    Z : ndarray of shape (n_rows, n), float32 or float64
+    Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
         The numbers of the rows that are multiplied.
-    columns : ndarray of shape (n_columns, n), in the type of Z
+    columns : ndarray of shape (n_columns, n), in the type of Z unless that is uint16
         The columns, each of them as a row.
-    out : ndarray of shape (n_chosen, n_columns), in the type of Z
+    out : ndarray of shape (n_chosen, n_columns), in the type of the columns
         Written to.
     """
     (count, _), (_, n) = two_dimensional("columns", columns), two_dimensional("Z", Z)
-    kernel("few_columns", Z.dtype)(
+    dtype = columns.dtype
+    kernel(named("few_columns", Z, dtype), dtype)(
         *chosen(Z, rows),
-        checked("columns", columns, Z.dtype, (count, n)),
+        checked("columns", columns, dtype, (count, n)),
         count,
-        checked("out", out, Z.dtype, (len(rows), count), True),
+        checked("out", out, dtype, (len(rows), count), True),
     )
 
 
@@ -39,21 +44,22 @@ def add_transposed(Z: NDArray[Any], rows: NDArray[np.int64], weights: NDArray[An
 
     Parameters
     ----------
-    Z : ndarray of shape (n_rows, n), float32 or float64
+    Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
         The numbers of the rows that are added.
-    weights : ndarray of shape (n_chosen, n_columns), in the type of Z
+    weights : ndarray of shape (n_chosen, n_columns), in the type of Z unless that is uint16
         What each row is multiplied by.
-    sums : ndarray of shape (n_columns, n), in the type of Z
+    sums : ndarray of shape (n_columns, n), in the type of the weights
         Added to.
     """
     _, count = two_dimensional("weights", weights)
-    kernel("few_columns_transposed", Z.dtype)(
+    dtype = weights.dtype
+    kernel(named("few_columns_transposed", Z, dtype), dtype)(
         *chosen(Z, rows),
-        checked("weights", weights, Z.dtype, (len(rows), count)),
+        checked("weights", weights, dtype, (len(rows), count)),
         count,
-        checked("sums", sums, Z.dtype, (count, Z.shape[1]), True),
+        checked("sums", sums, dtype, (count, Z.shape[1]), True),
     )
 
 
@@ -69,17 +75,17 @@ def add_curved(
 
     Parameters
     ----------
-    Z : ndarray of shape (n_rows, n), float32 or float64
+    Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
         The numbers of the rows that count.
-    curvature : ndarray of shape (n_chosen, n_columns), in the type of Z
+    curvature : ndarray of shape (n_chosen, n_columns), in the type of Z unless that is uint16
         Products are made only where it is not 0.
-    columns : ndarray of shape (n_columns, n), in the type of Z
+    columns : ndarray of shape (n_columns, n), in the type of the curvature
         The columns, each of them as a row.
-    offsets : ndarray of shape (n_columns,), in the type of Z
+    offsets : ndarray of shape (n_columns,), in the type of the curvature
         Added to the products.
-    sums : ndarray of shape (n_columns, n), in the type of Z
+    sums : ndarray of shape (n_columns, n), in the type of the curvature
         Added to.
 
     Returns
@@ -87,16 +93,16 @@ def add_curved(
     ndarray of shape (n_chosen, n_columns)
         R.
     """
-    (_, count), n = two_dimensional("curvature", curvature), Z.shape[1]
-    weights = np.empty((len(rows), count), dtype=Z.dtype)
-    kernel("few_columns_curved", Z.dtype)(
+    (_, count), n, dtype = two_dimensional("curvature", curvature), Z.shape[1], curvature.dtype
+    weights = np.empty((len(rows), count), dtype=dtype)
+    kernel(named("few_columns_curved", Z, dtype), dtype)(
         *chosen(Z, rows),
-        checked("curvature", curvature, Z.dtype, (len(rows), count)),
-        checked("columns", columns, Z.dtype, (count, n)),
-        checked("offsets", offsets, Z.dtype, (count,)),
+        checked("curvature", curvature, dtype, (len(rows), count)),
+        checked("columns", columns, dtype, (count, n)),
+        checked("offsets", offsets, dtype, (count,)),
         count,
-        checked("weights", weights, Z.dtype),
-        checked("sums", sums, Z.dtype, (count, n), True),
+        checked("weights", weights, dtype),
+        checked("sums", sums, dtype, (count, n), True),
     )
     return weights
 
@@ -106,6 +112,34 @@ def chosen(Z: NDArray[Any], rows: NDArray[np.int64]) -> tuple[int, int, int, int
     n_rows, n = two_dimensional("Z", Z)
     address, stride = readable_columns("Z", Z, Z.dtype)
     which = checked("rows", rows, np.int64, (rows.size,))
-    if rows.size and not (0 <= rows.min() and rows.max() < n_rows):
+    if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
         raise ValueError(f"rows must be from 0 to {n_rows - 1}, got {rows.min()} to {rows.max()}")
     return address, stride, n, which, len(rows)
+
+
+def named(name: str, Z: NDArray[Any], dtype: np.dtype[Any]) -> str:
+    """Return the name of the kernel for rows of this type with numbers of that one."""
+    if Z.dtype == np.uint16:
+        return f"fixed_{name}"
+    if Z.dtype != dtype:
+        raise TypeError(f"rows in {Z.dtype} are multiplied by numbers in {Z.dtype}, got {dtype}")
+    return name
+
+
+def to_fixed(values: NDArray[Any], units: float, out: NDArray[np.uint16]) -> None:
+    """Write values times units, rounded to 16-bit integers.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n), float32 or float64
+        From 0 to 65535 / units.
+    units : float
+        How many units of the integers make 1.
+    out : ndarray of shape (n_rows, n), uint16
+        Written to; may be adjacent columns of a larger array.
+    """
+    rows, n = two_dimensional("values", values)
+    address, stride = checked_columns("out", out, np.uint16, rows)
+    if out.shape[1] != n:
+        raise ValueError(f"out must have {n} columns, got {out.shape[1]}")
+    kernel("to_fixed", values.dtype)(checked("values", values, values.dtype), rows, n, units, address, stride)

@@ -23,10 +23,13 @@ class ChosenRows(NamedTuple):
     Z : ndarray of shape (n_rows, n)
         May be adjacent columns of a larger array.
     numbers : ndarray of shape (n_chosen,)
+    unit : float, default=1.0
+        What 1 in the array stands for, where it has 16-bit integers; their products are in float32.
     """
 
     Z: NDArray[Any]
     numbers: RowNumbers
+    unit: float = 1.0
 
     @classmethod
     def all(cls, Z: NDArray[Any]) -> ChosenRows:
@@ -35,28 +38,35 @@ class ChosenRows(NamedTuple):
 
     def part(self, start: int, count: int) -> ChosenRows:
         """Some of them, counted from the first."""
-        return ChosenRows(self.Z, self.numbers[start : start + count])
+        return self._replace(numbers=self.numbers[start : start + count])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of products."""
+        return np.dtype(np.float32) if self.Z.dtype == np.uint16 else self.Z.dtype
 
     def values(self) -> NDArray[Any]:
         """The rows themselves: a view where no row is left out between the first and the last."""
         numbers = self.numbers
         if not len(numbers) or numbers[-1] - numbers[0] == len(numbers) - 1:
             first = int(numbers[0]) if len(numbers) else 0
-            return self.Z[first : first + len(numbers)]
-        return self.Z[numbers]
+            stored = self.Z[first : first + len(numbers)]
+        else:
+            stored = self.Z[numbers]
+        return stored if stored.dtype == self.dtype else stored * self.dtype.type(self.unit)
 
     def times(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Their products with columns, each of which is given as a row."""
         if not self._is_read_in_place(len(columns)):
             return self.values() @ columns.T
-        out = np.empty((len(self.numbers), len(columns)), dtype=self.Z.dtype)
-        _core.few_columns(self.Z, self.numbers, columns, out)
+        out = np.empty((len(self.numbers), len(columns)), dtype=self.dtype)
+        _core.few_columns(self.Z, self.numbers, self._in_units(columns), out)
         return out
 
     def add_to(self, sums: NDArray[Any], weights: NDArray[Any]) -> None:
         """Add weights' Z; rows of weight 0 cost nothing."""
         if self._is_read_in_place(len(sums)):
-            _core.add_transposed(self.Z, self.numbers, np.ascontiguousarray(weights), sums)
+            _core.add_transposed(self.Z, self.numbers, np.ascontiguousarray(self._in_units(weights)), sums)
         else:
             sums += weights.T @ self.values()
 
@@ -67,11 +77,19 @@ class ChosenRows(NamedTuple):
 
         What has no curvature costs nothing: of the classes of a support vector machine, a row counts for few.
         """
-        if self._is_read_in_place(np.count_nonzero(curvature) / max(len(self.numbers), 1)):
-            return _core.add_curved(self.Z, self.numbers, np.ascontiguousarray(curvature), columns, offsets, sums)
-        weights = curvature * (self.times(columns) + offsets)
-        self.add_to(sums, weights)
+        if not self._is_read_in_place(np.count_nonzero(curvature) / max(len(self.numbers), 1)):
+            weights = curvature * (self.times(columns) + offsets)
+            self.add_to(sums, weights)
+            return weights
+        part = np.zeros_like(sums)
+        weights = _core.add_curved(
+            self.Z, self.numbers, np.ascontiguousarray(curvature), self._in_units(columns), offsets, part
+        )
+        sums += self._in_units(part)
         return weights
 
+    def _in_units(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        return numbers if self.unit == 1.0 else numbers * self.dtype.type(self.unit)
+
     def _is_read_in_place(self, columns_of_a_row: float) -> bool:
-        return _core.AVAILABLE and columns_of_a_row <= FEW_COLUMNS and self.Z.dtype in (np.float32, np.float64)
+        return _core.AVAILABLE and columns_of_a_row <= FEW_COLUMNS and self.dtype in (np.float32, np.float64)

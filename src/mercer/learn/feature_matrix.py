@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._memory import check_memory
 from .._tiles import run_tiles, sum_in_order
 from .chosen_rows import ChosenRows, RowNumbers
@@ -37,6 +38,10 @@ CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
+LARGEST = 65535.0
+"""Of 16-bit integers."""
+AVERAGED = 0.125
+"""What is left of their rounding, which differs from row to row, in sums over rows."""
 PANEL = 512
 """Columns of second moments that one thread finds at a time."""
 
@@ -186,6 +191,11 @@ class FeatureMatrix(ABC):
                 yield chunk.stop, chunk.features().values()[chosen], h[chunk.rows][chosen]
 
     @property
+    def precision(self) -> float:
+        """The error of a feature, as a share of the largest."""
+        return float(np.finfo(self.dtype).eps)
+
+    @property
     def cached_rows(self) -> int:
         """Rows whose features stay in a cache between two products."""
         return max(LEAST_ROWS, CACHED_BYTES // (self.n_features * np.dtype(self.dtype).itemsize))
@@ -230,52 +240,86 @@ Features = Callable[[Any, int], NDArray[Any]]
 
 
 class HeldFeatures(FeatureMatrix):
-    """Features in memory."""
+    """Features in memory.
 
-    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes):
-        super().__init__(Z.shape[0], Z.shape[1], Z.dtype, intercept, n_jobs, passes)
+    Parameters
+    ----------
+    Z : ndarray of shape (n_rows, n_features)
+        The features, or with a unit 16-bit integers.
+    intercept, n_jobs, passes : as for all features
+    unit : float, default=1.0
+        What 1 in Z stands for.
+    """
+
+    def __init__(self, Z: NDArray[Any], intercept: bool, n_jobs: int | None, passes: Passes, unit: float = 1.0):
+        dtype = ChosenRows.all(Z).dtype
+        super().__init__(Z.shape[0], Z.shape[1], dtype, intercept, n_jobs, passes)
         self.Z = Z
+        self.unit = unit
 
     @classmethod
     def of(
-        cls,
-        rows: PreparedRows,
-        features: Features,
-        width: int,
-        intercept: bool,
-        n_jobs: int | None,
-        known: NDArray[Any] | None = None,
+        cls, rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None
     ) -> HeldFeatures:
-        """The features of all rows, from one pass; ``known`` are the first of them, which are not made again."""
-        check_memory((rows.n_rows, width), rows.dtype.itemsize, "the array of features")
-        Z = np.empty((rows.n_rows, width), dtype=rows.dtype)
-        first = 0 if known is None else known.shape[1]
+        """The features of all rows, from one pass."""
+        held = cls.empty(rows, width, intercept, n_jobs)
+        held.fill(rows, features, slice(0, width))
+        return held
+
+    @classmethod
+    def empty(
+        cls, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None, most: float | None = None
+    ) -> HeldFeatures:
+        """Room for the features of all rows. Those from 0 to ``most`` are held as 16-bit integers."""
+        dtype = rows.dtype if most is None else np.dtype(np.uint16)
+        check_memory((rows.n_rows, width), dtype.itemsize, "the array of features")
+        Z = np.empty((rows.n_rows, width), dtype=dtype)
+        return cls(Z, intercept, n_jobs, rows.passes, 1.0 if most is None else most / LARGEST)
+
+    def fill(self, rows: PreparedRows, features: Features, columns: slice) -> None:
+        """Write the features of all rows to these columns, in one pass."""
         tell = rows.passes.begin("features")
 
         def work(chunk: Chunk) -> tuple[Matrix]:
-            here = slice(chunk.first, chunk.last)
-            if known is not None:
-                Z[here, :first] = known[here]
-            Z[here, first:] = features(chunk.X, chunk.first)
+            out, found = self.Z[chunk.first : chunk.last, columns], features(chunk.X, chunk.first)
+            if self.is_fixed:
+                _core.to_fixed(np.ascontiguousarray(found), 1.0 / self.unit, out)
+            else:
+                out[...] = found
             return (np.zeros(1),)
 
         def after(chunk: Chunk) -> None:
             if tell is not None:
                 tell(chunk.last)
 
-        sum_in_order(work, rows.chunks(chunk_rows(width, rows.dtype.itemsize)), n_jobs, held=8, after=after)
-        return cls(Z, intercept, n_jobs, rows.passes)
+        size = chunk_rows(self.n_features, rows.dtype.itemsize)
+        sum_in_order(work, rows.chunks(size), self.n_jobs, held=8, after=after)
+
+    def first(self, count: int) -> HeldFeatures:
+        """The first so many features, which are not copied."""
+        return HeldFeatures(self.Z[:, :count], self.intercept, self.n_jobs, self.passes, self.unit)
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.Z.dtype == np.uint16
+
+    @property
+    def precision(self) -> float:
+        return AVERAGED * 0.5 / LARGEST if self.is_fixed else super().precision
+
+    def _of(self, rows: RowNumbers) -> ChosenRows:
+        return ChosenRows(self.Z, rows, self.unit)
 
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for start in range(0, self.n_rows, self.chunk_rows):
             stop = min(start + self.chunk_rows, self.n_rows)
             if rows is None:
-                yield FeatureChunk(slice(start, stop), partial(ChosenRows, self.Z, np.arange(start, stop)), stop)
+                yield FeatureChunk(slice(start, stop), partial(self._of, np.arange(start, stop)), stop)
             elif len(some := among(rows, start, stop)):
-                yield FeatureChunk(some, partial(ChosenRows, self.Z, some), stop)
+                yield FeatureChunk(some, partial(self._of, some), stop)
 
     def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
-        return lambda some: self.Z[rows[some]].astype(np.float64)
+        return lambda some: self._of(rows[some]).values().astype(np.float64)
 
     def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
         self.n_passes += 1
@@ -283,7 +327,7 @@ class HeldFeatures(FeatureMatrix):
 
         def work(start: int) -> tuple[NDArray[Any], ...]:
             rows = chosen[start : start + self.chunk_rows]
-            return weighted_moments(self.Z[rows], h[rows], self.intercept)
+            return weighted_moments(self._of(rows).values(), h[rows], self.intercept)
 
         tell = self.passes.begin("curvature")
 
@@ -299,7 +343,7 @@ class HeldFeatures(FeatureMatrix):
         chosen = np.flatnonzero(h)
         for start in range(0, len(chosen), self.chunk_rows):
             rows = chosen[start : start + self.chunk_rows]
-            yield int(rows[-1]) + 1, self.Z[rows], h[rows]
+            yield int(rows[-1]) + 1, self._of(rows).values(), h[rows]
 
 
 class StreamedFeatures(FeatureMatrix):
@@ -313,7 +357,9 @@ class StreamedFeatures(FeatureMatrix):
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
         for chunk in self._rows.chunks(self.chunk_rows):
             if rows is None:
-                yield FeatureChunk(slice(chunk.first, chunk.last), partial(self._made, chunk.X, chunk.first), chunk.last)
+                yield FeatureChunk(
+                    slice(chunk.first, chunk.last), partial(self._made, chunk.X, chunk.first), chunk.last
+                )
             elif len(some := among(rows, chunk.first, chunk.last)):
                 yield FeatureChunk(some, partial(self._made, chunk.X[some - chunk.first], chunk.first), chunk.last)
 

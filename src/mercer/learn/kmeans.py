@@ -374,7 +374,7 @@ def moved(
     """
 
     def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
-        Z = part.features()
+        Z = part.features().values()
         distances = squared_distances(Z, centres)
         labels = distances.argmin(axis=1)
         own = np.zeros((len(Z), len(centres)), dtype=Z.dtype)
@@ -391,7 +391,7 @@ def nearest(design: FeatureMatrix, centres: Matrix) -> NDArray[np.int32]:
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:
-        labels[part.rows] = squared_distances(part.features(), centres).argmin(axis=1)
+        labels[part.rows] = squared_distances(part.features().values(), centres).argmin(axis=1)
         return (np.zeros(1),)
 
     sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_chunks(design.passes.begin("labels")))

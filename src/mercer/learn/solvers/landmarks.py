@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import single_threaded_blas
-from ..feature_matrix import FeatureMatrix, RowNumbers
+from ..chosen_rows import RowNumbers
+from ..feature_matrix import FeatureMatrix
 from ..losses import Bend, Loss
 from ..passes import Passes
 from ..time_forecast import Work
