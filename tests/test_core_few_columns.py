@@ -156,7 +156,7 @@ def test_integers_have_a_unit(monkeypatch):
     stored = np.random.default_rng(1).integers(2**16, size=(61, 40), dtype=np.uint16)
     fixed = ChosenRows(stored, numbers, 2.0 / 65535.0)
     plain = ChosenRows(stored.astype(np.float64) * (2.0 / 65535.0), numbers)
-    for available in (True, False):
+    for available in (_core.AVAILABLE, False):
         monkeypatch.setattr(_core, "AVAILABLE", available)
         added, again = sums.copy(), sums.astype(np.float64)
         fixed.add_to(added, h)

@@ -24,7 +24,7 @@ from ..maps.nystrom_parameters import restored
 from ..maps.row_checks import check_rows
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .losses import Loss
-from .memory_estimates import Extent, can_hold_features, known_width
+from .memory_estimates import Extent, known_width, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
@@ -60,15 +60,15 @@ class LandmarkFit(NamedTuple):
         That of the map.
     intercept : bool
     n_jobs : int or None
-    streamed : bool
-        Whether kernel values are made again in every pass.
+    most_bytes : float
+        What kernel values may take that are held; where they take more they are made again in every pass.
     """
 
     rows: PreparedRows
     seed: int
     intercept: bool
     n_jobs: int | None
-    streamed: bool
+    most_bytes: float
 
     @classmethod
     def of(cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int) -> LandmarkFit:
@@ -77,8 +77,8 @@ class LandmarkFit(NamedTuple):
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
         work = extent.landmarks()
         check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
-        streamed = not can_hold_features(model, extent, work, memory)
-        return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, streamed)
+        most = room_for_features(model, work, memory)
+        return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most)
 
     def chosen(self, asked: FeatureMap) -> LandmarkStart:
         """With the landmarks that the map chooses itself; it is not fitted yet."""
@@ -112,10 +112,11 @@ class LandmarkFit(NamedTuple):
         Many of them are held as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
         an error of 1 / 131,070 of the largest is far below what landmarks leave of the kernel.
         """
-        if self.streamed:
+        numbers, dtype = self.rows.n_rows * count, self.rows.dtype
+        many = numbers * dtype.itemsize >= FIXED_BYTES
+        fixed = many and _core.AVAILABLE and dtype == np.float32 and map.kernel_.is_rotation_invariant
+        if numbers * (2 if fixed else dtype.itemsize) > self.most_bytes:
             return None
-        many = self.rows.n_rows * count * self.rows.dtype.itemsize >= FIXED_BYTES
-        fixed = many and _core.AVAILABLE and self.rows.dtype == np.float32 and map.kernel_.is_rotation_invariant
         most = float(map.kernel_.amplitude) if fixed else None
         return HeldFeatures.empty(self.rows, count, self.intercept, self.n_jobs, most)
 
