@@ -1,9 +1,9 @@
 """Whole machines beside exact support vector machines: time to fit, time to predict, and accuracy.
 
-``python benchmarks/machines.py mnist|covertype|all-of-covertype|rows|width [--repeats 3] [--tiny] [--only TEXT]`` with ``MERCER_DATA``
-set to the folder of the sets. Contestants take turns, each fit in a process of its own on one thread; times are
-processor seconds, and the table has their medians. scikit-learn-intelex takes part where it is installed (the extra
-``bench``).
+``python benchmarks/machines.py mnist|covertype|all-of-covertype|rows|width [--repeats 3] [--tiny] [--only TEXT]``
+reads the sets from the folder that ``MERCER_DATA`` names. Contestants take turns, each fit in a process of its own on
+one thread; times are processor seconds, and the table has their medians. scikit-learn-intelex takes part where it is
+installed (the extra ``bench``).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def in_a_process(arguments: list[str]) -> dict[str, float]:
     """What this script measures when it is called with these arguments, on one thread."""
     single = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     command = [sys.executable, __file__, *arguments]
-    done = subprocess.run(command, env=os.environ | single, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=os.environ | single, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     print(*arguments, found, file=sys.stderr)
     return found

@@ -135,6 +135,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     memory : int, str or None, default=None
         How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
         where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
+        Kernel values of float32 rows at landmarks that would take 256 MB or more are kept as 16-bit integers where the
+        kernel is a function of the distance; made again in every pass, they differ from these by 1/131,070 at most.
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.

@@ -38,7 +38,7 @@ PILOT_TOL, PILOT_STEPS = 0.03, 20
 """How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
 FIXED_BYTES = 2**28
 """From so many in float32 on, kernel values are held as 16-bit integers: half of what every pass reads."""
-EVEN = 0.1
+EVEN = 0.01
 """The share of the mean slope that is added to that of every row, so that no row is out of the question."""
 
 
