@@ -41,20 +41,13 @@ from .loss_fit import features_of_rows, minimised, warn_unless_converged
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import exact_map, expected_map, is_exact, is_narrow
-from .memory_estimates import Extent, known_width
+from .memory_estimates import Extent
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import (
-    WIDE_PASSES,
-    check_landmark_values,
-    has_landmark_values,
-    is_wide,
-    least_cost,
-    takes_landmarks,
-)
+from .solvers.choice import has_landmark_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
@@ -315,20 +308,19 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         weights = [weight] * codes.shape[1]
         if class_weights is not None:
             weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
-        columns = Tasks(classes).columns[-1].stop
         if is_exact(self):
             self._fit_exact(chosen, rows, draft.seed, codes, weights, weight)
             return self
         design: Design
-        if self._takes_landmarks(chosen, rows.n_rows):
-            fit = LandmarkFit.of(self, rows, draft.seed, columns)
+        if works_on_landmarks(self, chosen, rows.n_rows):
+            fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns)
             loss = class_loss(self, codes, weights)
             self.map_, design, start = fit.grown(chosen, loss) if isinstance(self.map, str) else fit.chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
-            design = features_of_rows(self, rows, columns)
+            design = features_of_rows(self, rows, self.n_columns)
         W, self.convergence_, solver = least_loss(self, design, codes, weights, start)
         self._check_finite(W)
         if self.loss != "logistic":
@@ -359,31 +351,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._adopt(machine.coefficients)
         self.statistics_ = None
 
-    def _takes_landmarks(self, map: Any, n_rows: int) -> bool:
-        """Whether the machine works on kernel values at landmarks, without whitened features."""
-        if self.solver not in ("auto", "landmarks") or self.loss == "squared":
-            return False
-        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
-        if self.solver == "landmarks":
-            check_landmark_values(map)
-            return True
-        return takes_landmarks(map, n_rows, known_width(self), columns)
-
-    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
-        """Whether the solver does without second moments, in no more than so many bytes.
-
-        Parameters
-        ----------
-        extent : Extent
-            How large the fit is.
-        memory : int or None
-            The most bytes that it may take; None is what the machine has.
-        """
-        if self.solver == "wide":
-            return True
-        if self.solver != "auto" or self.loss == "squared" or expected_map(self, extent.n_rows).has_landmarks:
-            return False
-        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
+    @property
+    def n_columns(self) -> int:
+        """Columns of decision values, as far as the classes are known."""
+        return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
@@ -450,17 +421,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
             return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
-        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
-        return [features, *usual_works(n_rows, width, columns)]
+        return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
-        return extent.wide() if self.takes_wide(extent, memory) else extent.newton()
+        return extent.wide() if works_wide(self, extent, memory) else extent.newton()
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -657,7 +627,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def _n_targets(self) -> int | None:
-        return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 0
+        return self.n_columns if hasattr(self, "classes_") else 0
 
     def array_layout(self) -> dict[str, Any]:
         targets = self._n_targets

@@ -14,7 +14,7 @@ from .losses import Loss, SmoothedLoss
 from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
-from .solvers.choice import expected_cost
+from .solvers.choice import expected_cost, works_wide
 from .solvers.conjugate_gradients import pass_cost, solver_for
 from .solvers.landmarks import Design
 from .solvers.liblinear import check_copies
@@ -49,7 +49,7 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     check_after(model, extent, memory)
     streamed = not can_hold_features(model, extent, needed.work, memory)
     design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
-    if model.takes_wide(extent, memory):
+    if works_wide(model, extent, memory):
         design.most_sample_bytes = room_for_features(model, needed.work, memory) if streamed else 0.0
     return design
 

@@ -29,15 +29,7 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
 from .scan_plan import ScanPlan
-from .solvers.choice import (
-    RIDGE_PASSES,
-    WIDE_PASSES,
-    check_landmark_values,
-    is_wide,
-    least_cost,
-    sums_cost,
-    takes_landmarks,
-)
+from .solvers.choice import WITH_CORNERS, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report
@@ -52,8 +44,6 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 FIRST_TOL = 1e-2
 """Of the fit whose residuals tell Huber's delta."""
-WITH_CORNERS = ("quantile", "epsilon_insensitive")
-"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = ("gcv", "loo")
@@ -299,45 +289,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         """Whether a solver goes over so many rows again and again, in place of sums, in so much memory."""
-        if self.loss != "squared" or self._takes_landmarks(expected_map(self, n_rows), n_rows):
+        if self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows):
             return True
-        return self.takes_wide(Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+        return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     @property
     def _has_one_alpha(self) -> bool:
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
-
-    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
-        """Whether the solver does without second moments, in no more than so many bytes.
-
-        Parameters
-        ----------
-        extent : Extent
-            How large the fit is.
-        memory : int or None
-            The most bytes that it may take; None is what the machine has.
-        """
-        if self.solver == "wide":
-            return True
-        if self.solver != "auto" or not self._has_one_alpha or self.keep_statistics or not extent.n_rows:
-            return False
-        if expected_map(self, extent.n_rows).has_landmarks:
-            return False
-        if self.loss == "squared":
-            extent = extent._replace(columns=1)
-            return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
-        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
-
-    def _takes_landmarks(self, map: FeatureMap, n_rows: int) -> bool:
-        """Whether the machine works on kernel values at landmarks, without whitened features."""
-        if self.solver not in ("auto", "landmarks") or not self._has_one_alpha or self.keep_statistics:
-            return False
-        if self.loss in WITH_CORNERS:
-            return False
-        if self.solver == "landmarks":
-            check_landmark_values(map)
-            return True
-        return takes_landmarks(map, n_rows, known_width(self), getattr(self, "_n_columns", 1))
 
     def _fit_loss(self, plan: ScanPlan) -> None:
         """Coefficients of least loss, by a solver that goes over the rows again and again."""
@@ -352,12 +310,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         levels = np.size(self.quantile) if self.loss == "quantile" else 1
         self._n_columns = targets.shape[1] * levels
         design: Design
-        if self._takes_landmarks(chosen, rows.n_rows):
-            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self._n_columns).chosen(chosen)
+        if works_on_landmarks(self, chosen, rows.n_rows):
+            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns).chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
-            design = features_of_rows(self, rows, self._n_columns)
+            design = features_of_rows(self, rows, self.n_columns)
         delta, start = self._delta_and_start(design, targets, weight)
         columns = self._columns(targets, weight, delta)
         solution, _ = minimised(self, design, columns.loss, start, ADVICE)
@@ -432,6 +390,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.loss != "squared" or (self._has_one_alpha and not self.keep_statistics)
 
     @property
+    def n_columns(self) -> int:
+        """Columns of decision values, as far as the targets are known."""
+        return getattr(self, "_n_columns", 1)
+
+    @property
     def holds_all_features(self) -> bool:
         return False
 
@@ -440,9 +403,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
-        if extent.n_rows and self.takes_wide(extent, memory):
+        if extent.n_rows and works_wide(self, extent, memory):
             return extent.wide()
         if self.loss != "squared":
             return extent.newton()
@@ -452,8 +415,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss != "squared":
-            columns = getattr(self, "_n_columns", 1)
-            return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, columns)]
+            return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, self.n_columns)]
         sums, solution = super()._expected(n_rows, width)
         if is_number(self.alpha):
             return [sums, solution]
