@@ -16,25 +16,36 @@ from .._checks import check_choice, check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
-from ..maps import FeatureMap
 from ..maps.array_layouts import floats
-from .argument_types import AlphaArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .landmark_fit import LandmarkFit
-from .loss_fit import features_of_rows, minimised
+from .loss_fit import features_of_rows, minimised, warn_unless_converged
+from .losses import TargetLoss
 from .map_choice import exact_map, expected_map, is_narrow
 from .memory_estimates import Extent, known_width
-from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
+from .penalty_path import (
+    GCV,
+    HOLDOUT,
+    LOO,
+    STRENGTHS,
+    PathFit,
+    PenaltyPath,
+    check_penalty,
+    is_several,
+    rule_of,
+)
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
 from .scan_plan import ScanPlan
-from .solvers.choice import WITH_CORNERS, works_on_landmarks, works_wide
+from .solvers.choice import WITH_CORNERS, SolverCost, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
-from .solvers.newton import Report
-from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
-from .statistics import Centred, Moments
+from .solvers.newton import Report, Solution
+from .solvers.ridge import Posterior, best_of, relative, solve_ridge
+from .statistics import Moments
 from .targets import AllTargets, Units, checked_targets
 from .time_forecast import DECOMPOSITION, Work, features_work, usual_works
 
@@ -46,8 +57,8 @@ FIRST_TOL = 1e-2
 """Of the fit whose residuals tell Huber's delta."""
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
-RULES = ("gcv", "loo")
-PATH = ("alphas_", "scores_", "hits_")
+RULES = (GCV, LOO, HOLDOUT)
+PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
 """What choosing among several alphas leaves."""
 ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
 """What a solver that iterates leaves."""
@@ -223,7 +234,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         n_components: int | None = None,
         map: MapArgument = "auto",
         loss: LossName = "squared",
-        alpha: AlphaArgument = 1.0,
+        alpha: PenaltyArgument = 1.0,
         delta: float | None = None,
         quantile: float | Sequence[float] = 0.5,
         epsilon: float = 0.1,
@@ -316,9 +327,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             design = features_of_rows(self, rows, self.n_columns)
-        delta, start = self._delta_and_start(design, targets, weight)
-        columns = self._columns(targets, weight, delta)
-        solution, _ = minimised(self, design, columns.loss, start, ADVICE)
+        solution, columns, delta = self._least_loss(design, targets, weight)
         W, width = solution.W, self.map_.n_components_
         objective = columns.objective(W, width, design.products(W, "decision values"))
         coef, offset = columns.own(design.coefficients(W), width, bool(self.fit_intercept))
@@ -328,33 +337,62 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.delta_ = delta
         if self.loss == "quantile" and np.ndim(self.quantile):
             self.quantiles_ = tuple(np.asarray(self.quantile, dtype=np.float64).tolist())
-        self.convergence_ = solution.report
-        self.n_iter_, self.gap_, self.objective_ = max(1, solution.report.n_iter), solution.report.gap, objective
+        self.convergence_ = report = solution.report
+        self.n_iter_, self.gap_, self.objective_ = max(1, report.n_iter), report.gap, objective
+        self.solver_ = SolverCost(report.method, report.expected, report.operations)
         self.alpha_, self.statistics_ = columns.alpha, None
         self.intercept_ = float(offset[0]) if self._one_column else offset
         self.coef_ = coef[0] if self._one_column else coef
 
-    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix) -> Columns:
-        alpha, epsilon = float(np.asarray(self.alpha)), float(self.epsilon)
-        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": epsilon}
+    def _least_loss(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Solution, Columns, Matrix]:
+        """The solution, the columns of decision values under the alpha that is taken, and Huber's delta of each."""
+        if not is_several(self.alpha):
+            alpha = float(np.asarray(self.alpha))
+            delta, start = self._delta_and_start(design, targets, weight, alpha)
+            columns = self._columns(targets, weight, delta, alpha)
+            return minimised(self, design, columns.loss, start, ADVICE)[0], columns, delta
+        rule, alphas = rule_of(self.alpha), self._several(targets, weight)
+        delta, _ = self._delta_and_start(design, targets, weight, alphas[len(alphas) // 2])
+        columns = self._columns(targets, weight, delta, 1.0)
+        path = PathFit(design, columns.loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
+        found = path.chosen([1.0 / alpha for alpha in alphas], rule)
+        warn_unless_converged(found.solution.report, ADVICE, stacklevel=6)
+        self.penalty_path_ = found.path(rule, alphas)
+        assert isinstance(found.loss, TargetLoss)
+        return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
+
+    def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
+        """The alphas to choose from, which fall; those of a rule alone are in the unit that the loss has."""
+        if not isinstance(self.alpha, str):
+            return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
+        unit = 1.0
+        if self.loss == "poisson":
+            unit = float((weight @ targets / weight.sum()).mean())
+        elif self.loss in WITH_CORNERS:
+            unit = 1.0 / float(Units.of(targets, weight, bool(self.fit_intercept)).spread.mean())
+        return tuple(unit / strength for strength in STRENGTHS)
+
+    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix, alpha: float) -> Columns:
+        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": float(self.epsilon)}
         return columns_of_loss(self.loss, targets, weight, alpha, bool(self.fit_intercept), **asked)
 
-    def _delta_and_start(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Matrix, Matrix | None]:
+    def _delta_and_start(
+        self, design: Design, targets: Matrix, weight: Matrix, alpha: float
+    ) -> tuple[Matrix, Matrix | None]:
         """Huber's delta of every target and, where a first fit tells it, the coefficients of that one."""
         if self.loss != "huber" or self.delta is not None:
             return np.full(targets.shape[1], 0.0 if self.delta is None else float(self.delta)), None
+
+        def make() -> tuple[NDArray[Any], ...]:
+            centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
+            first = self._columns(targets, weight, default_delta(targets - centre, weight), alpha)
+            W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
+            delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
+            return delta, W, np.array([design.n_passes])
+
         checkpoint = design.passes.context.checkpoint
-        held = None if checkpoint is None else checkpoint.stage
-        if held is not None:
-            delta, W, passes = held
-            design.n_passes = int(passes[0])
-            return delta, W
-        centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
-        first = self._columns(targets, weight, default_delta(targets - centre, weight))
-        W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
-        delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
-        if checkpoint is not None:
-            checkpoint.begin_stage((delta, W, np.array([design.n_passes])))
+        delta, W, passes = make() if checkpoint is None else checkpoint.settled("delta", make)
+        design.n_passes = int(passes[0])
         return delta, W
 
     @property
@@ -379,7 +417,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and not (isinstance(self.alpha, str) and self.alpha == "loo")
+        return self.loss == "squared" and self._rule == GCV
 
     @property
     def holds_rows(self) -> bool:
@@ -420,21 +458,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if is_number(self.alpha):
             return [sums, solution]
         decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
-        again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
+        second = {LOO: "leave-one-out errors", HOLDOUT: "held-out sums"}
+        again = [] if self.sums_suffice else [sums._replace(what=second[self._rule])]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
-        check_alpha(self.alpha)
-        check_loss_arguments(self.loss, self.alpha, self.delta, self.quantile, self.epsilon)
+        check_alpha(self.loss, self.alpha)
+        check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)
         if self.solver == "landmarks" and self.loss in WITH_CORNERS:
             raise ValueError(f"solver='landmarks' is for losses without corners, found loss={self.loss!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
-        if self.solver == "wide" and (not self._has_one_alpha or self.keep_statistics):
+        if self.solver == "wide" and not self.may_iterate:
             raise ValueError(
                 "solver='wide' makes no sums over rows: give one positive alpha and keep_statistics=False, found "
                 f"alpha={self.alpha!r} and keep_statistics={self.keep_statistics!r}"
@@ -459,20 +498,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
-        tried: dict[str, Matrix] = {}
+        tried: dict[str, Any] = {}
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
             coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         else:
-            if not np.isfinite(np.diag(centred.squares)).all():
-                raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
-            path = Path.of(moments, intercept, self._precision)
-            if report is not None:
-                report.done("decomposition")
-            alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
-            scores, hits = self._errors(path, alphas, centred, rows)
-            alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            factor, coef, tried = None, path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
+            rule = self._rule
+            given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
+            found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
+            alpha = float(found.alphas[best_of(found.scores, spread)])
+            tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path_of(rule, found, spread)}
+            tried |= found.hits
+            factor, coef = None, found.path.coefficients(alpha)
+            if rule == HOLDOUT:
+                coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
@@ -483,28 +522,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
+        self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
         return factor
 
-    def _errors(
-        self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None
-    ) -> tuple[Matrix, dict[str, Matrix]]:
-        """The mean squared error that every alpha would have on new rows, one column per target.
-
-        Beside it ``hits_``, where the context asks for it.
-        """
-        if isinstance(self.alpha, str) and self.alpha == "loo":
-            assert rows is not None  # sums that change are not offered for this rule
-            left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
-            counted = rows.passes.context.counts_hits
-
-            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-                return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
-
-            sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
-            return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
-        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {}
+    @property
+    def _rule(self) -> str:
+        """How alpha is chosen where the loss is squared: of several values, by generalised cross-validation."""
+        return self.alpha if isinstance(self.alpha, str) else GCV
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -518,6 +544,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "n_iter_": int,
         "objective_": float,
         "gap_": float,
+        "penalty_path_": PenaltyPath,
+        "solver_": SolverCost,
     }
 
     @property
@@ -614,14 +642,27 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return deviations[:, 0] if self._single else deviations
 
 
-def check_alpha(alpha: AlphaArgument) -> None:
-    """A number that is not negative, several, or a rule."""
+def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
+    """A number that is not negative, several, or a rule; where the loss iterates, positive ones."""
+    if loss != "squared":
+        if isinstance(alpha, str) and alpha == GCV:
+            raise ValueError(f"alpha='gcv' is for loss='squared', found loss={loss!r}: take 'loo' or 'holdout'")
+        check_penalty("alpha", alpha, (LOO, HOLDOUT))
+        return
     if isinstance(alpha, str):
         check_choice("alpha", alpha, RULES)
         return
     values = np.atleast_1d(np.asarray(alpha, dtype=np.float64)) if not isinstance(alpha, bool) else np.zeros(0)
     if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values).all() and (values >= 0.0).all()):
         raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
+
+
+def path_of(rule: str, found: Tried, spread: Matrix) -> PenaltyPath:
+    """What several alphas have found, from the largest to the least; scores are in units of the targets' variance."""
+    order = np.argsort(-found.alphas, kind="stable")
+    alphas, scores = found.alphas[order].tolist(), relative(found.scores, spread / found.path.weight)[order].tolist()
+    objectives = tuple(found.path.objective(alpha) for alpha in alphas)
+    return PenaltyPath(rule, tuple(alphas), tuple(scores), objectives, (1,) * len(alphas))
 
 
 def without_crossings(y: Matrix, levels: Sequence[float]) -> Matrix:

@@ -7,7 +7,7 @@ needs, hardly differ between machines.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._memory import physical_memory
 from ...kernels import Kernel
@@ -33,6 +33,25 @@ DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
 """Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
+
+
+class SolverCost(NamedTuple):
+    """Which solver a fit has taken, and what it cost, in operations of a product of large matrices.
+
+    Attributes
+    ----------
+    name : str
+        "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
+    expected : float
+        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Not
+        a number where nothing was counted.
+    operations : float
+        The same by the passes over the rows that were made.
+    """
+
+    name: str
+    expected: float
+    operations: float
 
 
 def has_landmark_values(map: Any) -> bool:
@@ -69,6 +88,12 @@ def sums_cost(extent: Extent) -> float:
     """Operations of second moments of all rows, and of their solution."""
     features = FEATURE_OPERATIONS * extent.n_rows * extent.width
     return features + factor_cost(extent.n_rows, extent.width)
+
+
+def path_cost(n_rows: int, width: int, second_pass: bool) -> float:
+    """Operations of second moments, their decomposition, and perhaps of a second pass over all rows."""
+    extent, again = Extent(width, n_rows), FEATURE_OPERATIONS * n_rows * width + float(n_rows) * width**2
+    return sums_cost(extent) + DECOMPOSITION * float(width) ** 3 + (again if second_pass else 0.0)
 
 
 def least_cost(extent: Extent) -> float:
