@@ -46,7 +46,7 @@ HELD_SHARE = 0.2
 """Of rows that are held out."""
 TOGETHER = 10
 """One row in so many, at most, is left out with others."""
-FORGOTTEN, FORGETTING_STEPS = 0.02, 5
+FORGOTTEN, FORGETTING_STEPS = 0.002, 5
 """The gap at which rows that are left out together are forgotten, for the share that they are of all, and the steps."""
 EQUAL = 1e-6
 """Scores that differ by this share are one."""

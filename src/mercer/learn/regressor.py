@@ -105,14 +105,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv" or "loo", default=1.0
+    alpha : float, sequence of floats, "gcv", "loo" or "holdout", default=1.0
         How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
         generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
-        of leaving out one row with all of its weight, which needs a second pass. Other losses take one positive number.
+        of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
+        the map chooses; both need a second pass.
+
+        With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
+        coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
+        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.penalty_path`. "loo" does so
+        with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times their
+        mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
+        fitted with the best. There is no "gcv" for them.
     delta : float or None, default=None
         With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
         the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
-        median size in a first fit; for that one, as the same of the targets about their median.
+        median size in a first fit; for that one, as the same of the targets about their median. Of several alphas the
+        first fit takes the one in the middle.
     quantile : float or list of floats, default=0.5
         With ``loss="quantile"``, the share of targets that are to be below the predictions. Of a list all are learned
         at once, and predictions have a column for each. They do not cross: those of a row are put in order, which
@@ -122,14 +131,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha and losses other than "quantile" and
-        "epsilon_insensitive": it works on kernel values at the landmarks,
-        step by step, and makes no whitened features and no sums of their products, which takes D times less time where
-        landmarks are many; ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums
-        over the rows where the loss is "squared", and step by step elsewhere. "wide", for any map and one positive
-        alpha, makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step, with
-        the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and "wide"
-        where second moments do not fit in memory.
+        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha where the loss is "squared", and losses other
+        than "quantile" and "epsilon_insensitive": it works on kernel values at the landmarks, step by step, and makes
+        no whitened features and no sums of their products, which takes D times less time where landmarks are many;
+        ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums over the rows where the
+        loss is "squared", and step by step elsewhere. "wide", for any map, and one positive alpha where the loss is
+        "squared", makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step,
+        with the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and
+        "wide" where second moments do not fit in memory.
     tol : float, default=0.0001
         Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
         it, or when no step lowers it any more. A warning is given where the distance is not certain at the end.
@@ -187,10 +196,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     gap_ : float
         How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
         iterates.
+    penalty_path_ : PenaltyPath
+        Where there were several alphas, from the largest to the least: ``penalties``, their ``scores``, ``objectives``
+        and ``n_iter``, and the ``rule`` of the scores. Scores are the mean loss on new rows, as estimated, summed over
+        targets: squared errors over the variance of the targets, other losses in units of their spread.
     alphas_ : ndarray of shape (n_alphas,)
-        The alphas that were tried, where there were several.
+        With ``loss="squared"``, the alphas that were tried, where there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
         The mean squared error that each of them would have on new rows, as estimated.
+    solver_ : SolverCost
+        The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
+        by the passes that were made. Nothing is decided by time.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -339,7 +355,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.quantiles_ = tuple(np.asarray(self.quantile, dtype=np.float64).tolist())
         self.convergence_ = report = solution.report
         self.n_iter_, self.gap_, self.objective_ = max(1, report.n_iter), report.gap, objective
-        self.solver_ = SolverCost(report.method, report.expected, report.operations)
+        self.solver_ = SolverCost.of(report)
         self.alpha_, self.statistics_ = columns.alpha, None
         self.intercept_ = float(offset[0]) if self._one_column else offset
         self.coef_ = coef[0] if self._one_column else coef
@@ -446,7 +462,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if extent.n_rows and works_wide(self, extent, memory):
             return extent.wide()
         if self.loss != "squared":
-            return extent.newton()
+            several = is_several(self.alpha) and rule_of(self.alpha) == LOO
+            return extent.newton() + (extent.left_out() if several else 0)
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
@@ -507,8 +524,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
             alpha = float(found.alphas[best_of(found.scores, spread)])
-            tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path_of(rule, found, spread)}
-            tried |= found.hits
+            path = path_of(rule, found, spread / float(moments.weight[0]))
+            tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
             factor, coef = None, found.path.coefficients(alpha)
             if rule == HOLDOUT:
                 coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
@@ -657,10 +674,10 @@ def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
         raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
 
 
-def path_of(rule: str, found: Tried, spread: Matrix) -> PenaltyPath:
+def path_of(rule: str, found: Tried, variance: Matrix) -> PenaltyPath:
     """What several alphas have found, from the largest to the least; scores are in units of the targets' variance."""
     order = np.argsort(-found.alphas, kind="stable")
-    alphas, scores = found.alphas[order].tolist(), relative(found.scores, spread / found.path.weight)[order].tolist()
+    alphas, scores = found.alphas[order].tolist(), relative(found.scores, variance)[order].tolist()
     objectives = tuple(found.path.objective(alpha) for alpha in alphas)
     return PenaltyPath(rule, tuple(alphas), tuple(scores), objectives, (1,) * len(alphas))
 

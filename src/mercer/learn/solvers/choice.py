@@ -7,6 +7,7 @@ needs, hardly differ between machines.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ..._memory import physical_memory
@@ -19,6 +20,7 @@ from ..protocols import LinearMachine
 from ..time_forecast import DECOMPOSITION, FEATURE_OPERATIONS, PRODUCT_COST
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
+from .newton import Report
 from .wide import wide_cost
 
 LEAST_LANDMARKS = 512
@@ -52,6 +54,12 @@ class SolverCost(NamedTuple):
     name: str
     expected: float
     operations: float
+
+    @classmethod
+    def of(cls, report: Report) -> SolverCost:
+        """That of a solver which iterates."""
+        known = report.operations > 0.0
+        return cls(report.method, *((report.expected, report.operations) if known else (math.nan, math.nan)))
 
 
 def has_landmark_values(map: Any) -> bool:
