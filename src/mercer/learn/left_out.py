@@ -102,10 +102,13 @@ class Curvature(NamedTuple):
 
     @classmethod
     def of(cls, parts: Iterable[tuple[NDArray[Any], NDArray[Any]]], width: int, intercept: bool) -> Curvature:
-        """From the features of the rows that curve, some at a time, and how much they do."""
+        """From the features of the rows that curve, some at a time, and how much they do.
+
+        Products of features are in the precision of the curvatures, and are added in float64.
+        """
         gram, sums, total = np.eye(width), np.zeros(width), 0.0
         for Z, h in parts:
-            scaled = Z * np.sqrt(h.astype(np.float64))[:, None]
+            scaled = Z * np.sqrt(h)[:, None]
             gram += scaled.T @ scaled
             sums += h @ Z.astype(np.float64)
             total += float(h.sum(dtype=np.float64))

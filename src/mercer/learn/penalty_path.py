@@ -4,7 +4,7 @@ The penalties go from the strongest to the weakest. Each fit begins with the coe
 preconditioner: most take a few steps. How well each would do on new rows is told by its mean loss on
 
 - rows that are left out (``"loo"``): each by itself, by a Newton step from the coefficients of all rows, see
-  :mod:`mercer.learn.left_out`. Of more than 1,000 rows a sample of 4,096 is left out so, one by one, which takes a
+  :mod:`mercer.learn.left_out`. Of more than 1,000 rows a sample of 2,048 is left out so, one by one, which takes a
   factor of the Hessian of every class and penalty. On landmarks and wide features there is no such factor: of more
   than 1,000 rows one in ten, 4,096 at most, are left out together, and a few steps from the coefficients of all rows
   bring the objective without them near its least value.
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from .._checks import check_choice, is_number
 from .._random import Stream
 from .._tiles import run_tiles, single_threaded_blas
-from .calibration import SAMPLE, SMALL
+from .calibration import KEPT, SAMPLE, SMALL
 from .checkpoint_state import Unkept
 from .feature_matrix import FeatureMatrix, RowNumbers
 from .left_out import Curvature, left_out_each, slopes_and_curvatures, without
@@ -35,7 +35,7 @@ from .loss_fit import Sharpening, counted
 from .losses import Loss, SmoothedLoss
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
-from .solvers.newton import Newton, Report, Solution, Values
+from .solvers.newton import NEGLIGIBLE, Newton, Report, Solution, Values
 
 Matrix = NDArray[np.float64]
 
@@ -50,6 +50,8 @@ FORGOTTEN, FORGETTING_STEPS = 0.002, 5
 """The gap at which rows that are left out together are forgotten, for the share that they are of all, and the steps."""
 EQUAL = 1e-6
 """Scores that differ by this share are one."""
+ROUNDED = 0.02
+"""What the rounding of products may add to the Hessian of ||w||^2 / 2, which is 1; else they are in float64."""
 BLOCK = 512
 """Rows that are left out at a time, one by one."""
 
@@ -258,7 +260,7 @@ class PathFit:
             with single_threaded_blas():
                 values = left_out_each(design.whole(), F, solver.loss, self._copies(), design.intercept)[rows]
         elif isinstance(design, FeatureMatrix) and design.most_sample_bytes is None:
-            rows = self._sample(SAMPLE)
+            rows = self._sample(KEPT)
             values = self._each(design, F, solver.loss, rows)
         else:
             rows = self._sample(min(SAMPLE, design.n_rows // TOGETHER + 1))
@@ -283,7 +285,7 @@ class PathFit:
         found, features = np.empty((len(rows), loss.n_columns)), design.exactly(rows)
 
         def work(one: slice) -> None:
-            h = curvatures[:, one.start]
+            h = considerable(curvatures[:, one.start], design.dtype)
             parts = ((Z, some) for _, Z, some in design.weighted_chunks(h))
             hessian = Curvature.of(parts, design.n_features, design.intercept)
             for start in range(0, len(rows), BLOCK):
@@ -302,6 +304,12 @@ class PathFit:
         with unkept(self.design):
             forgotten = solver.for_loss(solver.loss.scaled(kept)).minimise(enough, FORGETTING_STEPS, W).W
             return self.design.products(forgotten, "decision values")[rows].astype(np.float64)
+
+
+def considerable(h: Matrix, dtype: Any) -> Values:
+    """Curvatures without those next to 0, in the precision of the features where that tells them from the penalty."""
+    told = float(np.finfo(dtype).eps) * float(h.sum()) < ROUNDED
+    return np.where(h > NEGLIGIBLE * h.mean(), h, 0.0).astype(dtype if told else np.float64)
 
 
 def extended(state: PathState | None, solution: Solution, solver: Newton, score: float) -> PathState:
