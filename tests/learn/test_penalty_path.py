@@ -393,6 +393,14 @@ def test_files_of_earlier_versions_have_one_penalty(tmp_path):
     assert mercer.load(tmp_path / "model").C_ == 3.0
 
 
+def test_files_with_half_a_path_are_refused(tmp_path):
+    X, y = problem(80)
+    model = KernelClassifier(C=SEVERAL, map=features()).fit(X, classes(y))
+    model.penalty_path_ = model.penalty_path_._replace(scores=(1.0,))
+    with pytest.raises(ValueError, match="do not belong together"):  # a file is read before it is kept
+        mercer.save(model, tmp_path / "model")
+
+
 # -- the solver and its cost -------------------------------------------------------------------------------------------
 
 

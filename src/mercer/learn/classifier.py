@@ -239,7 +239,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     >>> bool(model.score(X[1500:], y[1500:]) > 0.97), model.convergence_.converged
     (True, True)
 
-    With the best of several C, in little more than the time of one fit:
+    With the best of several C, on features that are made once:
 
     >>> several = KernelClassifier(n_components=128, C=[0.1, 1.0, 10.0, 100.0], random_state=0).fit(X[:1500], y[:1500])
     >>> several.C_, len(several.penalty_path_.scores)

@@ -302,6 +302,8 @@ class AdditiveMachine(KernelMachine, ABC):
             return
         targets = np.atleast_2d(self.coef_).shape[0]
         self._check_coefficients(targets)
+        path = getattr(self, "penalty_path_", None)
+        self._refuse_unless(path is None or len({len(path.penalties), *map(len, path[2:])}) == 1)
         if statistics is not None:
             sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
             self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0 and hasattr(self, "_precision"))

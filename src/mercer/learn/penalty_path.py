@@ -286,8 +286,7 @@ class PathFit:
 
         def work(one: slice) -> None:
             h = considerable(curvatures[:, one.start], design.dtype)
-            parts = ((Z, some) for _, Z, some in design.weighted_chunks(h))
-            hessian = Curvature.of(parts, design.n_features, design.intercept)
+            hessian = Curvature.of(curved_chunks(design, h), design.n_features, design.intercept)
             for start in range(0, len(rows), BLOCK):
                 some = slice(start, min(start + BLOCK, len(rows)))
                 found[some, one.start] = hessian.influences(features(some))
@@ -304,6 +303,15 @@ class PathFit:
         with unkept(self.design):
             forgotten = solver.for_loss(solver.loss.scaled(kept)).minimise(enough, FORGETTING_STEPS, W).W
             return self.design.products(forgotten, "decision values")[rows].astype(np.float64)
+
+
+def curved_chunks(design: FeatureMatrix, h: Values) -> Iterator[tuple[Values, Values]]:
+    """The features of the rows that curve, some at a time, and how much they do, in a pass that is told of."""
+    tell = design.passes.begin("left-out rows")
+    for stop, Z, some in design.weighted_chunks(h):
+        yield Z, some
+        if tell is not None:
+            tell(stop)
 
 
 def considerable(h: Matrix, dtype: Any) -> Values:
