@@ -56,6 +56,24 @@ def test_a_classifier_and_all_its_options(folder, run, tmp_path):
     assert (found["scores"], found["held_out"], found["features"]) == ({}, 0, 48)
 
 
+@pytest.mark.parametrize(
+    ("options", "penalty"),
+    [
+        (["flowers.csv", "--target", "kind", "--C", "0.1,10"], [0.1, 10.0]),
+        (["flowers.csv", "--target", "kind", "--C", "holdout"], "holdout"),
+        (["houses.csv", "--target", "price", "--loss", "huber", "--alpha", "loo"], "loo"),
+        (["houses.csv", "--target", "price", "--loss", "huber"], 1.0),
+        (["houses.csv", "--target", "price", "--alpha", "0.1,10"], [0.1, 10.0]),
+    ],
+)
+def test_penalties_are_numbers_or_a_rule(folder, run, tmp_path, options, penalty):
+    found = fitted(run, *options, "--features", 24, "-o", tmp_path / "model.mercer")
+    model, name = mercer.load(tmp_path / "model.mercer"), "C" if options[0] == "flowers.csv" else "alpha"
+    assert getattr(model, name) == penalty
+    assert found[name] == getattr(model, f"{name}_")
+    assert hasattr(model, "penalty_path_") == (penalty != 1.0)
+
+
 @pytest.mark.parametrize("source", ["folder", "pattern", "two", "stdin", "format"])
 def test_rows_come_from_everywhere(folder, run, tmp_path, frames, source):
     frame = frames["flowers"]

@@ -11,7 +11,8 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, calibration
-from mercer.learn.calibration import Calibration, curve, left_out_each, leverages
+from mercer.learn.calibration import Calibration, curve
+from mercer.learn.left_out import influences, left_out_each
 from mercer.learn.losses import SquaredHinge
 from mercer.persist import train
 
@@ -121,7 +122,7 @@ def test_leverages_are_the_same_by_columns_and_by_rows(intercept):
         ones = np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
         ridge = np.diag(np.r_[np.ones(Z.shape[1]), 1e-12]) if intercept else np.eye(Z.shape[1])
         expected = h * np.einsum("ij,ij->i", ones @ np.linalg.inv(ridge + (ones * h[:, None]).T @ ones), ones)
-        np.testing.assert_allclose(leverages(Z, h, intercept), expected, rtol=1e-6)
+        np.testing.assert_allclose(h * influences(Z, h, intercept), expected, rtol=1e-6)
 
 
 def test_a_curve_rises_and_is_the_most_likely_one():

@@ -60,7 +60,8 @@ def test_losses_with_corners_keep_to_features(loss):
     X, _ = problem()
     with pytest.raises(ValueError, match="corners"):
         KernelRegressor(map=landmarks(), solver="landmarks", loss=loss).fit(X, X[:, 0])
-    assert not KernelRegressor(map="nystrom", n_components=1024, loss=loss)._takes_landmarks(Nystrom(KERNEL), 10**6)
+    learner = KernelRegressor(map="nystrom", n_components=1024, loss=loss)
+    assert not choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])

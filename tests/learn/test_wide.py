@@ -17,7 +17,7 @@ from mercer.learn.losses import Squared
 from mercer.learn.memory_estimates import Extent
 from mercer.learn.passes import Passes
 from mercer.learn.solvers import wide
-from mercer.learn.solvers.choice import RIDGE_PASSES, is_wide, least_cost, sums_cost
+from mercer.learn.solvers.choice import RIDGE_PASSES, is_wide, least_cost, sums_cost, works_wide
 from mercer.learn.solvers.wide import SampledFeatures, WideNewton, sample_size
 from mercer.learn.statistics import chunk_rows
 from mercer.persist import train
@@ -223,7 +223,7 @@ def test_a_million_features_fit():
 
 def test_landmarks_are_not_solved_without_second_moments():
     model = KernelRegressor(map=Nystrom(Gaussian(0.1), n_components=30_000))
-    assert not model.takes_wide(Extent(30_000, 100_000), GIB)
+    assert not works_wide(model, Extent(30_000, 100_000), GIB)
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ class Growth:
     def _fitted(self, best: Candidate, width: int, loss: Loss, start: Any) -> Any:
         """A learner fitted to all rows; one that starts from another may be ended by time or dependent features."""
         self.setting.told(f"fit: {self.table.n_rows:,} rows, {width:,} features, {loss.name}")
-        given = {"loss": loss.name, "C": loss.C, "alpha": "loo", "memory": self.memory, **self.preparing}
+        given = {"loss": loss.name, "C": loss.C, "memory": self.memory, **self.preparing}
         learner = self._learner(best, width, class_weight=self.class_weight, **given)
         if start is None:
             return learner.fit(self.table)
@@ -148,6 +148,6 @@ class Growth:
             return learner.fit_table(learner.table_to_fit(self.table), context)
 
     def _fit_of(self, model: Any, best: Candidate, seconds: float) -> Trial:
-        loss, strength = (model.loss, model.C) if self.task == "classification" else ("squared", model.alpha_)
+        loss, strength = (model.loss, model.C_) if self.task == "classification" else ("squared", model.alpha_)
         width, found = model.map_.n_components_, (repr(best.kernel), best.family.scale, loss, strength)
         return Trial(None, *found, self.table.n_rows, width, FIT, math.nan, seconds)

@@ -105,9 +105,9 @@ def learner_for(
     unknown: str = "error",
     dates: str = "number",
     loss: str | None = None,
-    C: float = 1.0,
+    C: Any = 1.0,
     class_weight: Any = None,
-    alpha: Any = "loo",
+    alpha: Any = None,
     delta: float | None = None,
     quantile: Any = 0.5,
     epsilon: float = 0.1,
@@ -131,7 +131,7 @@ def learner_for(
     C, class_weight : of a classifier; alpha, delta, quantile, epsilon, deviations : of a regressor
         ``alpha`` is exact leave-one-out unless given: generalised cross-validation, which saves a pass, takes the
         leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation. Losses
-        other than squares have no such rules, and take 1 in their place.
+        other than squares, which would be fitted once for every alpha, take 1 unless one is given.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
@@ -166,8 +166,8 @@ def learner_for(
     if task == "regression":
         check_choice("loss", loss, (*REGRESSION_LOSSES, None))
         asked |= {"delta": delta, "quantile": quantile, "epsilon": epsilon, "loss": "squared" if loss is None else loss}
-        if asked["loss"] != "squared" and isinstance(alpha, str):
-            alpha = 1.0
+        if alpha is None:
+            alpha = "loo" if asked["loss"] == "squared" else 1.0
         return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **asked, **common)
     check_choice("loss", loss, (*CLASS_LOSSES, None))
     asked["loss"] = "squared_hinge" if loss is None else loss

@@ -55,12 +55,15 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @click.option(
     "--loss", type=click.Choice(LOSSES), help="squared_hinge of a classifier and squared of a regressor if not given.",
 )  # fmt: skip
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="What a row counts, of a classifier.")
+@click.option(
+    "--C", "C", default="1", show_default=True,
+    help="What a row counts, of a classifier: a number, or several with commas, loo or holdout, which choose one.",
+)  # fmt: skip
 @class_weight_option
 @click.option(
-    "--alpha", default="loo", show_default=True,
-    help="Of a regressor: a number, loo (exact leave-one-out) or gcv, a pass less, which heavy tails mislead; both are "
-    "for --loss squared, and 1 for others.",
+    "--alpha",
+    help="Of a regressor: a number, several with commas, loo (leave-one-out), holdout or gcv, a pass less, which heavy "
+    "tails mislead and is for --loss squared. If not given, loo for --loss squared and 1 for others.",
 )  # fmt: skip
 @click.option("--delta", type=float, help="Of --loss huber, in the unit of the target; estimated if not given.")
 @click.option("--quantile", type=float, default=0.5, show_default=True, help="Of --loss quantile.")
@@ -137,7 +140,8 @@ def arguments(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "n_components": options.pop("features"),
         "scale": None if scale == "none" else scale,
-        "alpha": alpha if alpha in ("gcv", "loo") else as_number(alpha),
+        "alpha": None if alpha is None else as_penalty(alpha, "--alpha"),
+        "C": as_penalty(options.pop("C"), "--C"),
         **options,
     }
 
@@ -149,11 +153,16 @@ def features_share(memory: str | None) -> int | None:
     return None if memory is None else max(1, as_bytes(memory) // 2)
 
 
-def as_number(text: Any) -> float:
+def as_penalty(text: str, name: str) -> Any:
+    """A number, several that commas part, or the rule that chooses one."""
+    if text in ("gcv", "loo", "holdout"):
+        return text
     try:
-        return float(text)
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"expected a number, loo or gcv, found {text!r}", param_hint="--alpha") from None
+        said = f"expected a number, several with commas, loo, holdout or gcv, found {text!r}"
+        raise click.BadParameter(said, param_hint=name) from None
+    return found if len(found) > 1 else found[0]
 
 
 def check_parts(train: Any, test: Any, holdout: float) -> None:
@@ -236,6 +245,7 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
                 "kernel": repr(model.map_.kernel_),
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
+                "C": getattr(model, "C_", None),
                 **as_assessed(assessed),
             }
         )

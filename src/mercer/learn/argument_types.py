@@ -18,7 +18,8 @@ MemoryArgument = int | str | None
 """Bytes, text like "2GB", or None."""
 WeightArgument = ArrayLike | None
 """What every row counts."""
-AlphaArgument = float | Sequence[float] | Literal["gcv", "loo"]
+PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout"]
+"""One number, several, or the rule by which one is chosen."""
 ClassWeights = Mapping[Any, float] | Literal["balanced"] | None
 ClassWeightArgument = ClassWeights | Sequence[ClassWeights]
 """Weights of classes, of one task or of each of several."""

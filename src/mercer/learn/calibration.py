@@ -20,12 +20,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from .._random import Stream
 from .labels import Codes, Tasks
-from .losses import Loss
 from .prepared_rows import Chunk
 
 Matrix = NDArray[np.float64]
@@ -45,8 +43,6 @@ ENOUGH = 1e-10
 """The gradient of a curve, for every row, at which it is found."""
 HELD = 1e-9
 """What holds back the numbers of a curve that rows leave open."""
-NEAREST = 1e-8
-"""To 0, of what leaving out a row leaves of its own weight in its prediction."""
 
 
 class Calibration(NamedTuple):
@@ -146,36 +142,6 @@ def chosen_rows(seed: int, weight: Matrix) -> NDArray[np.int64]:
     counted = np.flatnonzero(weight > 0.0)
     words = Stream(seed).child("calibration").words(len(weight), 0)[counted]
     return np.sort(counted[np.argsort(words, kind="stable")[: min(SAMPLE, len(counted) // LEFT_OUT)]])
-
-
-def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, intercept: bool) -> Matrix:
-    """Decision values of rows as if each had been left out, by one Newton step from the coefficients of all.
-
-    ``share`` is the part of a row's weight that is left out: one copy of a row that counts as several. The loss is one
-    that has no slope where it does not bend, so that leaving out such a row changes nothing.
-    """
-    slopes, curvatures = (part.astype(np.float64) for part in (loss.slope(F), loss.curvature(F)))
-    found = F.astype(np.float64)
-    for column, h in enumerate(curvatures.T):
-        rows = np.flatnonzero(h)
-        if len(rows):
-            own = share[rows] * leverages(Z[rows].astype(np.float64), h[rows], intercept)
-            found[rows, column] += own / h[rows] * slopes[rows, column] / np.maximum(1.0 - own, NEAREST)
-    return found
-
-
-def leverages(Z: Matrix, h: Matrix, intercept: bool) -> Matrix:
-    """h z' (I + Z' diag(h) Z)^-1 z of every row, with a free intercept where there is one."""
-    total = float(h.sum())
-    curved = (Z - h @ Z / total if intercept else Z) * np.sqrt(h)[:, None]
-    if Z.shape[1] <= len(Z):
-        factor = scipy.linalg.cholesky(np.eye(Z.shape[1]) + curved.T @ curved, lower=True, check_finite=False)
-        own = (scipy.linalg.solve_triangular(factor, curved.T, lower=True, check_finite=False) ** 2).sum(axis=0)
-    else:  # the same from products of rows
-        factor = scipy.linalg.cholesky(np.eye(len(Z)) + curved @ curved.T, lower=True, check_finite=False)
-        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
-        own = 1.0 - np.diag(inverse)
-    return own + h / total if intercept else own
 
 
 class KeptRows:

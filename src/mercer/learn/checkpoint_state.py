@@ -84,13 +84,19 @@ class CheckpointState:
 
     def settled(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
         """What a stage of the fit finds, or has found before; passes of later stages may have the names of its own."""
-        name = SETTLED + stage
-        if name not in self.found:
-            found = make()
-            self.begun = None
-            self.found.pop(STAGE, None)
-            self.anew(name, found)
-        return self.found[name]
+        if self.settled_as(stage) is None:
+            self.settle(stage, make())
+        return self.found[SETTLED + stage]
+
+    def settled_as(self, stage: str) -> Arrays | None:
+        """What a stage of the fit has found so far; None where it has not come to anything."""
+        return self.found.get(SETTLED + stage)
+
+    def settle(self, stage: str, found: Arrays) -> None:
+        """Keep this as what a stage of the fit has found so far; what led there is not needed any more."""
+        self.begun = None
+        self.found.pop(STAGE, None)
+        self.anew(SETTLED + stage, found)
 
     def take_up(self, what: str) -> PartialPass:
         """The pass of this name, where it was left."""

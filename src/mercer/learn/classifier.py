@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,9 +17,15 @@ from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
 from ..maps.array_layouts import floats
-from .argument_types import ClassWeightArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
-from .calibration import FORGOTTEN, NEAREST, SMALL, Calibration, KeptRows, chosen_rows, learned, left_out_each
-from .checkpoint_state import Unkept
+from .argument_types import (
+    ClassWeightArgument,
+    KernelArgument,
+    MapArgument,
+    MemoryArgument,
+    PenaltyArgument,
+    WeightArgument,
+)
+from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned
 from .context import FitContext
 from .exact_fit import ExactFit
 from .feature_matrix import HeldFeatures
@@ -37,29 +42,36 @@ from .labels import (
     probabilities,
 )
 from .landmark_fit import LandmarkFit
+from .left_out import NEAREST, left_out_each
 from .loss_fit import features_of_rows, minimised, warn_unless_converged
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import exact_map, expected_map, is_exact, is_narrow
-from .memory_estimates import Extent, known_width
-from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .memory_estimates import Extent
+from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
+from .penalty_path import (
+    GCV,
+    HOLDOUT,
+    LOO,
+    STRENGTHS,
+    PathFit,
+    PenaltyPath,
+    check_penalty,
+    held_out,
+    is_several,
+    rule_of,
+    unkept,
+)
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import (
-    WIDE_PASSES,
-    check_landmark_values,
-    has_landmark_values,
-    is_wide,
-    least_cost,
-    takes_landmarks,
-)
+from .solvers.choice import SolverCost, has_landmark_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
 from .solvers.newton import Newton, Report
-from .solvers.ridge import Leverages, solve_ridge
+from .solvers.ridge import Leverages, best_of, solve_ridge
 from .statistics import Moments, chunk_rows
 from .time_forecast import Work, features_work, usual_works
 from .warm_start import widened
@@ -107,8 +119,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.
-    C : float, default=1.0
-        How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation.
+    C : float, sequence of floats, "loo", "holdout" or "gcv", default=1.0
+        How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation. Of
+        several values that of the least mean loss on rows left out is taken, and of those that hardly differ the least.
+        Features are made once, and each value, from the least to the largest, is fitted from the coefficients of the
+        one before.
+
+        "loo" does so with eleven values from 0.01 to 1000. Rows are left out one by one, each by a Newton step from the
+        coefficients of all, and of more than 1,000 a sample; on landmarks and wide features a sample of more than 1,000
+        rows is left out together: see :mod:`mercer.learn.penalty_path`. With ``loss="squared"`` leaving out is exact.
+        "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is held out
+        of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv", generalised
+        cross-validation, is for ``loss="squared"``. ``map="exact"`` and ``solver="liblinear"`` take one number.
     class_weight : dict, "balanced", list of these, or None, default=None
         How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
         all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
@@ -179,6 +201,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         What is minimised, at the end, where a solver iterates.
     gap_ : float
         How far it is at most above the least one, as a share of it, where a solver iterates.
+    C_ : float
+        The C that was taken.
+    penalty_path_ : PenaltyPath
+        Where there were several C, from the least to the largest: ``penalties``, their ``scores``, ``objectives`` and
+        ``n_iter``, and the ``rule`` of the scores, which are the mean loss on new rows, as estimated.
+    solver_ : SolverCost
+        The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
+        by the passes that were made. Nothing is decided by time.
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
@@ -211,6 +241,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     >>> bool(model.score(X[1500:], y[1500:]) > 0.97), model.convergence_.converged
     (True, True)
 
+    With the best of several C, on features that are made once:
+
+    >>> several = KernelClassifier(n_components=128, C=[0.1, 1.0, 10.0, 100.0], random_state=0).fit(X[:1500], y[:1500])
+    >>> several.C_, len(several.penalty_path_.scores)
+    (100.0, 4)
+
     In batches, and two tasks at once:
 
     >>> batches = KernelClassifier(n_components=128, loss="squared", random_state=0)
@@ -232,7 +268,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         n_components: int | None = None,
         map: MapArgument = "auto",
         loss: Literal["squared_hinge", "logistic", "squared"] = "squared_hinge",
-        C: float = 1.0,
+        C: PenaltyArgument = 1.0,
         class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["auto", "newton", "landmarks", "wide", "liblinear"] = "auto",
@@ -317,34 +353,58 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         weights = [weight] * codes.shape[1]
         if class_weights is not None:
             weights = [weight * one[mine] for one, mine in zip(class_weights, codes.T, strict=True)]
-        columns = Tasks(classes).columns[-1].stop
         if is_exact(self):
             self._fit_exact(chosen, rows, draft.seed, codes, weights, weight)
             return self
         design: Design
-        if self._takes_landmarks(chosen, rows.n_rows):
-            fit = LandmarkFit.of(self, rows, draft.seed, columns)
-            loss = class_loss(self, codes, weights)
-            self.map_, design, start = fit.grown(chosen, loss) if isinstance(self.map, str) else fit.chosen(chosen)
+        loss = class_loss(self, codes, weights)
+        if works_on_landmarks(self, chosen, rows.n_rows):
+            fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns)
+            pilot = self._pilot(loss, draft.seed, rows.n_rows)
+            self.map_, design, start = fit.grown(chosen, pilot) if isinstance(self.map, str) else fit.chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
             start = None if context.warm_start is None else widened(context.warm_start, self, rows)
-            design = features_of_rows(self, rows, columns)
-        W, self.convergence_, solver = least_loss(self, design, codes, weights, start)
+            design = features_of_rows(self, rows, self.n_columns)
+        solver: Newton | None
+        if is_several(self.C):
+            path = PathFit(design, loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
+            found = path.chosen(self._candidates, rule_of(self.C))
+            warn_unless_converged(found.solution.report, ADVICE, stacklevel=4)
+            self.penalty_path_ = found.path(rule_of(self.C), self._candidates)
+            self.C_, loss, solver = self._candidates[found.place], found.loss, found.solver
+            W, self.convergence_ = found.solution.W, found.solution.report
+        else:
+            self.C_ = self._candidates[0]
+            loss = loss.scaled(self.C_)
+            W, self.convergence_, solver = least_loss(self, design, loss, codes, weights, start)
         self._check_finite(W)
         if self.loss != "logistic":
-            self.calibration_ = calibrated(self, design, W, solver, codes, weights, weight)
+            self.calibration_ = calibrated(self, design, W, solver, loss, codes, weights, weight)
         passes.report.end()
         self._adopt(design.coefficients(W))
         self.statistics_ = None
         return self
 
+    @property
+    def _candidates(self) -> tuple[float, ...]:
+        """The values of C to choose from, which rise; the only one, where there is one."""
+        return STRENGTHS if isinstance(self.C, str) else tuple(np.unique(np.asarray(self.C, dtype=float)).tolist())
+
+    def _pilot(self, loss: Loss, seed: int, n_rows: int) -> Loss:
+        """The loss that tells where landmarks are wanted: of several C that in the middle, without rows held out."""
+        middle = loss.scaled(self._candidates[len(self._candidates) // 2])
+        if rule_of(self.C) != HOLDOUT:
+            return middle
+        return middle.scaled((~held_out(seed, 0, n_rows)).astype(np.float64))
+
     def _fit_exact(
         self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
     ) -> None:
         """Coefficients of the exact machine, by the rows near its margin."""
-        loss, left_out = class_loss(self, codes, weights), chosen_rows(seed, weight)
+        self.C_ = self._candidates[0]
+        loss, left_out = class_loss(self, codes, weights).scaled(self.C_), chosen_rows(seed, weight)
         if not isinstance(loss, SquaredHinge) or not has_landmark_values(map):
             raise ValueError(
                 "map='exact' is for loss='squared_hinge', one task and a kernel of mercer.kernels, "
@@ -361,31 +421,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._adopt(machine.coefficients)
         self.statistics_ = None
 
-    def _takes_landmarks(self, map: Any, n_rows: int) -> bool:
-        """Whether the machine works on kernel values at landmarks, without whitened features."""
-        if self.solver not in ("auto", "landmarks") or self.loss == "squared":
-            return False
-        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
-        if self.solver == "landmarks":
-            check_landmark_values(map)
-            return True
-        return takes_landmarks(map, n_rows, known_width(self), columns)
-
-    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
-        """Whether the solver does without second moments, in no more than so many bytes.
-
-        Parameters
-        ----------
-        extent : Extent
-            How large the fit is.
-        memory : int or None
-            The most bytes that it may take; None is what the machine has.
-        """
-        if self.solver == "wide":
-            return True
-        if self.solver != "auto" or self.loss == "squared" or expected_map(self, extent.n_rows).has_landmarks:
-            return False
-        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
+    @property
+    def n_columns(self) -> int:
+        """Columns of decision values, as far as the classes are known."""
+        return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
 
     @available_if(can_add_rows)
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: WeightArgument = None) -> Self:
@@ -423,7 +462,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_choice("solver", self.solver, SOLVERS)
         if is_exact(self) and self.loss != "squared_hinge":
             raise ValueError(f"map='exact' is for loss='squared_hinge', found loss={self.loss!r}")
-        check_positive("C", self.C)
+        check_penalty("C", self.C, (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT))
+        if is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
+            raise ValueError(f"map='exact' and solver='liblinear' take one C, found C={self.C!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
@@ -436,7 +477,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def _least_alpha(self) -> float:
-        return 0.5 / float(self.C)
+        return 0.5 / self._candidates[-1]
 
     @property
     def holds_rows(self) -> bool:
@@ -452,17 +493,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
             return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
-        columns = Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 1
-        return [features, *usual_works(n_rows, width, columns)]
+        return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
-        return extent.wide() if self.takes_wide(extent, memory) else extent.newton()
+        if works_wide(self, extent, memory):
+            return extent.wide()
+        return extent.newton() + (extent.left_out() if is_several(self.C) and rule_of(self.C) == LOO else 0)
 
     def _check_additive(self) -> None:
         if isinstance(self.class_weight, str):
@@ -470,6 +512,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"class_weight={self.class_weight!r} weighs rows by how many there are of each class in all, and sums "
                 "cannot be weighed again: give a dict"
             )
+        if is_several(self.C) and rule_of(self.C) != GCV:
+            raise ValueError(f"C={self.C!r} is chosen by all rows, which sums do not hold: give one number or 'gcv'")
 
     def _weights_of(self, tasks: Tasks, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:
         if tasks.several and self.loss == "squared" and self.class_weight is not None:
@@ -505,11 +549,26 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
-        coef, factor = solve_ridge(moments, 0.5 / float(self.C), intercept, self._precision)
+        C, path = self._candidates[0], None
+        if is_several(self.C):
+            rule, alphas = rule_of(self.C), 0.5 / np.array(self._candidates[::-1])
+            C, path = self._best_of_squares(rule, self._tried(rule, alphas, moments, rows, report))
+        coef, factor = solve_ridge(moments, 0.5 / C, intercept, self._precision)
         if report is not None:
             report.end()
+        self.C_, self.solver_ = C, self._cost(moments, None if path is None else path.rule)
+        self.__dict__.pop("penalty_path_", None)
+        if path is not None:
+            self.penalty_path_ = path
         self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
         return factor
+
+    def _best_of_squares(self, rule: str, found: Tried) -> tuple[float, PenaltyPath]:
+        """The best C by squared errors, and what all of them have found."""
+        scores, several = found.scores.sum(axis=1)[::-1], self._candidates
+        best = len(several) - 1 - best_of(found.scores, np.ones(found.scores.shape[1]))
+        objectives = tuple(found.path.objective(alpha) / alpha for alpha in found.alphas[::-1].tolist())
+        return several[best], PenaltyPath(rule, several, tuple(scores.tolist()), objectives, (1,) * len(several))
 
     def _left_one_out(self, moments: Moments, factor: Factor | None, rows: PreparedRows, kept: KeptRows) -> Calibration:
         """How the decision values of least squares become probabilities: by those of rows left out one by one."""
@@ -529,7 +588,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _check_finite(self, W: Matrix) -> None:
         if not np.isfinite(W).all():
             raise ValueError(
-                f"the coefficients overflow: lower C, found {self.C:g}, or the weights of rows and classes, or scale "
+                f"the coefficients overflow: lower C, found {self.C_:g}, or the weights of rows and classes, or scale "
                 "the rows down"
             )
 
@@ -542,6 +601,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if self.convergence_ is not None:
             self.n_iter_ = max(1, self.convergence_.n_iter)
             self.objective_, self.gap_ = self.convergence_.objectives[-1], self.convergence_.gap
+            self.solver_ = SolverCost.of(self.convergence_)
+        elif self.loss != "squared":
+            self.solver_ = SolverCost("liblinear", np.nan, np.nan)
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
@@ -655,11 +717,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         "calibration_": Calibration | None,
         "objective_": float,
         "gap_": float,
+        "C_": float,
+        "penalty_path_": PenaltyPath,
+        "solver_": SolverCost,
     }
 
     @property
     def _n_targets(self) -> int | None:
-        return Tasks(self.classes_).columns[-1].stop if hasattr(self, "classes_") else 0
+        return self.n_columns if hasattr(self, "classes_") else 0
 
     def array_layout(self) -> dict[str, Any]:
         targets = self._n_targets
@@ -671,6 +736,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         super().check_arrays()
         if hasattr(self, "classes_"):
             self._class_weights = getattr(self, "_class_weights", None)
+            if hasattr(self, "coef_") and not hasattr(self, "C_"):
+                self.C_ = self._candidates[0]  # which older files do not have
             self.calibration_ = calibration = getattr(self, "calibration_", None)  # which older files do not have
             if calibration is not None:
                 sizes = {len(part) for part in (calibration.slopes, calibration.bends, calibration.offsets)}
@@ -686,23 +753,19 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
 
 def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> Loss:
-    """What is minimised beside ||w||^2 / 2, from the class of every row in every task, and what it counts there."""
+    """The loss for C = 1, from the class of every row in every task, and what it counts there."""
     tasks = zip(Tasks(model.classes_).classes, codes.T, weights, strict=True)
-    losses = [
-        loss_named(model.loss, len(classes))(mine, len(classes), float(model.C) * weight)
-        for classes, mine, weight in tasks
-    ]
+    losses = [loss_named(model.loss, len(classes))(mine, len(classes), weight) for classes, mine, weight in tasks]
     return SideBySide(losses) if len(losses) > 1 else losses[0]
 
 
 def least_loss(
-    model: LinearClassifier, design: Design, codes: Codes, weights: list[Matrix], start: Matrix | None
+    model: LinearClassifier, design: Design, loss: Loss, codes: Codes, weights: list[Matrix], start: Matrix | None
 ) -> tuple[Matrix, Report | None, Newton | None]:
     """Coefficients of least loss, how they were found, and by whom; None where LIBLINEAR found them."""
     if isinstance(design, HeldFeatures) and model.solver == "liblinear":
         pairs = zip(codes.T, weights, strict=True)
         return np.hstack([liblinear(model, design, mine, weight) for mine, weight in pairs]), None, None
-    loss = class_loss(model, codes, weights)
     solution, solver = minimised(model, design, loss, start, ADVICE)
     return solution.W, solution.report, solver
 
@@ -712,6 +775,7 @@ def calibrated(
     design: Design,
     W: Matrix,
     solver: Newton | None,
+    loss: Loss,
     codes: Codes,
     weights: list[Matrix],
     weight: Matrix,
@@ -721,27 +785,24 @@ def calibrated(
     Each of few rows is left out by itself. Some of many are left out together: a step or a few from the solution bring
     the objective without them close to its least value.
     """
-    tasks, context = Tasks(model.classes_), design.passes.context
-    if context.checkpoint is not None:
-        context = replace(context, checkpoint=Unkept(context.checkpoint))
-        design.passes = design.passes.within(context)
+    tasks = Tasks(model.classes_)
     if design.n_rows <= SMALL and design.most_sample_bytes is None:
-        F = design.products(W, "decision values")
+        with unkept(design):
+            F = design.products(W, "decision values")
         Z = design.whole()
         share = 1.0 / np.maximum(weight, 1.0)
-        values = left_out_each(Z, F, class_loss(model, codes, weights), share, bool(model.fit_intercept))
+        values = left_out_each(Z, F, loss, share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)
         counts = [one[counted] for one in weights]
         return learned("approximate leave-one-out", tasks, values[counted], codes[counted], counts)
-    rows = chosen_rows(model.map_.seed_, weight)
-    without = [one.copy() for one in weights]
-    for one in without:
-        one[rows] = 0.0
-    loss = class_loss(model, codes, without)
-    again = solver_for(design, loss) if solver is None else solver.for_loss(loss)
+    rows, kept = chosen_rows(model.map_.seed_, weight), np.ones(design.n_rows)
+    kept[rows] = 0.0
+    others = loss.scaled(kept)
+    again = solver_for(design, others) if solver is None else solver.for_loss(others)
     enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
     # On landmarks every step is a whole Newton step, of which the first forgets almost all.
     steps = 1 if isinstance(design, LandmarkFeatures) else int(model.max_iter)
-    forgotten = again.minimise(enough, steps, W).W
-    values = design.products(forgotten, "decision values")[rows].astype(np.float64)
+    with unkept(design):
+        forgotten = again.minimise(enough, steps, W).W
+        values = design.products(forgotten, "decision values")[rows].astype(np.float64)
     return learned("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])

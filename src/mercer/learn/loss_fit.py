@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from .losses import Loss, SmoothedLoss
 from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
-from .solvers.choice import expected_cost
+from .solvers.choice import expected_cost, works_wide
 from .solvers.conjugate_gradients import pass_cost, solver_for
 from .solvers.landmarks import Design
 from .solvers.liblinear import check_copies
@@ -49,7 +50,7 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     check_after(model, extent, memory)
     streamed = not can_hold_features(model, extent, needed.work, memory)
     design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
-    if model.takes_wide(extent, memory):
+    if works_wide(model, extent, memory):
         design.most_sample_bytes = room_for_features(model, needed.work, memory) if streamed else 0.0
     return design
 
@@ -67,14 +68,18 @@ def minimised(
     else:
         solver = solver_for(design, loss)
         solution = solver.minimise(tol, max_iter, start)
-    report = solution.report
-    counted = report._replace(
-        expected=expected_cost(design, loss),
-        operations=report.passes * pass_cost(design.n_rows, design.n_features, loss.n_columns),
+    warn_unless_converged(solution.report, advice, stacklevel=6)
+    return solution._replace(report=counted(solution.report, design, [loss])), solver
+
+
+def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
+    """A report with what the solutions of these losses were expected to cost, and what their passes did."""
+    passes = design.n_passes
+    return report._replace(
+        passes=passes,
+        expected=sum(expected_cost(design, loss) for loss in losses),
+        operations=passes * pass_cost(design.n_rows, design.n_features, losses[0].n_columns),
     )
-    solution = solution._replace(report=counted)
-    warn_unless_converged(report, advice, stacklevel=6)
-    return solution, solver
 
 
 def warn_unless_converged(report: Report, advice: str, stacklevel: int) -> None:
@@ -131,14 +136,18 @@ class Sharpening:
         self.eps = float(np.finfo(design.dtype).eps)
         self.checkpoint = design.passes.context.checkpoint
 
-    def minimise(self) -> tuple[Solution, Newton]:
-        """The solution, whose report has the objective of the loss itself after every stage."""
-        stage = self._first()
+    def minimise(self, start: Matrix | None = None) -> tuple[Solution, Newton]:
+        """The solution, whose report has the objective of the loss itself after every stage.
+
+        ``start`` are coefficients of a similar problem. Its prices would be no help: those of rows that change sides
+        hold back the others, and take more stages than they spare.
+        """
+        stage = self._first(start)
         while True:
             smooth = self.loss.about(stage.prices, stage.width)
             solver = solver_for(self.design, smooth)
             inner = max(REST * self.tol, min(FIRST, SHARE * min(stage.gaps, default=1.0)))
-            solution = solver.minimise(inner, self.max_iter, stage.W if stage.gaps else None)
+            solution = solver.minimise(inner, self.max_iter, stage.W)
             W = solution.W
             F = self.design.kept("stage values", self.design.products, W, "decision values")
             penalty = 0.5 * (W[: self.design.n_features] ** 2).sum(axis=0)
@@ -157,15 +166,15 @@ class Sharpening:
         report = Report(converged, n_iter, self.design.n_passes, objectives, min(gap, 1.0), solution.report.method)
         return solution._replace(report=report), solver
 
-    def _first(self) -> Stage:
+    def _first(self, start: Matrix | None) -> Stage:
         held = None if self.checkpoint is None else self.checkpoint.stage
         if held is not None:
             stage = Stage.of(held)
             self.design.n_passes = stage.passes
             return stage
         shape = self.design.n_rows, self.loss.n_columns
-        nothing = np.zeros((self.design.width, self.loss.n_columns))
-        return Stage(nothing, np.zeros(shape, dtype=self.design.dtype), WIDEST, 0, 0, (), ())
+        W = np.zeros((self.design.width, self.loss.n_columns)) if start is None else start
+        return Stage(W, np.zeros(shape, dtype=self.design.dtype), WIDEST, 0, 0, (), ())
 
     @staticmethod
     def _in_vain(gaps: tuple[float, ...]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._memory import as_bytes, check_room
-from .._tiles import summing_threads
+from .._tiles import n_threads, summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
 from .map_choice import width_asked
@@ -62,6 +62,10 @@ class Extent(NamedTuple):
         """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+
+    def left_out(self) -> int:
+        """Bytes of the Hessians by which rows are left out one by one: in float64, of a class for every thread."""
+        return 16 * min(self.columns, n_threads(self.n_jobs)) * self.square
 
     def landmarks(self) -> int:
         """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row."""

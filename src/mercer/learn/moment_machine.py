@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,12 @@ from .argument_types import WeightArgument
 from .context import FitContext
 from .machine import KernelMachine, row_stream
 from .memory_estimates import Extent, check_after
+from .penalty_path import GCV, HOLDOUT, LOO, held_out
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
-from .statistics import Moments
+from .solvers.choice import SolverCost, path_cost, sums_cost
+from .solvers.ridge import LeaveOneOut, Path
+from .statistics import Centred, Moments
 from .statistics.moments import SAFETY
 from .time_forecast import Work, sums_work
 
@@ -33,6 +36,16 @@ Watch = Callable[[NDArray[Any], Chunk], None]
 def can_add_rows(model: Any) -> bool:
     """Whether sums are all that a machine needs of rows."""
     return bool(model.sums_suffice)
+
+
+class Tried(NamedTuple):
+    """Several alphas, and the mean squared error that each would have on new rows, one column per target."""
+
+    path: Path
+    alphas: Matrix
+    scores: Matrix
+    hits: dict[str, Matrix]
+    """Where they were counted, the share of rows whose class each tells right."""
 
 
 class AdditiveMachine(KernelMachine, ABC):
@@ -196,6 +209,62 @@ class AdditiveMachine(KernelMachine, ABC):
         """That of sums over these rows."""
         return float(np.finfo(np.float64 if self._needs_digits(rows) else rows.dtype).eps)
 
+    def _tried(
+        self, rule: str, given: Matrix | None, moments: Moments, rows: PreparedRows | None, report: Reporter | None
+    ) -> Tried:
+        """What several alphas would do on new rows, by this rule; None gives those that the moments suggest."""
+        intercept, held = bool(self.fit_intercept), None
+        if rule == HOLDOUT:
+            assert rows is not None  # sums that change are not offered for rules that look at rows again
+            held = self._held_moments(rows)
+            moments = moments.plus(held, -1.0)
+            if not min(float(held.weight[0]), float(moments.weight[0])) > 0.0:
+                raise ValueError(f"'holdout' leaves no rows on one side of {rows.n_rows}: take 'loo'")
+        centred = moments.centred(intercept)
+        if not np.isfinite(np.diag(centred.squares)).all():
+            raise ValueError("the squares of the targets overflow, so no penalty can be chosen: scale them down")
+        path = Path.of(moments, intercept, self._precision)
+        if report is not None:
+            report.done("decomposition")
+        alphas = path.alphas() if given is None else given
+        if held is not None:
+            coefs = [path.coefficients(alpha) for alpha in alphas.tolist()]
+            errors = [held.squared_errors(coef, centred.offset(coef)) for coef in coefs]
+            return Tried(path, alphas, np.stack(errors) / float(held.weight[0]), {})
+        if rule == LOO:
+            assert rows is not None
+            return Tried(path, alphas, *self._left_out_errors(path, alphas, centred, rows))
+        return Tried(path, alphas, np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {})
+
+    def _left_out_errors(
+        self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows
+    ) -> tuple[Matrix, dict[str, Matrix]]:
+        """The mean squared errors of leaving out rows one by one, and ``hits_`` where the context asks for it."""
+        left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+        counted = rows.passes.context.counts_hits
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
+            return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
+
+        sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
+        return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
+
+    def _held_moments(self, rows: PreparedRows) -> Moments:
+        """Those of the rows that are held out."""
+        width, seed, exact = self.map_.n_components_, self.map_.seed_, self._needs_digits(rows)
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            held, (Y, weight) = held_out(seed, chunk.first, len(Z)), self._targets(chunk)
+            return Moments.of(Z[held], Y[held], None if weight is None else weight[held], exact)
+
+        return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums"))
+
+    def _cost(self, moments: Moments, rule: str | None) -> SolverCost:
+        """What sums and their solution take; ``rule`` is that by which a penalty is chosen."""
+        n_rows, width = int(moments.rows[0]), self.map_.n_components_
+        cost = sums_cost(Extent(width, n_rows)) if rule is None else path_cost(n_rows, width, rule != GCV)
+        return SolverCost("sums", cost, cost)
+
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         """Coefficients from other sums, which are then kept."""
         before, self._precision = getattr(self, "_precision", precision), precision
@@ -233,6 +302,8 @@ class AdditiveMachine(KernelMachine, ABC):
             return
         targets = np.atleast_2d(self.coef_).shape[0]
         self._check_coefficients(targets)
+        path = getattr(self, "penalty_path_", None)
+        self._refuse_unless(path is None or len({len(path.penalties), *map(len, path[2:])}) == 1)
         if statistics is not None:
             sizes = {*statistics.squares.shape, statistics.cross.shape[1], len(statistics.targets)}
             self._refuse_unless(sizes == {targets} and statistics.weight[0] > 0.0 and hasattr(self, "_precision"))

@@ -67,18 +67,28 @@ class LinearMachine(Machine, FittedFeatures, Protocol):
     intercept_: Any
 
     @property
-    def holds_all_features(self) -> bool:
-        """Whether the solver takes no features but those that are held, and copies them."""
+    def solver(self) -> str:
+        """The solver that is asked for."""
         ...
 
-    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
-        """Whether the solver does without second moments, in no more than so many bytes."""
+    @property
+    def n_columns(self) -> int:
+        """Columns of decision values, as far as they are known."""
+        ...
+
+    @property
+    def may_iterate(self) -> bool:
+        """Whether a solver may go over the rows again and again."""
+        ...
+
+    @property
+    def holds_all_features(self) -> bool:
+        """Whether the solver takes no features but those that are held, and copies them."""
         ...
 
 
 class LinearClassifier(LinearMachine, Protocol):
     """A classifier as its solver sees it."""
 
-    C: float
-    solver: Any
+    C: Any
     classes_: Any

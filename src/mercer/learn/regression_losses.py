@@ -39,13 +39,8 @@ class Columns(NamedTuple):
         return (self.loss.targets - F) * self.spread
 
 
-def check_loss_arguments(loss: str, alpha: Any, delta: Any, quantile: Any, epsilon: Any) -> None:
-    """Refuse arguments that the loss cannot have."""
-    if loss != "squared" and not (is_number(alpha) and 0.0 < float(alpha) < np.inf):
-        raise ValueError(
-            f"alpha must be a positive finite number where loss={loss!r}: several, 'gcv' and 'loo' are for "
-            f"loss='squared'; found {alpha!r}"
-        )
+def check_loss_arguments(delta: Any, quantile: Any, epsilon: Any) -> None:
+    """Refuse arguments that no loss can have."""
     if delta is not None:
         check_positive("delta", delta, " or None")
     for level in np.atleast_1d(np.asarray(quantile, dtype=object)).tolist():

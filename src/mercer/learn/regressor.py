@@ -16,33 +16,36 @@ from .._checks import check_choice, check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
-from ..maps import FeatureMap
 from ..maps.array_layouts import floats
-from .argument_types import AlphaArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
+from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .landmark_fit import LandmarkFit
-from .loss_fit import features_of_rows, minimised
+from .loss_fit import features_of_rows, minimised, warn_unless_converged
+from .losses import TargetLoss
 from .map_choice import exact_map, expected_map, is_narrow
 from .memory_estimates import Extent, known_width
-from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
+from .penalty_path import (
+    GCV,
+    HOLDOUT,
+    LOO,
+    STRENGTHS,
+    PathFit,
+    PenaltyPath,
+    check_penalty,
+    is_several,
+    rule_of,
+)
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
 from .scan_plan import ScanPlan
-from .solvers.choice import (
-    RIDGE_PASSES,
-    WIDE_PASSES,
-    check_landmark_values,
-    is_wide,
-    least_cost,
-    sums_cost,
-    takes_landmarks,
-)
+from .solvers.choice import WITH_CORNERS, SolverCost, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
-from .solvers.newton import Report
-from .solvers.ridge import LeaveOneOut, Path, Posterior, best_of, solve_ridge
-from .statistics import Centred, Moments
+from .solvers.newton import Report, Solution
+from .solvers.ridge import Posterior, best_of, relative, solve_ridge
+from .statistics import Moments
 from .targets import AllTargets, Units, checked_targets
 from .time_forecast import DECOMPOSITION, Work, features_work, usual_works
 
@@ -52,12 +55,10 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 FIRST_TOL = 1e-2
 """Of the fit whose residuals tell Huber's delta."""
-WITH_CORNERS = ("quantile", "epsilon_insensitive")
-"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
-RULES = ("gcv", "loo")
-PATH = ("alphas_", "scores_", "hits_")
+RULES = (GCV, LOO, HOLDOUT)
+PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
 """What choosing among several alphas leaves."""
 ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
 """What a solver that iterates leaves."""
@@ -104,14 +105,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv" or "loo", default=1.0
+    alpha : float, sequence of floats, "gcv", "loo" or "holdout", default=1.0
         How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
         generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
-        of leaving out one row with all of its weight, which needs a second pass. Other losses take one positive number.
+        of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
+        the map chooses; both need a second pass.
+
+        With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
+        coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
+        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.penalty_path`. "loo" does so
+        with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times their
+        mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
+        fitted with the best. There is no "gcv" for them.
     delta : float or None, default=None
         With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
         the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
-        median size in a first fit; for that one, as the same of the targets about their median.
+        median size in a first fit; for that one, as the same of the targets about their median. Of several alphas the
+        first fit takes the one in the middle.
     quantile : float or list of floats, default=0.5
         With ``loss="quantile"``, the share of targets that are to be below the predictions. Of a list all are learned
         at once, and predictions have a column for each. They do not cross: those of a row are put in order, which
@@ -121,14 +131,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha and losses other than "quantile" and
-        "epsilon_insensitive": it works on kernel values at the landmarks,
-        step by step, and makes no whitened features and no sums of their products, which takes D times less time where
-        landmarks are many; ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums
-        over the rows where the loss is "squared", and step by step elsewhere. "wide", for any map and one positive
-        alpha, makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step, with
-        the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and "wide"
-        where second moments do not fit in memory.
+        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha where the loss is "squared", and losses other
+        than "quantile" and "epsilon_insensitive": it works on kernel values at the landmarks, step by step, and makes
+        no whitened features and no sums of their products, which takes D times less time where landmarks are many;
+        ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums over the rows where the
+        loss is "squared", and step by step elsewhere. "wide", for any map, and one positive alpha where the loss is
+        "squared", makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step,
+        with the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and
+        "wide" where second moments do not fit in memory.
     tol : float, default=0.0001
         Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
         it, or when no step lowers it any more. A warning is given where the distance is not certain at the end.
@@ -186,10 +196,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     gap_ : float
         How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
         iterates.
+    penalty_path_ : PenaltyPath
+        Where there were several alphas, from the largest to the least: ``penalties``, their ``scores``, ``objectives``
+        and ``n_iter``, and the ``rule`` of the scores. Scores are the mean loss on new rows, as estimated, summed over
+        targets: squared errors over the variance of the targets, other losses in units of their spread.
     alphas_ : ndarray of shape (n_alphas,)
-        The alphas that were tried, where there were several.
+        With ``loss="squared"``, the alphas that were tried, where there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
         The mean squared error that each of them would have on new rows, as estimated.
+    solver_ : SolverCost
+        The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
+        by the passes that were made. Nothing is decided by time.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -233,7 +250,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         n_components: int | None = None,
         map: MapArgument = "auto",
         loss: LossName = "squared",
-        alpha: AlphaArgument = 1.0,
+        alpha: PenaltyArgument = 1.0,
         delta: float | None = None,
         quantile: float | Sequence[float] = 0.5,
         epsilon: float = 0.1,
@@ -299,45 +316,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         """Whether a solver goes over so many rows again and again, in place of sums, in so much memory."""
-        if self.loss != "squared" or self._takes_landmarks(expected_map(self, n_rows), n_rows):
+        if self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows):
             return True
-        return self.takes_wide(Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+        return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     @property
     def _has_one_alpha(self) -> bool:
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
-
-    def takes_wide(self, extent: Extent, memory: int | None) -> bool:
-        """Whether the solver does without second moments, in no more than so many bytes.
-
-        Parameters
-        ----------
-        extent : Extent
-            How large the fit is.
-        memory : int or None
-            The most bytes that it may take; None is what the machine has.
-        """
-        if self.solver == "wide":
-            return True
-        if self.solver != "auto" or not self._has_one_alpha or self.keep_statistics or not extent.n_rows:
-            return False
-        if expected_map(self, extent.n_rows).has_landmarks:
-            return False
-        if self.loss == "squared":
-            extent = extent._replace(columns=1)
-            return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
-        return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
-
-    def _takes_landmarks(self, map: FeatureMap, n_rows: int) -> bool:
-        """Whether the machine works on kernel values at landmarks, without whitened features."""
-        if self.solver not in ("auto", "landmarks") or not self._has_one_alpha or self.keep_statistics:
-            return False
-        if self.loss in WITH_CORNERS:
-            return False
-        if self.solver == "landmarks":
-            check_landmark_values(map)
-            return True
-        return takes_landmarks(map, n_rows, known_width(self), getattr(self, "_n_columns", 1))
 
     def _fit_loss(self, plan: ScanPlan) -> None:
         """Coefficients of least loss, by a solver that goes over the rows again and again."""
@@ -352,15 +337,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         levels = np.size(self.quantile) if self.loss == "quantile" else 1
         self._n_columns = targets.shape[1] * levels
         design: Design
-        if self._takes_landmarks(chosen, rows.n_rows):
-            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self._n_columns).chosen(chosen)
+        if works_on_landmarks(self, chosen, rows.n_rows):
+            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns).chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
-            design = features_of_rows(self, rows, self._n_columns)
-        delta, start = self._delta_and_start(design, targets, weight)
-        columns = self._columns(targets, weight, delta)
-        solution, _ = minimised(self, design, columns.loss, start, ADVICE)
+            design = features_of_rows(self, rows, self.n_columns)
+        solution, columns, delta = self._least_loss(design, targets, weight)
         W, width = solution.W, self.map_.n_components_
         objective = columns.objective(W, width, design.products(W, "decision values"))
         coef, offset = columns.own(design.coefficients(W), width, bool(self.fit_intercept))
@@ -370,33 +353,62 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.delta_ = delta
         if self.loss == "quantile" and np.ndim(self.quantile):
             self.quantiles_ = tuple(np.asarray(self.quantile, dtype=np.float64).tolist())
-        self.convergence_ = solution.report
-        self.n_iter_, self.gap_, self.objective_ = max(1, solution.report.n_iter), solution.report.gap, objective
+        self.convergence_ = report = solution.report
+        self.n_iter_, self.gap_, self.objective_ = max(1, report.n_iter), report.gap, objective
+        self.solver_ = SolverCost.of(report)
         self.alpha_, self.statistics_ = columns.alpha, None
         self.intercept_ = float(offset[0]) if self._one_column else offset
         self.coef_ = coef[0] if self._one_column else coef
 
-    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix) -> Columns:
-        alpha, epsilon = float(np.asarray(self.alpha)), float(self.epsilon)
-        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": epsilon}
+    def _least_loss(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Solution, Columns, Matrix]:
+        """The solution, the columns of decision values under the alpha that is taken, and Huber's delta of each."""
+        if not is_several(self.alpha):
+            alpha = float(np.asarray(self.alpha))
+            delta, start = self._delta_and_start(design, targets, weight, alpha)
+            columns = self._columns(targets, weight, delta, alpha)
+            return minimised(self, design, columns.loss, start, ADVICE)[0], columns, delta
+        rule, alphas = rule_of(self.alpha), self._several(targets, weight)
+        delta, _ = self._delta_and_start(design, targets, weight, alphas[len(alphas) // 2])
+        columns = self._columns(targets, weight, delta, 1.0)
+        path = PathFit(design, columns.loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
+        found = path.chosen([1.0 / alpha for alpha in alphas], rule)
+        warn_unless_converged(found.solution.report, ADVICE, stacklevel=6)
+        self.penalty_path_ = found.path(rule, alphas)
+        assert isinstance(found.loss, TargetLoss)
+        return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
+
+    def _several(self, targets: Matrix, weight: Matrix) -> tuple[float, ...]:
+        """The alphas to choose from, which fall; those of a rule alone are in the unit that the loss has."""
+        if not isinstance(self.alpha, str):
+            return tuple(np.unique(np.asarray(self.alpha, dtype=np.float64))[::-1].tolist())
+        unit = 1.0
+        if self.loss == "poisson":
+            unit = float((weight @ targets / weight.sum()).mean())
+        elif self.loss in WITH_CORNERS:
+            unit = 1.0 / float(Units.of(targets, weight, bool(self.fit_intercept)).spread.mean())
+        return tuple(unit / strength for strength in STRENGTHS)
+
+    def _columns(self, targets: Matrix, weight: Matrix, delta: Matrix, alpha: float) -> Columns:
+        asked: dict[str, Any] = {"delta": delta, "quantile": self.quantile, "epsilon": float(self.epsilon)}
         return columns_of_loss(self.loss, targets, weight, alpha, bool(self.fit_intercept), **asked)
 
-    def _delta_and_start(self, design: Design, targets: Matrix, weight: Matrix) -> tuple[Matrix, Matrix | None]:
+    def _delta_and_start(
+        self, design: Design, targets: Matrix, weight: Matrix, alpha: float
+    ) -> tuple[Matrix, Matrix | None]:
         """Huber's delta of every target and, where a first fit tells it, the coefficients of that one."""
         if self.loss != "huber" or self.delta is not None:
             return np.full(targets.shape[1], 0.0 if self.delta is None else float(self.delta)), None
+
+        def make() -> tuple[NDArray[Any], ...]:
+            centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
+            first = self._columns(targets, weight, default_delta(targets - centre, weight), alpha)
+            W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
+            delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
+            return delta, W, np.array([design.n_passes])
+
         checkpoint = design.passes.context.checkpoint
-        held = None if checkpoint is None else checkpoint.stage
-        if held is not None:
-            delta, W, passes = held
-            design.n_passes = int(passes[0])
-            return delta, W
-        centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
-        first = self._columns(targets, weight, default_delta(targets - centre, weight))
-        W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
-        delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
-        if checkpoint is not None:
-            checkpoint.begin_stage((delta, W, np.array([design.n_passes])))
+        delta, W, passes = make() if checkpoint is None else checkpoint.settled("delta", make)
+        design.n_passes = int(passes[0])
         return delta, W
 
     @property
@@ -421,7 +433,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and not (isinstance(self.alpha, str) and self.alpha == "loo")
+        return self.loss == "squared" and self._rule == GCV
 
     @property
     def holds_rows(self) -> bool:
@@ -432,6 +444,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.loss != "squared" or (self._has_one_alpha and not self.keep_statistics)
 
     @property
+    def n_columns(self) -> int:
+        """Columns of decision values, as far as the targets are known."""
+        return getattr(self, "_n_columns", 1)
+
+    @property
     def holds_all_features(self) -> bool:
         return False
 
@@ -440,39 +457,40 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        if self._takes_landmarks(expected_map(self, extent.n_rows), extent.n_rows):
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
-        if extent.n_rows and self.takes_wide(extent, memory):
+        if extent.n_rows and works_wide(self, extent, memory):
             return extent.wide()
         if self.loss != "squared":
-            return extent.newton()
+            several = is_several(self.alpha) and rule_of(self.alpha) == LOO
+            return extent.newton() + (extent.left_out() if several else 0)
         if is_number(self.alpha):
             return extent.sums(copies=3)
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss != "squared":
-            columns = getattr(self, "_n_columns", 1)
-            return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, columns)]
+            return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, self.n_columns)]
         sums, solution = super()._expected(n_rows, width)
         if is_number(self.alpha):
             return [sums, solution]
         decomposition = Work("decomposition", DECOMPOSITION * float(width) ** 3)
-        again = [] if self.sums_suffice else [sums._replace(what="leave-one-out errors")]
+        second = {LOO: "leave-one-out errors", HOLDOUT: "held-out sums"}
+        again = [] if self.sums_suffice else [sums._replace(what=second[self._rule])]
         return [sums, decomposition, *again, Work("solution", float(width) ** 2)]
 
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
-        check_alpha(self.alpha)
-        check_loss_arguments(self.loss, self.alpha, self.delta, self.quantile, self.epsilon)
+        check_alpha(self.loss, self.alpha)
+        check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)
         if self.solver == "landmarks" and self.loss in WITH_CORNERS:
             raise ValueError(f"solver='landmarks' is for losses without corners, found loss={self.loss!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)
-        if self.solver == "wide" and (not self._has_one_alpha or self.keep_statistics):
+        if self.solver == "wide" and not self.may_iterate:
             raise ValueError(
                 "solver='wide' makes no sums over rows: give one positive alpha and keep_statistics=False, found "
                 f"alpha={self.alpha!r} and keep_statistics={self.keep_statistics!r}"
@@ -497,20 +515,20 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
-        tried: dict[str, Matrix] = {}
+        tried: dict[str, Any] = {}
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
             coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         else:
-            if not np.isfinite(np.diag(centred.squares)).all():
-                raise ValueError("the squares of the targets overflow, so alpha cannot be chosen: scale them down")
-            path = Path.of(moments, intercept, self._precision)
-            if report is not None:
-                report.done("decomposition")
-            alphas = path.alphas() if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
-            scores, hits = self._errors(path, alphas, centred, rows)
-            alpha = float(alphas[best_of(scores, np.diag(centred.squares))])
-            factor, coef, tried = None, path.coefficients(alpha), {"alphas_": alphas, "scores_": scores} | hits
+            rule = self._rule
+            given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
+            found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
+            alpha = float(found.alphas[best_of(found.scores, spread)])
+            path = path_of(rule, found, spread / float(moments.weight[0]))
+            tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
+            factor, coef = None, found.path.coefficients(alpha)
+            if rule == HOLDOUT:
+                coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         if not np.isfinite(coef).all():
             raise ValueError("the coefficients overflow: scale the targets or the rows down")
         offset = centred.offset(coef)
@@ -521,28 +539,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
+        self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
         return factor
 
-    def _errors(
-        self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows | None
-    ) -> tuple[Matrix, dict[str, Matrix]]:
-        """The mean squared error that every alpha would have on new rows, one column per target.
-
-        Beside it ``hits_``, where the context asks for it.
-        """
-        if isinstance(self.alpha, str) and self.alpha == "loo":
-            assert rows is not None  # sums that change are not offered for this rule
-            left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
-            counted = rows.passes.context.counts_hits
-
-            def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
-                return left_out.errors_and_hits(Z, *self._targets(chunk), counted)
-
-            sums, *hits = self._summed(part, rows, 8 * self.map_.n_components_, "leave-one-out errors")
-            return sums / path.weight, {"hits_": hits[0] / path.weight} if counted else {}
-        return np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {}
+    @property
+    def _rule(self) -> str:
+        """How alpha is chosen where the loss is squared: of several values, by generalised cross-validation."""
+        return self.alpha if isinstance(self.alpha, str) else GCV
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
@@ -556,6 +561,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "n_iter_": int,
         "objective_": float,
         "gap_": float,
+        "penalty_path_": PenaltyPath,
+        "solver_": SolverCost,
     }
 
     @property
@@ -652,14 +659,27 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return deviations[:, 0] if self._single else deviations
 
 
-def check_alpha(alpha: AlphaArgument) -> None:
-    """A number that is not negative, several, or a rule."""
+def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
+    """A number that is not negative, several, or a rule; where the loss iterates, positive ones."""
+    if loss != "squared":
+        if isinstance(alpha, str) and alpha == GCV:
+            raise ValueError(f"alpha='gcv' is for loss='squared', found loss={loss!r}: take 'loo' or 'holdout'")
+        check_penalty("alpha", alpha, (LOO, HOLDOUT))
+        return
     if isinstance(alpha, str):
         check_choice("alpha", alpha, RULES)
         return
     values = np.atleast_1d(np.asarray(alpha, dtype=np.float64)) if not isinstance(alpha, bool) else np.zeros(0)
     if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values).all() and (values >= 0.0).all()):
         raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
+
+
+def path_of(rule: str, found: Tried, variance: Matrix) -> PenaltyPath:
+    """What several alphas have found, from the largest to the least; scores are in units of the targets' variance."""
+    order = np.argsort(-found.alphas, kind="stable")
+    alphas, scores = found.alphas[order].tolist(), relative(found.scores, variance)[order].tolist()
+    objectives = tuple(found.path.objective(alpha) for alpha in alphas)
+    return PenaltyPath(rule, tuple(alphas), tuple(scores), objectives, (1,) * len(alphas))
 
 
 def without_crossings(y: Matrix, levels: Sequence[float]) -> Matrix:

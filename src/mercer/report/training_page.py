@@ -12,7 +12,7 @@ from ..learn import KernelClassifier
 from . import descriptions
 from .baselines import Baseline
 from .baselines_section import baselines_part
-from .concerns import Concern
+from .concerns import RULES, Concern
 from .data_section import data_section
 from .data_summary import summary
 from .error_analysis import errors_section
@@ -182,10 +182,16 @@ def _machine(model: Any, studied: Study | None) -> str:
 
 def _learner(model: Any) -> str:
     if isinstance(model, KernelClassifier):
-        return f"KernelClassifier, loss {model.loss}, C = {model.C:g}"
-    rule = {"gcv": ", by generalised cross-validation", "loo": ", by leave-one-out"}
+        return f"KernelClassifier, loss {model.loss}, C = {model.C_:.4g}{_rule(model)}"
     loss = "" if model.loss == "squared" else f"loss {model.loss}, "
-    return f"KernelRegressor, {loss}alpha = {model.alpha_:.4g}{rule.get(str(model.alpha), '')}"
+    return f"KernelRegressor, {loss}alpha = {model.alpha_:.4g}{_rule(model)}"
+
+
+def _rule(model: Any) -> str:
+    """How the penalty was chosen, where it was."""
+    asked = model.C if isinstance(model, KernelClassifier) else model.alpha
+    rule = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(asked)
+    return f", by {RULES[rule]}" if rule in RULES else ""
 
 
 def _widths(studied: Study | None, scores: Sequence[Score], rows: int) -> str:
@@ -218,7 +224,7 @@ def _worth(widths: Sequence[Any]) -> str:
 def _penalty(model: Any, studied: Study | None) -> str:
     """The scores of other penalties."""
     if hasattr(model, "alphas_"):
-        rule = {"gcv": "generalised cross-validation", "loo": "leave-one-out"}.get(str(model.alpha), "the rule")
+        rule = RULES.get(str(model.alpha), "the rule")
         said = (
             f"The {len(model.alphas_)} values of alpha that were tried, with the error on new rows that {rule} expects "
             "of each; held-out rows played no part. Small values fit the training rows closely, large ones smooth."
@@ -239,7 +245,7 @@ def _penalty(model: Any, studied: Study | None) -> str:
         "line of the held-out rows: the scores above would then be too optimistic. Choose it on other rows."
     )
     score = "accuracy" if name == "C" else "R2"
-    shown = path_picture(studied.path, name, float(getattr(model, name)), score)
+    shown = path_picture(studied.path, name, float(getattr(model, f"{name}_")), score)
     return section("Regularisation", paragraph(said), pictures(shown))
 
 

@@ -144,7 +144,7 @@ def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: C
 
 def _path(model: Any, rows: Block, test: Block, width: int, told: Callable[[str], None]) -> list[Penalised]:
     name = "C" if isinstance(model, KernelClassifier) else "alpha"
-    centre, found = float(getattr(model, name)), []
+    centre, found = float(getattr(model, f"{name}_")), []
     for value in [centre * factor for factor in FACTORS] if centre > 0.0 else []:
         told(f"report: {name} = {value:g}")
         one = as_wide(model, width).set_params(**{name: value}).fit(ArrayTable(*rows))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ class Loss(ABC):
     n_columns: int
     problems: Numbers
     tasks: Numbers
+    weight: NDArray[np.float64]
     is_quadratic: ClassVar[bool] = False
     """Whether curvatures are the same everywhere, so that one Newton step is all it takes."""
 
@@ -64,6 +66,12 @@ class Loss(ABC):
     @abstractmethod
     def curvature(self, F: Values) -> Values:
         """Its second derivative in every decision value."""
+
+    def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
+        """The same loss, of which every row counts so many times as much."""
+        other = copy(self)
+        other.weight = self.weight * factor
+        return other
 
     def bend(self, F: Values) -> Bend:
         """The second derivative at F."""

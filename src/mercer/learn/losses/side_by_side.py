@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Bend, ClassLoss, Loss, Values
+from .base import Bend, Loss, Values
 
 
 class SideBySide(Loss):
     """The losses of several targets of the same rows: their columns share every product with the features."""
 
-    def __init__(self, losses: Sequence[ClassLoss]):
+    def __init__(self, losses: Sequence[Loss]):
         self.losses = losses
         ends = np.cumsum([loss.n_columns for loss in losses]).tolist()
         self.columns = [slice(end - loss.n_columns, end) for end, loss in zip(ends, losses, strict=True)]
@@ -26,6 +26,9 @@ class SideBySide(Loss):
     def _each(self, name: str, F: Values) -> list[Any]:
         """What every loss makes of its own columns."""
         return [getattr(loss, name)(F[:, columns]) for loss, columns in zip(self.losses, self.columns, strict=True)]
+
+    def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
+        return SideBySide([loss.scaled(factor) for loss in self.losses])
 
     def value(self, F: Values) -> NDArray[np.float64]:
         return np.concatenate(self._each("value", F))

@@ -7,17 +7,20 @@ needs, hardly differ between machines.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 from ..._memory import physical_memory
 from ...kernels import Kernel
 from ...maps import Nystrom
 from ..losses import Loss
-from ..map_choice import parsed
-from ..memory_estimates import Extent
+from ..map_choice import expected_map, parsed
+from ..memory_estimates import Extent, known_width
+from ..protocols import LinearMachine
 from ..time_forecast import DECOMPOSITION, FEATURE_OPERATIONS, PRODUCT_COST
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
+from .newton import Report
 from .wide import wide_cost
 
 LEAST_LANDMARKS = 512
@@ -30,6 +33,33 @@ WIDE_PASSES, RIDGE_PASSES = 60.0, 30.0
 """What usual problems took without second moments, and where the loss is quadratic."""
 DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
+WITH_CORNERS = ("quantile", "epsilon_insensitive")
+"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
+
+
+class SolverCost(NamedTuple):
+    """Which solver a fit has taken, and what it cost, in operations of a product of large matrices.
+
+    Attributes
+    ----------
+    name : str
+        "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
+    expected : float
+        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Not
+        a number where nothing was counted.
+    operations : float
+        The same by the passes over the rows that were made.
+    """
+
+    name: str
+    expected: float
+    operations: float
+
+    @classmethod
+    def of(cls, report: Report) -> SolverCost:
+        """That of a solver which iterates."""
+        known = report.operations > 0.0
+        return cls(report.method, *((report.expected, report.operations) if known else (math.nan, math.nan)))
 
 
 def has_landmark_values(map: Any) -> bool:
@@ -66,6 +96,12 @@ def sums_cost(extent: Extent) -> float:
     """Operations of second moments of all rows, and of their solution."""
     features = FEATURE_OPERATIONS * extent.n_rows * extent.width
     return features + factor_cost(extent.n_rows, extent.width)
+
+
+def path_cost(n_rows: int, width: int, second_pass: bool) -> float:
+    """Operations of second moments, their decomposition, and perhaps of a second pass over all rows."""
+    extent, again = Extent(width, n_rows), FEATURE_OPERATIONS * n_rows * width + float(n_rows) * width**2
+    return sums_cost(extent) + DECOMPOSITION * float(width) ** 3 + (again if second_pass else 0.0)
 
 
 def least_cost(extent: Extent) -> float:
@@ -109,3 +145,39 @@ def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
     if not has_landmark_values(map) or not LEAST_LANDMARKS <= width < n_rows:
         return False
     return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns)
+
+
+# -- what a machine takes ----------------------------------------------------------------------------------------------
+
+
+def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
+    """Whether a machine works on kernel values at the landmarks of this map, without whitened features."""
+    if model.solver not in ("auto", "landmarks") or not model.may_iterate or model.loss in WITH_CORNERS:
+        return False
+    if model.solver == "landmarks":
+        check_landmark_values(map)
+        return True
+    return takes_landmarks(map, n_rows, known_width(model), model.n_columns)
+
+
+def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool:
+    """Whether a machine does without second moments.
+
+    Parameters
+    ----------
+    model : LinearMachine
+    extent : Extent
+        How large its fit is.
+    memory : int or None
+        The most bytes that it may take; None is what the machine has.
+    """
+    if model.solver == "wide":
+        return True
+    if model.solver != "auto" or not model.may_iterate or not extent.n_rows:
+        return False
+    if expected_map(model, extent.n_rows).has_landmarks:
+        return False
+    if model.loss == "squared":
+        extent = extent._replace(columns=1)
+        return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
+    return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)

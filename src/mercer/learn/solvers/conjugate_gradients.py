@@ -93,6 +93,15 @@ class Descent(Newton):
         self.before = gradient, direction, energy
         self.factor_of_all = np.asfortranarray(factor), True
 
+    def carried(self) -> tuple[Values, ...]:
+        factor = () if self.factor_of_all is None else (self.factor_of_all[0],)
+        return np.array([self.design.n_passes], dtype=np.int64), *factor
+
+    def take_over(self, *carried: Values) -> None:
+        numbers, *factor = carried
+        self.design.n_passes = int(numbers[0])
+        self.factor_of_all = (np.asfortranarray(factor[0]), True) if factor else None
+
     # -- the step ------------------------------------------------------------------------------------------------------
 
     def step(self, F: Values, gradient: Matrix) -> Matrix:

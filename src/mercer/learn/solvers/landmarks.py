@@ -238,3 +238,9 @@ class LandmarkNewton(Newton):
         passes, curvature = numbers.tolist()
         self.design.n_passes = int(passes)
         self._precondition_by(curvature)
+
+    def take_over(self, *carried: Values) -> None:
+        if carried[0][1] > 0.0:
+            self.restore(*carried)
+        else:  # one that took no step had no preconditioner
+            self.design.n_passes = int(carried[0][0])

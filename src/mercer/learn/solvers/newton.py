@@ -130,6 +130,17 @@ class Newton:
         other.tells_objective = False
         return other
 
+    def after(self, loss: Loss) -> Self:
+        """The solver of the next loss on a path, to be told of like this one: as another that takes over from it.
+
+        Preconditioners that have become bad ones are not taken along.
+        """
+        other = self.for_loss(loss)
+        other.tells_objective = self.tells_objective
+        if self.is_stale:
+            other.factors, other.is_stale = None, True
+        return other
+
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         """The least objective, to a relative distance of about ``tol``."""
         design, loss = self.design, self.loss
@@ -294,6 +305,14 @@ class Newton:
         self.design.n_passes, *places = numbers.tolist()
         self.factors = [(different[place], True) for place in places] or None
         self.is_stale = self.factors is None
+
+    def carried(self) -> tuple[Values, ...]:
+        """What the solver of the next loss on a path takes over, for a run that ends there."""
+        return self.state()
+
+    def take_over(self, *carried: Values) -> None:
+        """Go on with what another solver has left, as :meth:`after` does."""
+        self.restore(*carried)
 
     def known(self) -> tuple[Matrix, Values, list[float]] | None:
         """Coefficients, decision values and objectives to go on from."""

@@ -107,10 +107,19 @@ class Path(NamedTuple):
         # What is left of two nearly equal numbers is rounding, which must not decide between alphas.
         return np.maximum(self.squares - explained, ROUNDING * self.squares)
 
+    def objective(self, alpha: float) -> float:
+        """Half the squared residuals and alpha / 2 times the squared norm of the coefficients, over all targets."""
+        return 0.5 * float((self.squares - (self.turned**2 * self.shrunk(alpha)[:, None]).sum(axis=0)).sum())
+
     def gcv(self, alpha: float) -> Matrix:
         r"""Generalised cross-validation: :math:`(RSS / n) / (1 - df / n)^2` for every target."""
         left = 1.0 - self.freedom(alpha) / self.weight
         return self.residual(alpha) / self.weight / left**2 if left > 0.0 else np.full(len(self.squares), np.inf)
+
+
+def relative(scores: Matrix, spread: Matrix) -> Matrix:
+    """Errors summed over targets, in units of their variance."""
+    return (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
 
 
 def best_of(scores: Matrix, spread: Matrix) -> int:
@@ -118,7 +127,7 @@ def best_of(scores: Matrix, spread: Matrix) -> int:
 
     Of those that agree to six digits the last.
     """
-    sums = (scores / np.where(spread > 0.0, spread, 1.0)).sum(axis=1)
+    sums = relative(scores, spread)
     return int(np.flatnonzero(sums <= sums.min() * (1.0 + 1e-6))[-1])
 
 

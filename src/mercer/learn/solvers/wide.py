@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +172,11 @@ class WideNewton(Newton):
             self.forcing = math.sqrt(QUADRATIC_SHARE * min(max(tol, float(np.finfo(self.design.dtype).eps)), 1.0))
         with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
             return super().minimise(tol, max_iter, start)
+
+    def after(self, loss: Loss) -> Self:
+        other = super().after(loss)
+        other.roots = other.factor_of_sample = other.border = None  # the kernel matrix of the sample stays
+        return other
 
     def step(self, F: Values, gradient: Matrix) -> Matrix:
         step = super().step(F, gradient)

@@ -100,6 +100,12 @@ class Moments(NamedTuple):
         """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
 
+    def squared_errors(self, coef: Matrix, offset: Matrix) -> Matrix:
+        """The sum of squared errors of a linear model on these rows, for every target."""
+        about, total = self.centred(True), float(self.weight[0])
+        spread = np.diag(about.squares) - (coef * (2.0 * about.cross - about.gram @ coef)).sum(axis=0)
+        return np.maximum(spread, 0.0) + total * (about.offset(coef) - offset) ** 2
+
     def rounding(self, precision: float) -> float:
         """How far eigenvalues of the second moments may be off, where products of features have this precision.
 

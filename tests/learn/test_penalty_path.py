@@ -1,0 +1,505 @@
+"""Several penalties on one design: fits are those of each alone, and scores those of rows left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer
+from mercer import Nystrom, RandomFourier
+from mercer._random import Stream
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, KernelRegressor, penalty_path
+from mercer.learn.left_out import left_out_each
+from mercer.learn.losses import Squared
+from mercer.learn.penalty_path import STRENGTHS, held_out
+from mercer.persist import train
+
+KERNEL = Gaussian(0.5)
+SEVERAL = [30.0, 0.1, 3.0]
+
+
+def problem(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2.0, 2.0, size=(n, 2))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.4 * rng.standard_t(3, size=n)
+
+
+def classes(y, count=3):
+    return np.digitize(y, [-0.5, 0.7] if count == 3 else [0.0])
+
+
+def counts(y):
+    return np.floor(np.exp(np.clip(y, -4.0, 2.0)))
+
+
+def features(D=30):
+    return RandomFourier(KERNEL, n_components=D, random_state=0)
+
+
+def landmarks(D=30):
+    return Nystrom(KERNEL, n_components=D, random_state=0)
+
+
+DESIGNS = {
+    "features": lambda: {"map": features()},
+    "streamed": lambda: {"map": features(), "memory": 1000},
+    "landmarks": lambda: {"map": landmarks(), "solver": "landmarks"},
+    "wide": lambda: {"map": features(), "solver": "wide"},
+}
+LOSSES = {
+    "huber": {"delta": 0.4},
+    "quantile": {"quantile": 0.3},
+    "epsilon_insensitive": {"epsilon": 0.2},
+    "poisson": {},
+}
+
+
+def targets(loss, y):
+    return counts(y) if loss == "poisson" else y
+
+
+# -- every fit is the one that it would be alone -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_objectives_are_those_of_fits_alone(design, loss):
+    X, y = problem()
+    given = {"loss": loss, "tol": 1e-9} | DESIGNS[design]()
+    found = KernelClassifier(C=SEVERAL, **given).fit(X, classes(y)).penalty_path_
+    assert found.penalties == (0.1, 3.0, 30.0)
+    alone = [KernelClassifier(C=C, **given).fit(X, classes(y)).objective_ for C in found.penalties]
+    np.testing.assert_allclose(found.objectives, alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_objectives_of_regressors_are_those_of_fits_alone(loss):
+    X, y = problem(100)
+    given = {"loss": loss, "map": features(), "tol": 1e-6} | LOSSES[loss]
+    found = KernelRegressor(alpha=[0.1, 3.0], **given).fit(X, targets(loss, y)).penalty_path_
+    assert found.penalties == (3.0, 0.1)
+    alone = [
+        KernelRegressor(alpha=alpha, **given).fit(X, targets(loss, y)).convergence_.objectives[-1]
+        for alpha in found.penalties
+    ]
+    np.testing.assert_allclose(found.objectives, alone, rtol=3e-6)
+
+
+@pytest.mark.parametrize("rule", ["loo", "holdout"])
+def test_the_machine_is_that_of_the_best_penalty(rule):
+    X, y = problem()
+    model = KernelClassifier(C=rule, map=features(), tol=1e-9).fit(X, classes(y))
+    path = model.penalty_path_
+    assert path.rule == rule
+    assert path.penalties == STRENGTHS
+    assert STRENGTHS[0] == pytest.approx(0.01)
+    assert STRENGTHS[-1] == pytest.approx(1000.0)
+    assert path.penalties[int(np.argmin(path.scores))] == model.C_
+    assert path.scores[0] > 1.2 * min(path.scores)
+    alone = KernelClassifier(C=model.C_, map=features(), tol=1e-9).fit(X, classes(y))
+    assert model.objective_ == pytest.approx(alone.objective_, rel=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=2e-3)
+    assert model.convergence_.converged
+
+
+def test_the_same_score_is_that_of_the_strongest_penalty():
+    X, y = problem()
+    model = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], map=features(), tol=1e-9).fit(X, classes(y))
+    assert model.C_ == 3.0
+    squares = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], loss="squared", map=features()).fit(X, classes(y))
+    assert squares.C_ == 3.0
+
+
+def test_warm_starts_spare_passes():
+    X, y = problem(600)
+    given = {"map": features(60), "loss": "logistic", "tol": 1e-6}
+    path = KernelClassifier(C="holdout", **given).fit(X, classes(y)).convergence_.passes
+    alone = sum(KernelClassifier(C=C, **given).fit(X, classes(y)).convergence_.passes for C in STRENGTHS)
+    assert path < 0.8 * alone
+
+
+# -- rows that are left out --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shape", [(60, 12), (12, 60)])
+def test_leaving_out_a_row_is_exact_for_squares(shape, intercept):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.normal(size=shape), rng.normal(size=(shape[0], 2))
+    weight = rng.uniform(0.5, 3.0, shape[0])
+    share = 1.0 / np.maximum(weight, 1.0)
+    ones = np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
+    ridge = np.diag(np.r_[np.ones(shape[1]), 0.0]) if intercept else np.eye(shape[1])
+
+    def solved(counted):
+        return np.linalg.solve(ridge + (ones * counted[:, None]).T @ ones, (ones * counted[:, None]).T @ Y)
+
+    found = left_out_each(Z, ones @ solved(weight), Squared(Y, weight, np.ones(2)), share, intercept)
+    for row in range(len(Z)):
+        less = weight.copy()
+        less[row] -= share[row] * weight[row]
+        np.testing.assert_allclose(found[row], ones[row] @ solved(less), atol=1e-8)
+
+
+def left_out_losses(make, X, y, loss_of):
+    """The mean loss of rows, each by a machine that is fitted without it."""
+    found = []
+    for row in range(len(X)):
+        kept = np.arange(len(X)) != row
+        found.append(loss_of(make().fit(X[kept], y[kept]), X[row : row + 1], y[row]))
+    return float(np.mean(found))
+
+
+def class_loss(loss):
+    def loss_of(model, x, code):
+        values = np.atleast_2d(model.decision_function(x))[0]
+        if loss == "logistic" and len(values) > 1:
+            return np.logaddexp.reduce(values) - values[code]
+        signs = np.where(np.arange(len(values)) == code if len(values) > 1 else [code == 1], 1.0, -1.0)
+        margins = signs * values
+        each = {"logistic": np.logaddexp(0.0, -margins), "squared": (1.0 - margins) ** 2}
+        return each.get(loss, np.maximum(1.0 - margins, 0.0) ** 2).sum()
+
+    return loss_of
+
+
+@pytest.mark.parametrize(
+    ("loss", "count", "design", "C", "bound"),
+    [
+        ("squared", 3, "features", 1.0, 1e-8),
+        ("squared", 3, "features", 100.0, 1e-8),
+        ("squared_hinge", 2, "features", 1.0, 0.02),
+        ("squared_hinge", 3, "landmarks", 1.0, 0.04),
+        ("logistic", 2, "landmarks", 10.0, 0.03),
+        ("logistic", 3, "features", 1.0, 0.03),
+    ],
+)
+def test_scores_of_classes_are_those_of_rows_left_out(loss, count, design, C, bound):
+    X, y = problem(50)
+    y = classes(y, count)
+    given = {"loss": loss, "tol": 1e-9} | DESIGNS[design]()
+    given["map"] = given["map"] if design == "features" else Nystrom(KERNEL, landmarks=X[:20] + 0.01)
+    (score,) = KernelClassifier(C=[C], **given).fit(X, y).penalty_path_.scores
+    expected = left_out_losses(lambda: KernelClassifier(C=C, **given), X, y, class_loss(loss))
+    assert score == pytest.approx(expected, rel=bound)
+
+
+@pytest.mark.parametrize(
+    ("loss", "alpha", "bound"),
+    [("huber", 0.3, 0.02), ("poisson", 0.3, 0.06), ("quantile", 0.3, 0.15), ("epsilon_insensitive", 0.3, 0.15)],
+)
+def test_scores_of_numbers_are_those_of_rows_left_out(loss, alpha, bound):
+    X, y = problem(40)
+    y = targets(loss, y)
+    given = {"loss": loss, "map": features(16), "tol": 1e-4} | LOSSES[loss]
+    model = KernelRegressor(alpha=[alpha], **given).fit(X, y)
+
+    def loss_of(one, x, target):
+        f, r = one.predict(x)[0], target - one.predict(x)[0]
+        if loss == "poisson":
+            return f - target * np.log(f) + (target * np.log(target) - target if target > 0.0 else 0.0)
+        if loss == "huber":
+            return 0.5 * r**2 if abs(r) <= 0.4 else 0.4 * (abs(r) - 0.2)
+        return max(0.3 * r, -0.7 * r) if loss == "quantile" else max(0.0, abs(r) - 0.2)
+
+    expected = left_out_losses(lambda: KernelRegressor(alpha=alpha, **given), X, y, loss_of)
+    spread = np.abs(y - np.sort(y)[(len(y) - 1) // 2]).mean()
+    power = {"huber": 2, "poisson": 0}.get(loss, 2)
+    own = model.penalty_path_.scores[0] * spread**power
+    assert own == pytest.approx(expected, rel=bound)
+
+
+@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_many_rows_have_the_scores_of_few(loss, memory, monkeypatch):
+    X, y = problem(200)
+    given = {"C": SEVERAL, "loss": loss, "map": features(), "memory": memory, "tol": 1e-7}
+    weight = 0.5 + np.arange(200) % 3
+    few = KernelClassifier(**given).fit(X, classes(y), weight)
+    monkeypatch.setattr(penalty_path, "SMALL", 10)
+    many = KernelClassifier(**given).fit(X, classes(y), weight)
+    np.testing.assert_allclose(many.penalty_path_.scores, few.penalty_path_.scores, rtol=1e-4)
+    monkeypatch.setattr(penalty_path, "KEPT", 100)
+    some = KernelClassifier(**given).fit(X, classes(y), weight)
+    np.testing.assert_allclose(some.penalty_path_.scores, few.penalty_path_.scores, rtol=0.3)
+    assert (np.array(some.penalty_path_.scores) != few.penalty_path_.scores).all()
+
+
+@pytest.mark.parametrize("design", ["landmarks", "wide"])
+def test_rows_left_out_together_are_forgotten(design, monkeypatch):
+    monkeypatch.setattr(penalty_path, "SMALL", 10)
+    X, y = problem(400)
+    y = classes(y)
+    given = DESIGNS[design]() | {"tol": 1e-6}
+    given["map"] = given["map"] if design == "wide" else Nystrom(KERNEL, landmarks=X[:40] + 0.01, random_state=0)
+    model = KernelClassifier(C=[0.3, 30.0], **given).fit(X, y)
+    words = Stream(model.map_.seed_).child("left out").words(len(X), 0)
+    rows = np.sort(np.argsort(words, kind="stable")[:41])
+    kept = np.setdiff1d(np.arange(len(X)), rows)
+    for C, score in zip((0.3, 30.0), model.penalty_path_.scores, strict=True):
+        alone = KernelClassifier(C=C, **given).fit(X[kept], y[kept])
+        expected = np.mean([class_loss("squared_hinge")(alone, X[row : row + 1], y[row]) for row in rows])
+        assert score == pytest.approx(expected, rel=0.01)
+
+
+# -- rows that are held out --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic"])
+def test_scores_of_a_holdout_are_those_of_rows_held_out(loss):
+    X, y = problem(200)
+    y = classes(y)
+    weight = 0.5 + np.arange(len(X)) % 3
+    model = KernelClassifier(C="holdout", loss=loss, map=features(), tol=1e-9).fit(X, y, weight)
+    held = held_out(model.map_.seed_, 0, len(X))
+    assert 0.1 < held.mean() < 0.3
+    for place in (0, 5, 8):
+        C = model.penalty_path_.penalties[place]
+        alone = KernelClassifier(C=C, loss=loss, map=features(), tol=1e-9).fit(X[~held], y[~held], weight[~held])
+        losses = [class_loss(loss)(alone, X[row : row + 1], y[row]) for row in np.flatnonzero(held)]
+        assert model.penalty_path_.scores[place] == pytest.approx(np.average(losses, weights=weight[held]), rel=1e-4)
+
+
+def test_a_holdout_of_numbers():
+    X, y = problem(200)
+    Y = np.column_stack([y, 1e4 + 5.0 * X[:, 1]])
+    model = KernelRegressor(alpha="holdout", map=features(), random_state=None).fit(X, Y)
+    held = held_out(model.map_.seed_, 0, len(X))
+    for place in (3, 20):
+        alone = KernelRegressor(alpha=model.alphas_[place], map=features()).fit(X[~held], Y[~held])
+        errors = (alone.predict(X[held]) - Y[held]) ** 2
+        np.testing.assert_allclose(model.scores_[place], errors.mean(axis=0), rtol=1e-3)
+    alone = KernelRegressor(alpha=model.alpha_, map=features()).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-8)
+    path = model.penalty_path_
+    assert path.penalties == tuple(model.alphas_[::-1].tolist())
+    assert path.scores[int(np.argmin(path.scores))] == pytest.approx(
+        (model.scores_ / Y.var(axis=0)).sum(axis=1).min(), rel=1e-6
+    )
+
+
+def test_a_holdout_is_that_of_the_seed():
+    X, y = problem()
+    one, same, other = (
+        KernelClassifier(KERNEL, n_components=30, map="RandomFourier", C="holdout", random_state=seed)
+        .fit(X, classes(y))
+        .penalty_path_.scores
+        for seed in (0, 0, 1)
+    )
+    assert one == same
+    assert one != other
+    assert not np.array_equal(held_out(0, 0, 100), held_out(1, 0, 100))
+    np.testing.assert_array_equal(held_out(0, 0, 100)[37:], held_out(0, 37, 63))
+
+
+def test_few_rows_cannot_be_held_out():
+    X, _ = problem(3)
+    seed = next(seed for seed in range(99) if not held_out(seed, 0, 3).any())
+    for model in (
+        KernelClassifier(C="holdout", random_state=seed),
+        KernelRegressor(alpha="holdout", random_state=seed),
+    ):
+        with pytest.raises(ValueError, match="'holdout' leaves no rows on one side of 3: take 'loo'"):
+            model.fit(X, [0, 1, 0])
+
+
+# -- weights, precision, threads, files --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["features", "landmarks"])
+def test_weights_are_repeated_rows(design):
+    X, y = problem(80)
+    weight = 1 + np.arange(len(X)) % 3
+    given = {"map": features() if design == "features" else Nystrom(KERNEL, landmarks=X[:20] + 0.01), "tol": 1e-10}
+    given |= {"solver": "landmarks"} if design == "landmarks" else {}
+    weighted = KernelClassifier(C=SEVERAL, **given).fit(X, classes(y), sample_weight=weight)
+    twice = np.repeat(np.arange(len(X)), weight)
+    repeated = KernelClassifier(C=SEVERAL, **given).fit(X[twice], classes(y)[twice])
+    np.testing.assert_allclose(weighted.penalty_path_.scores, repeated.penalty_path_.scores, rtol=1e-4)
+    assert weighted.C_ == repeated.C_
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("rule", ["loo", "holdout"])
+def test_bits_do_not_depend_on_threads(design, rule, monkeypatch):
+    monkeypatch.setattr(penalty_path, "SMALL", 10)
+    X, y = problem(300)
+    given = {"C": rule, "tol": 1e-3} | DESIGNS[design]()
+    one, two = (KernelClassifier(n_jobs=n, **given).fit(X.astype(np.float32), classes(y)) for n in (1, 2))
+    assert one.penalty_path_ == two.penalty_path_
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_float32_and_sparse_rows_agree():
+    X, y = problem()
+    dense = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7).fit(X, classes(y))
+    sparse = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7).fit(sp.csr_array(X), classes(y))
+    single = KernelClassifier(C=SEVERAL, map=features(), tol=1e-6).fit(X.astype(np.float32), classes(y))
+    np.testing.assert_allclose(sparse.penalty_path_.scores, dense.penalty_path_.scores, rtol=1e-6)
+    np.testing.assert_allclose(single.penalty_path_.scores, dense.penalty_path_.scores, rtol=2e-3)
+
+
+def test_several_tasks_are_chosen_together():
+    X, y = problem()
+    both = np.column_stack([classes(y), classes(X[:, 0] ** 2 - 1.0, 2)])
+    model = KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8).fit(X, both)
+    parts = [KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8).fit(X, one) for one in both.T]
+    sums = np.sum([part.penalty_path_.scores for part in parts], axis=0)
+    np.testing.assert_allclose(model.penalty_path_.scores, sums, rtol=1e-4)
+
+
+def test_landmarks_by_loss_do_not_see_rows_held_out(monkeypatch):
+    from mercer.learn import landmark_fit
+
+    monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 16)
+    X, y = problem(300)
+    given = {"kernel": KERNEL, "map": "nystrom", "n_components": 64, "solver": "landmarks", "random_state": 0}
+    model = KernelClassifier(C="holdout", **given).fit(X, classes(y))
+    held = held_out(model.map_.seed_, 0, len(X))
+    other = np.where(held, (classes(y) + 1) % 3, classes(y))
+    again = KernelClassifier(C="holdout", **given).fit(X, other)
+    np.testing.assert_array_equal(model.map_.component_indices_, again.map_.component_indices_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KernelClassifier(C=SEVERAL, map=features()),
+        KernelClassifier(C="loo", loss="squared", map=features()),
+        KernelClassifier(C="gcv", loss="squared", map=features()),
+        KernelRegressor(alpha="loo", loss="huber", map=features()),
+        KernelRegressor(alpha="holdout", map=features()),
+    ],
+)
+def test_files_have_the_path(model, tmp_path):
+    X, y = problem(80)
+    train(model, X, classes(y).astype(float), output=tmp_path / "model")
+    again = mercer.load(tmp_path / "model")
+    assert again.penalty_path_ == model.penalty_path_
+    assert again.solver_ == model.solver_
+    name = "C_" if isinstance(model, KernelClassifier) else "alpha_"
+    assert getattr(again, name) == getattr(model, name)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_files_of_earlier_versions_have_one_penalty(tmp_path):
+    X, y = problem(80)
+    model = KernelClassifier(C=3.0, map=features()).fit(X, classes(y))
+    del model.C_, model.solver_
+    mercer.save(model, tmp_path / "model")
+    assert mercer.load(tmp_path / "model").C_ == 3.0
+
+
+def test_files_with_half_a_path_are_refused(tmp_path):
+    X, y = problem(80)
+    model = KernelClassifier(C=SEVERAL, map=features()).fit(X, classes(y))
+    model.penalty_path_ = model.penalty_path_._replace(scores=(1.0,))
+    with pytest.raises(ValueError, match="do not belong together"):  # a file is read before it is kept
+        mercer.save(model, tmp_path / "model")
+
+
+# -- the solver and its cost -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (KernelClassifier(map=features()), "newton"),
+        (KernelClassifier(map=features(), solver="wide"), "wide"),
+        (KernelClassifier(map=landmarks(), solver="landmarks"), "landmarks"),
+        (KernelClassifier(map=features(), loss="squared"), "sums"),
+        (KernelClassifier(map=features(), loss="squared", C="gcv"), "sums"),
+        (KernelRegressor(map=features(), loss="huber"), "newton"),
+        (KernelRegressor(map=features(), alpha="loo"), "sums"),
+    ],
+)
+def test_the_solver_tells_what_it_cost(model, name):
+    X, y = problem()
+    model.fit(X, classes(y))
+    assert model.solver_.name == name
+    assert model.solver_.expected > 0.0
+    assert model.solver_.operations > 0.0
+    assert model.n_iter_ >= 1
+    if name != "sums":
+        assert model.gap_ <= model.tol
+        assert model.objective_ > 0.0
+
+
+def test_what_is_not_counted_is_no_number():
+    X, y = problem()
+    for model in (KernelClassifier(KERNEL, map="exact", random_state=0), KernelClassifier(solver="liblinear")):
+        found = model.fit(X, classes(y)).solver_
+        assert found.name in ("exact", "liblinear")
+        assert np.isnan(found.operations)
+
+
+def test_more_operations_are_expected_of_more_penalties():
+    X, y = problem()
+    one = KernelClassifier(map=features()).fit(X, classes(y)).solver_
+    two = KernelClassifier(map=features(), C=[0.5, 1.0]).fit(X, classes(y)).solver_
+    assert two.expected == pytest.approx(2.0 * one.expected, rel=0.5)
+    assert two.expected > one.expected
+    assert KernelClassifier(map=features(), loss="squared", C="loo").fit(X, classes(y)).solver_.operations > (
+        KernelClassifier(map=features(), loss="squared", C="gcv").fit(X, classes(y)).solver_.operations
+    )
+
+
+# -- what cannot be ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (KernelClassifier(C="gcv"), "C must be one of"),
+        (KernelClassifier(C="cv", loss="squared"), "C must be one of"),
+        (KernelClassifier(C=[]), "C must be a positive finite number, several, or one of"),
+        (KernelClassifier(C=[1.0, 0.0]), "C must be a positive finite number, several"),
+        (KernelClassifier(C=[1.0, np.inf]), "C must be a positive finite number, several"),
+        (KernelClassifier(C=[[1.0]]), "C must be a positive finite number, several"),
+        (KernelClassifier(C=True), "C must be a positive finite number, several"),
+        (KernelClassifier(C=None), "C must be a positive finite number, several"),
+        (KernelClassifier(C=[1.0, 2.0], map="exact"), "take one C"),
+        (KernelClassifier(C="loo", solver="liblinear"), "take one C"),
+        (KernelRegressor(alpha="gcv", loss="huber"), "alpha='gcv' is for loss='squared'"),
+        (KernelRegressor(alpha=[1.0, -1.0], loss="poisson"), "alpha must be a positive finite number, several"),
+        (KernelRegressor(alpha=[1.0, 2.0], solver="wide"), "give one positive alpha"),
+    ],
+)
+def test_penalties_that_cannot_be(model, message):
+    X, y = problem(30)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, classes(y))
+
+
+def test_batches_take_one_penalty():
+    X, y = problem(60)
+    y = classes(y)
+    for C in ([0.1, 1.0], "loo", "holdout"):
+        with pytest.raises(ValueError, match="chosen by all rows, which sums do not hold: give one number or 'gcv'"):
+            KernelClassifier(C=C, loss="squared", map=features()).partial_fit(X, y, classes=[0, 1, 2])
+        assert not hasattr(KernelClassifier(C=C), "partial_fit")
+    batches = KernelClassifier(C="gcv", loss="squared", map=features())
+    for rows in (slice(0, 30), slice(30, 60)):
+        batches.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    whole = KernelClassifier(C="gcv", loss="squared", map=features()).fit(X, y)
+    assert batches.C_ == whole.C_
+
+
+def test_hessians_are_refused_before_any_pass():
+    one, several = (KernelClassifier(map=features(3000), C=C, solver="newton") for C in (1.0, "loo"))
+    extent = mercer.learn.memory_estimates.Extent(3000, 5000)
+    assert several.bytes_needed(extent) - one.bytes_needed(extent) >= 16 * 3000**2
+    assert KernelClassifier(map=features(3000), C="holdout", solver="newton").bytes_needed(extent) == (
+        one.bytes_needed(extent)
+    )
+
+
+def test_the_last_thing_told_is_the_solution():
+    X, y = problem()
+    seen = []
+    KernelClassifier(C="holdout", map=features(), callback=seen.append).fit(X, classes(y))
+    assert seen[-1].what == "solution"
+    assert [one.what for one in seen].count("features") == 1
