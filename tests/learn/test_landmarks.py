@@ -10,8 +10,12 @@ import mercer
 from mercer import Nystrom
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelRegressor, landmark_fit
+from mercer.learn.memory_estimates import Extent
 from mercer.learn.solvers import choice, triangular
+from mercer.learn.solvers.landmarks import LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
+
+from .test_losses import dual_value, own_loss
 
 KERNEL = Gaussian(0.4)
 
@@ -54,13 +58,67 @@ def test_the_objective_told_is_that_of_the_coefficients():
     assert penalised(model, X, y) == pytest.approx(model.convergence_.objectives[-1], rel=1e-8)
 
 
-@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive"])
-def test_losses_with_corners_keep_to_features(loss):
-    X, _ = problem()
-    with pytest.raises(ValueError, match="corners"):
-        KernelRegressor(map=landmarks(), solver="landmarks", loss=loss).fit(X, X[:, 0])
-    learner = KernelRegressor(map="nystrom", n_components=1024, loss=loss)
-    assert not choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
+CORNERS = {"quantile": {"quantile": 0.3}, "epsilon_insensitive": {"epsilon": 0.2}}
+
+
+def noisy(n=150):
+    X, _ = problem(n=n)
+    return X, np.sin(X[:, 0]) + X[:, 1] + 0.3 * np.random.default_rng(1).standard_t(2, size=n)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.03])
+@pytest.mark.parametrize("loss", list(CORNERS))
+def test_losses_with_corners_against_the_dual_programme(loss, alpha):
+    X, y = noisy(80)
+    model = KernelRegressor(map=landmarks(20), solver="landmarks", loss=loss, alpha=alpha, tol=1e-8, **CORNERS[loss])
+    model.set_params(fit_intercept=False).fit(X, y)
+    L, a = model.map_.parameters_.landmarks, model.coef_
+    value = own_loss(loss, y, KERNEL(X, L) @ a, CORNERS[loss]).sum() + 0.5 * alpha * a @ KERNEL(L) @ a
+    assert model.convergence_.method == "landmarks"
+    assert model.objective_ == pytest.approx(value, rel=1e-9)
+    Z = np.linalg.solve(np.linalg.cholesky(KERNEL(L)), KERNEL(L, X)).T
+    least = dual_value(loss, Z, y, alpha, CORNERS[loss])
+    assert -1e-8 * value <= value - least <= 1e-6 * value
+    assert model.gap_ <= 1e-8
+
+
+@pytest.mark.parametrize(("loss", "memory"), [("quantile", None), ("quantile", 1000), ("epsilon_insensitive", None)])
+def test_losses_with_corners_agree_with_whitened_features(loss, memory):
+    X, y = noisy()
+    weight, Y = np.random.default_rng(2).uniform(0.0, 2.0, len(y)), np.column_stack([y, 3.0 - y**2])
+    arguments = {"map": landmarks(), "alpha": 0.3, "loss": loss, "tol": 1e-8, "quantile": [0.2, 0.8]}
+    whitened = KernelRegressor(solver="features", **arguments).fit(X, Y, weight)
+    plain = KernelRegressor(solver="landmarks", memory=memory, **arguments).fit(X, Y, weight)
+    assert plain.objective_ == pytest.approx(whitened.objective_, rel=1e-6)
+    np.testing.assert_allclose(plain.predict(X), whitened.predict(X), atol=2e-3)
+    assert plain.convergence_.converged
+
+
+def test_losses_with_corners_take_landmarks_where_they_are_many():
+    learner = KernelRegressor(map="nystrom", n_components=1024, loss="quantile")
+    assert choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
+    extent = Extent(1024, 10**6, n_jobs=1)
+    assert learner.bytes_needed(extent) > extent.newton() + 8 * 1024**2
+
+
+@pytest.mark.parametrize("loss", list(CORNERS))
+def test_losses_with_corners_do_not_depend_on_threads(loss):
+    X, y = noisy(700)
+    one, two = (
+        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs).fit(X.astype(np.float32), y)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_a_kernel_matrix_that_is_all_but_singular_has_a_factor(monkeypatch):
+    """More is added to its diagonal until it has one: each time to the matrix as it was."""
+    monkeypatch.setattr(triangular, "BLOCK", 8)
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    gram = Gaussian(0.1)(X)
+    root = LandmarkRoot(gram.copy(), 1e-16, 1)
+    lower = np.tril(root.factor.lower)
+    np.testing.assert_allclose(lower @ lower.T, gram, atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])

@@ -169,7 +169,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     objective_ : float
         What is minimised, at the end, where a solver iterates.
     gap_ : float
-        How far it is at most above the least one, as a share of it, where a solver iterates.
+        How far it is at most above the least one, as a share of it, where a solver iterates. An estimate where
+        ``convergence_.method`` is "landmarks" or "wide".
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000

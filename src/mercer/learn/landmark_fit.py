@@ -26,6 +26,7 @@ from .losses import Loss
 from .memory_estimates import Extent, can_hold_features, known_width
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
+from .solvers.choice import WITH_CORNERS
 from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
 
 Matrix = NDArray[np.float64]
@@ -72,7 +73,7 @@ class LandmarkFit(NamedTuple):
         """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
-        work = extent.landmarks()
+        work = extent.landmarks(model.loss in WITH_CORNERS)
         check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
         streamed = not can_hold_features(model, extent, work, memory)
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, streamed)

@@ -63,8 +63,13 @@ class Extent(NamedTuple):
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
 
-    def landmarks(self) -> int:
-        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row."""
+    def landmarks(self, corners: bool = False) -> int:
+        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row.
+
+        That of a loss with corners has the factors of Newton's method beside the kernel matrix.
+        """
+        if corners:
+            return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return (8 + 3 * self.itemsize) * self.square + state
 

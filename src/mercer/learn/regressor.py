@@ -111,10 +111,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha and losses other than "quantile" and
-        "epsilon_insensitive": it works on kernel values at the landmarks,
+        "landmarks" is for :class:`mercer.Nystrom` and one positive alpha: it works on kernel values at the landmarks,
         step by step, and makes no whitened features and no sums of their products, which takes D times less time where
-        landmarks are many; ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums
+        landmarks are many; ``map_`` then has ``whiten=False``. Losses with corners need the features of the rows that
+        their smoothed corners reach, which are made in passing. "features" works on the features of the map: by sums
         over the rows where the loss is "squared", and step by step elsewhere. "wide", for any map and one positive
         alpha, makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step, with
         the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and "wide"
@@ -175,7 +175,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The objective above at the end, summed over targets, where the loss iterates.
     gap_ : float
         How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
-        iterates.
+        iterates. An estimate where ``convergence_.method`` is "wide", or "landmarks" and the loss has no corners.
     alphas_ : ndarray of shape (n_alphas,)
         The alphas that were tried, where there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
@@ -404,7 +404,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
-            return extent.landmarks()
+            return extent.landmarks(self.loss in WITH_CORNERS)
         if extent.n_rows and works_wide(self, extent, memory):
             return extent.wide()
         if self.loss != "squared":
@@ -429,8 +429,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_alpha(self.alpha)
         check_loss_arguments(self.loss, self.alpha, self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)
-        if self.solver == "landmarks" and self.loss in WITH_CORNERS:
-            raise ValueError(f"solver='landmarks' is for losses without corners, found loss={self.loss!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)

@@ -32,7 +32,7 @@ WIDE_PASSES, RIDGE_PASSES = 60.0, 30.0
 DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
-"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
+"""Losses that are smoothed ever more sharply, and whose solver on landmarks has a factor for every column."""
 
 
 def has_landmark_values(map: Any) -> bool:
@@ -119,7 +119,7 @@ def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
 
 def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
     """Whether a machine works on kernel values at the landmarks of this map, without whitened features."""
-    if model.solver not in ("auto", "landmarks") or not model.may_iterate or model.loss in WITH_CORNERS:
+    if model.solver not in ("auto", "landmarks") or not model.may_iterate:
         return False
     if model.solver == "landmarks":
         check_landmark_values(map)

@@ -64,8 +64,9 @@ class Triangular:
 
             def update(rows: slice, block: slice = block, below: int = below) -> None:
                 rows = slice(below + rows.start, below + rows.stop)
-                left = slice(below, rows.stop)
-                matrix[rows, left] -= matrix[rows, block] @ matrix[left, block].T
+                panel, left = matrix[rows, block], slice(below, rows.start)
+                matrix[rows, left] -= panel @ matrix[left, block].T
+                matrix[rows, rows] -= np.tril(panel @ panel.T)  # as above
 
             if below < n:
                 run_tiles(panel, n - below, BLOCK, n_jobs)
