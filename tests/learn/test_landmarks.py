@@ -121,6 +121,67 @@ def test_a_kernel_matrix_that_is_all_but_singular_has_a_factor(monkeypatch):
     np.testing.assert_allclose(lower @ lower.T, gram, atol=1e-7)
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_least_squares_on_signs_are_those_of_sums(classes, intercept):
+    X, y = problem(classes=classes)
+    weight = np.random.default_rng(2).uniform(0.0, 2.0, len(y))
+    arguments = {
+        "map": landmarks(),
+        "loss": "squared",
+        "C": 3.0,
+        "fit_intercept": intercept,
+        "class_weight": "balanced",
+    }
+    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, weight)
+    plain = KernelClassifier(solver="landmarks", tol=1e-12, **arguments).fit(X, y, weight)
+    assert sums.convergence_ is None
+    assert plain.convergence_.method == "landmarks"
+    np.testing.assert_allclose(plain.decision_function(X), sums.decision_function(X), atol=1e-5)
+    assert plain.calibration_.method == sums.calibration_.method == "leave-one-out"
+    np.testing.assert_allclose(plain.predict_proba(X), sums.predict_proba(X), atol=1e-3)
+
+
+def test_probabilities_of_least_squares_on_many_rows():
+    X, y = problem(n=4000)
+    arguments = {"map": landmarks(), "loss": "squared"}
+    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, classes=[0, 1, 2])
+    plain = KernelClassifier(solver="landmarks", **arguments).fit(X, y, classes=[0, 1, 2])
+    assert plain.calibration_.method == "left-out rows"
+    assert np.abs(plain.predict_proba(X) - sums.predict_proba(X)).mean() < 0.01
+
+
+def test_tasks_of_least_squares_are_learned_as_each_would_be():
+    X, y = problem()
+    arguments = {"map": landmarks(), "loss": "squared", "solver": "landmarks", "tol": 1e-10}
+    both = KernelClassifier(**arguments).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    for task, labels in enumerate((y, X[:, 0] > 0)):
+        alone = KernelClassifier(**arguments).fit(X, labels)
+        np.testing.assert_allclose(both.decision_function(X)[task], alone.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("learner", [KernelClassifier, KernelRegressor])
+def test_batches_after_landmarks_begin_anew_on_features(learner):
+    X, y = problem()
+    arguments = {"map": landmarks(), "loss": "squared"}
+    model = learner(solver="landmarks", **arguments).fit(X, y)
+    with pytest.warns(UserWarning, match="begins anew"):
+        model.partial_fit(X, y)
+    expected = learner(**arguments).partial_fit(X, y, **({"classes": [0, 1, 2]} if learner is KernelClassifier else {}))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.map_.whiten is True
+    model.forget(X[:50], y[:50])
+    with pytest.raises(ValueError, match="no sums"):
+        learner(solver="landmarks", **arguments).fit(X, y).merge(model)
+
+
+def test_kept_sums_are_those_of_features():
+    X, y = problem()
+    model = KernelClassifier(map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True).fit(X, y)
+    assert model.statistics_ is not None
+    assert model.map_.whiten is True
+
+
 @pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])
 def test_regressors_agree_with_whitened_features(loss):
     X, _ = problem()

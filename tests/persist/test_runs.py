@@ -30,6 +30,10 @@ AGAIN = ("labels", "levels", "scales", "map", "features", "solution")
 """Passes that a run which goes on makes again."""
 
 
+def few_landmarks():
+    return Nystrom(Gaussian(0.3), n_components=12, random_state=0)
+
+
 NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0}
 MODELS = {
     "ridge": KernelRegressor(map=features(), keep_statistics=True),
@@ -37,6 +41,8 @@ MODELS = {
     "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2),
     "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
     "squared": KernelClassifier(map=features(), loss="squared"),
+    "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks"),
+    "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3),
     "hinge": KernelClassifier(**NEWTON),
     "wide": KernelRegressor(map=features(), solver="wide", memory=1000),
     "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),

@@ -110,8 +110,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Whether decision values have a constant, which is not regularised.
     solver : {"auto", "newton", "landmarks", "wide", "liblinear"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
-        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Where the
-        map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
+        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
+        are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
         machine on these has the steepest loss. "newton" works on the features of the map. "wide", for any map and a
         loss other than "squared", makes no second moments, whose memory is 4 D^2 bytes for every class: it has the
         kernel matrix of a sample of rows in their place. "auto" takes whichever a count of operations finds cheaper,
@@ -174,8 +174,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
-        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which the
-        solver takes a step or a few. None where probabilities are the model's own, and where there are none.
+        rows, a Newton step for each, and of more rows, or of more than 1,000 of "squared" on landmarks, by "left-out
+        rows", up to 4,096 together, without which the solver takes a step or a few. None where probabilities are the model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -283,7 +283,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         plan, labels = ScanPlan(table, passes), AllLabels()
-        are_known = classes is not None and self.sums_suffice and not isinstance(self.class_weight, str)
+        are_known = classes is not None and not self.iterates(table.n_rows) and not isinstance(self.class_weight, str)
         if not are_known:
             plan.add("labels", labels)
         draft = self._learn_preparation(plan)
@@ -299,7 +299,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         chosen = exact_map(self, rows) or draft.map
         self.convergence_: Report | None = None
         self.calibration_: Calibration | None = None
-        if self.loss == "squared":
+        if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes))
             moments, factor = self._fit_sums(rows, kept.watch)
@@ -373,8 +373,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._check_additive()
         known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
-        if not self.is_prepared:
-            self.prepare(X, y, sample_weight)
+        self._make_ready(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
         return self._add(X, y, sample_weight)
@@ -413,6 +412,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.loss != "squared"
 
     @property
+    def may_iterate(self) -> bool:
+        return self.loss != "squared" or not self.keep_statistics
+
+    def iterates(self, n_rows: int, memory: int | None = None) -> bool:
+        return self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows)
+
+    @property
     def holds_all_features(self) -> bool:
         return self.solver == "liblinear"
 
@@ -425,12 +431,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
+            return extent.landmarks()
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
-            return extent.landmarks()
         return extent.wide() if works_wide(self, extent, memory) else extent.newton()
 
     def _check_additive(self) -> None:
@@ -701,7 +707,8 @@ def calibrated(
         values = left_out_each(Z, F, class_loss(model, codes, weights), share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)
         counts = [one[counted] for one in weights]
-        return learned("approximate leave-one-out", tasks, values[counted], codes[counted], counts)
+        method = "leave-one-out" if model.loss == "squared" else "approximate leave-one-out"
+        return learned(method, tasks, values[counted], codes[counted], counts)
     rows = chosen_rows(model.map_.seed_, weight)
     without = [one.copy() for one in weights]
     for one in without:

@@ -193,6 +193,17 @@ class KernelMachine(MachineParameters):
         """Whether ``fit`` may go over the rows again and again, depending on how many there are."""
         return self.holds_rows
 
+    def iterates(self, n_rows: int, memory: int | None = None) -> bool:
+        """Whether ``fit`` goes over so many rows again and again, in place of sums, in so much memory.
+
+        Parameters
+        ----------
+        n_rows : int
+        memory : int or None
+            The most bytes that it may take; None is what the machine has.
+        """
+        return self.holds_rows
+
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves.
 

@@ -124,7 +124,7 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
         The most bytes that the fit may take; None is what the machine has.
     """
     work = model.bytes_needed(extent, memory)
-    if not model.holds_rows:
+    if not model.iterates(extent.n_rows, memory):
         return FitMemory(work)
     linear = cast("LinearMachine", model)
     if linear.holds_all_features:

@@ -16,7 +16,6 @@ from .._checks import check_choice, check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
-from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import AlphaArgument, KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .context import FitContext
@@ -114,7 +113,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "landmarks" is for :class:`mercer.Nystrom` and one positive alpha: it works on kernel values at the landmarks,
         step by step, and makes no whitened features and no sums of their products, which takes D times less time where
         landmarks are many; ``map_`` then has ``whiten=False``. Losses with corners need the features of the rows that
-        their smoothed corners reach, which are made in passing. "features" works on the features of the map: by sums
+        their smoothed corners reach, which are made in passing. There are no sums: ``partial_fit`` begins anew. "features" works on the features of the map: by sums
         over the rows where the loss is "squared", and step by step elsewhere. "wide", for any map and one positive
         alpha, makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step, with
         the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and "wide"
@@ -288,7 +287,6 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether a solver goes over so many rows again and again, in place of sums, in so much memory."""
         if self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows):
             return True
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
@@ -373,8 +371,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not self.is_prepared:
-            self.prepare(X, y, sample_weight)
+        self._make_ready(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
     @property

@@ -72,7 +72,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
 
 def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> int:
     """How many decision values a row has, where something is held for each of them."""
-    if not learner.holds_rows:
+    if not learner.iterates(table.n_rows):
         return 1
     if isinstance(learner, KernelRegressor):
         return int(np.size(learner.quantile)) if learner.loss == "quantile" else 1

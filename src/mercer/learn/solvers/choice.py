@@ -49,11 +49,11 @@ def check_landmark_values(map: Any) -> None:
         )
 
 
-def whitened_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of Newton's method on whitened landmarks, without those of kernel values."""
+def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -> float:
+    """Operations of Newton's method, or of sums, on whitened landmarks, without those of kernel values."""
     n, D = float(n_rows), float(width)
     whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
-    return whitening + newton_cost(n_rows, width, n_columns)
+    return whitening + (factor_cost(n_rows, width) if sums else newton_cost(n_rows, width, n_columns))
 
 
 def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
@@ -107,11 +107,11 @@ def expected_cost(design: Design, loss: Loss) -> float:
     return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 
 
-def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
-    """Whether kernel values at landmarks are the cheaper way for this map."""
+def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
+    """Whether kernel values at landmarks are the cheaper way for this map; ``sums`` where the other one is by sums."""
     if not has_landmark_values(map) or not LEAST_LANDMARKS <= width < n_rows:
         return False
-    return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns)
+    return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns, sums)
 
 
 # -- what a machine takes ----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
     if model.solver == "landmarks":
         check_landmark_values(map)
         return True
-    return takes_landmarks(map, n_rows, known_width(model), model.n_columns)
+    return takes_landmarks(map, n_rows, known_width(model), model.n_columns, model.loss == "squared")
 
 
 def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool:
