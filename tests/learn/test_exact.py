@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 import mercer
 from mercer import Nystrom
 from mercer.kernels import Gaussian, Matern
-from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor, exact_fit
+from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor, exact_fit, exact_rows
 from mercer.learn.solvers.active_rows import Margins
 
 from .test_landmarks import problem
@@ -97,7 +97,7 @@ def test_separable_classes_have_a_machine_too():
 
 
 def test_kernel_matrices_grow_by_their_new_rows(monkeypatch):
-    monkeypatch.setattr(exact_fit, "TOGETHER", 64)
+    monkeypatch.setattr(exact_rows, "TOGETHER", 64)
     X, y = problem(n=300)
     model = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0).fit(X, y)
     monkeypatch.undo()
@@ -121,10 +121,10 @@ def test_a_gap_is_a_bound():
     ("model", "named"),
     [
         (KernelClassifier(map="exact", loss="logistic"), "squared_hinge"),
-        (KernelClassifier(map="exact", loss="squared"), "squared_hinge"),
+        (KernelClassifier(map="exact", loss="squared", keep_statistics=True), "keep_statistics"),
         (KernelClassifier("precomputed", map="exact"), "kernel of mercer.kernels"),
         (KernelPCA(map="exact"), "KernelPCA"),
-        (KernelRegressor(map="exact"), "KernelRegressor"),
+        (KernelRegressor(map="exact", loss="quantile"), "loss='squared'"),
         (KernelClassifier(map="exakt"), "exakt"),
     ],
 )

@@ -40,6 +40,7 @@ MODELS = {
     "gcv": KernelRegressor(map=features(), alpha="gcv", scale="standard"),
     "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2),
     "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
+    "exact-ridge": KernelRegressor(Gaussian(0.3), map="exact", alpha="loo", random_state=0),
     "squared": KernelClassifier(map=features(), loss="squared"),
     "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks"),
     "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3),

@@ -23,6 +23,8 @@ from .calibration import FORGOTTEN, NEAREST, SMALL, Calibration, KeptRows, chose
 from .checkpoint_state import Unkept
 from .context import FitContext
 from .exact_fit import ExactFit
+from .exact_ridge import exact_ridge
+from .exact_rows import ExactRows
 from .feature_matrix import HeldFeatures
 from .labels import (
     AllLabels,
@@ -47,14 +49,14 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import has_landmark_values, works_on_landmarks, works_wide
+from .solvers.choice import check_exact_values, has_landmark_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, solve_ridge
 from .statistics import Moments, chunk_rows
-from .time_forecast import Work, features_work, usual_works
+from .time_forecast import Work, exact_works, features_work, usual_works
 from .warm_start import widened
 
 Matrix = NDArray[np.float64]
@@ -95,8 +97,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
         "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
         are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
-        a coefficient. It is for ``loss="squared_hinge"`` and as many rows near the margin as their kernel matrix has
-        room for.
+        a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
+        ``loss="squared"`` all rows have a coefficient, and their kernel matrix takes 8 n^2 bytes.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.
@@ -111,13 +113,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     solver : {"auto", "newton", "landmarks", "wide", "liblinear"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
         features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
-        are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
-        machine on these has the steepest loss. "newton" works on the features of the map. "wide", for any map and a
-        loss other than "squared", makes no second moments, whose memory is 4 D^2 bytes for every class: it has the
-        kernel matrix of a sample of rows in their place. "auto" takes whichever a count of operations finds cheaper,
-        and "wide" where second moments do not fit in memory. "liblinear" holds all features and calls scikit-learn's
-        LIBLINEAR, where several classes are one against the rest and the intercept is regularised like a coefficient.
-        It is refused where that takes more than ``memory``, or than the machine has.
+        are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at
+        random, and the others are drawn where a first machine on these has the steepest loss. "newton" works on the
+        features of the map. "wide", for any map and a loss other than "squared", makes no second moments, whose memory
+        is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
+        whichever a count of operations finds cheaper, and "wide" where second moments do not fit in memory. "liblinear"
+        holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the rest and the
+        intercept is regularised like a coefficient. It is refused where that takes more than ``memory``, or than the
+        machine has.
     tol : float, default=1e-4
         The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
         when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
@@ -175,7 +178,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
         rows, a Newton step for each, and of more rows, or of more than 1,000 of "squared" on landmarks, by "left-out
-        rows", up to 4,096 together, without which the solver takes a step or a few. None where probabilities are the model's own, and where there are none.
+        rows", up to 4,096 together, without which the solver takes a step or a few. None where probabilities are the
+        model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -283,7 +287,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         plan, labels = ScanPlan(table, passes), AllLabels()
-        are_known = classes is not None and not self.iterates(table.n_rows) and not isinstance(self.class_weight, str)
+        all_labels = self.iterates(table.n_rows) or is_exact(self) or isinstance(self.class_weight, str)
+        are_known = classes is not None and not all_labels
         if not are_known:
             plan.add("labels", labels)
         draft = self._learn_preparation(plan)
@@ -299,6 +304,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         chosen = exact_map(self, rows) or draft.map
         self.convergence_: Report | None = None
         self.calibration_: Calibration | None = None
+        if is_exact(self) and self.loss == "squared":
+            return self._fit_exact_squares(
+                ExactRows(rows, draft.seed, chosen, self.n_jobs), Tasks(classes).codes(y), weight
+            )
         if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes))
@@ -331,6 +340,24 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.statistics_ = None
         return self
 
+    def _fit_exact_squares(self, rows: ExactRows, codes: Codes, weight: Matrix) -> Self:
+        """Coefficients of least squares in which every row has one."""
+        check_exact_values(rows.asked)
+        tasks, alpha = Tasks(self.classes_), 0.5 / float(self.C)
+        counts = weight if self._class_weights is None else weight * self._class_weights[0][codes[:, 0]]
+        ridge = exact_ridge(rows, tasks.signs(codes), counts, alpha, bool(self.fit_intercept), left_out=True)
+        beta, offset, counted = ridge.solution.beta, ridge.solution.offset, ridge.numbers
+        counts, signs = counts[counted], tasks.signs(codes[counted])
+        errors = alpha * beta / counts[:, None]
+        own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
+        values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
+        self.map_ = ridge.map
+        self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
+        rows.rows.passes.report.end()
+        self._adopt(np.vstack([beta, offset[None]]))
+        self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
+        return self
+
     def _fit_exact(
         self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
     ) -> None:
@@ -338,8 +365,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         loss, left_out = class_loss(self, codes, weights), chosen_rows(seed, weight)
         if not isinstance(loss, SquaredHinge) or not has_landmark_values(map):
             raise ValueError(
-                "map='exact' is for loss='squared_hinge', one task and a kernel of mercer.kernels, "
-                f"found loss={self.loss!r}, {codes.shape[1]} tasks and {map.kernel!r}"
+                "map='exact' with loss='squared_hinge' is for one task and a kernel of mercer.kernels, "
+                f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
         fit = LandmarkFit.of(self, rows, seed, loss.n_columns)
         machine = ExactFit(fit, map, loss).minimise(float(self.tol), int(self.max_iter), left_out)
@@ -384,14 +411,17 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared"
+        return self.loss == "squared" and not is_exact(self)
 
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
-        if is_exact(self) and self.loss != "squared_hinge":
-            raise ValueError(f"map='exact' is for loss='squared_hinge', found loss={self.loss!r}")
+        if is_exact(self) and (self.loss == "logistic" or self.keep_statistics):
+            raise ValueError(
+                "map='exact' is for loss='squared_hinge', or 'squared' and keep_statistics=False, found "
+                f"loss={self.loss!r} and keep_statistics={self.keep_statistics!r}"
+            )
         check_positive("C", self.C)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
@@ -400,7 +430,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
         if self.solver == "wide" and self.loss == "squared":
             raise ValueError("solver='wide' is for losses that iterate, found loss='squared'")
-        if self.keep_statistics and not self.sums_suffice:
+        if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
@@ -416,7 +446,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.loss != "squared" or not self.keep_statistics
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        return self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows)
+        if self.loss != "squared" or is_exact(self):
+            return self.loss != "squared"
+        return works_on_landmarks(self, expected_map(self, n_rows), n_rows)
 
     @property
     def holds_all_features(self) -> bool:
@@ -424,13 +456,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss == "squared":
-            return super()._expected(n_rows, width)
+            return exact_works(n_rows, 1) if is_exact(self) else super()._expected(n_rows, width)
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
             return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
         return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        if is_exact(self) and self.loss == "squared":
+            return extent.exact_ridge()
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
         if self.loss == "squared":

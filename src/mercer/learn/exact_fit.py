@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._memory import check_room
-from .._tiles import TILE, run_tiles
+from .._tiles import TILE
 from ..maps import FeatureMap
-from ..maps.nystrom_parameters import restored
+from .exact_rows import ExactRows
 from .feature_matrix import StreamedFeatures
 from .landmark_fit import LandmarkFit, values_of
 from .losses import SquaredHinge
@@ -36,10 +35,6 @@ NEAR = 1e-3
 WATCHED = 1.25
 """Rows whose margin is less are looked at in every round, all others in the first and the last."""
 ROUNDS = 20
-TOGETHER = 2048
-"""Rows of a kernel matrix whose values at all rows before them are made together."""
-
-
 LEFT_OUT_STEPS = 2
 """Newton steps without the rows that are left out."""
 
@@ -133,32 +128,18 @@ class ExactFit(NamedTuple):
         (values,) = make() if checkpoint is None else checkpoint.settled("candidates", make)
         return values
 
+    @property
+    def exact_rows(self) -> ExactRows:
+        """Those with a coefficient."""
+        return ExactRows(self.fit.rows, self.fit.seed, self.asked, self.fit.n_jobs)
+
     def map_at(self, numbers: RowNumbers) -> FeatureMap:
         """The map of kernel values at these rows."""
-        return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.fit.rows, self.fit.seed)
+        return self.exact_rows.map_at(numbers)
 
     def gram(self, numbers: RowNumbers, known: NDArray[Any]) -> NDArray[Any]:
         """The kernel matrix of rows, in the precision of the rows; that of the first of them is known."""
-        count, dtype = len(numbers), self.fit.rows.dtype
-        needed = count * count * dtype.itemsize
-        check_room(needed, f"the kernel matrix of {count} rows near the margin", self.fit.rows.passes.context.memory)
-        map = self.map_at(numbers)
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        gram = np.empty((count, count), dtype=dtype)
-        gram[: len(known), : len(known)] = known
-        for start in range(len(known), count, TOGETHER):  # the lower half, which is copied to the upper one
-            stop = min(start + TOGETHER, count)
-            write = map.kernel_.values_at(landmarks[:stop], dtype)
-
-            def work(some: slice, start: int = start, stop: int = stop, write: Any = write) -> None:
-                rows = slice(start + some.start, start + some.stop)
-                values = np.empty((rows.stop - rows.start, stop), dtype=dtype)
-                write(landmarks[rows].astype(dtype), values)
-                gram[rows, :stop] = values
-                gram[:start, rows] = values[:, :start].T
-
-            run_tiles(work, stop - start, TILE, self.fit.n_jobs)
-        return gram
+        return self.exact_rows.gram(self.map_at(numbers), known, self.fit.rows.dtype, "rows near the margin")
 
     def violators(
         self, watched: RowNumbers, chosen: RowNumbers, found: MarginSolution, values: NDArray[Any]

@@ -49,6 +49,12 @@ def check_landmark_values(map: Any) -> None:
         )
 
 
+def check_exact_values(map: Any) -> None:
+    """Refuse a kernel whose values at all rows cannot be made."""
+    if not has_landmark_values(map):
+        raise ValueError(f"map='exact' is for a kernel of mercer.kernels, found {map.kernel!r}")
+
+
 def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -> float:
     """Operations of Newton's method, or of sums, on whitened landmarks, without those of kernel values."""
     n, D = float(n_rows), float(width)

@@ -108,6 +108,24 @@ class Triangular:
             )
         return X
 
+    def inverse_diagonal(self) -> Values:
+        """The diagonal of A^-1: the squared norms of the columns of L^-1, which are made in passing."""
+        n, every = len(self), blocks(len(self))
+        found = np.empty(n, dtype=self.lower.dtype)
+
+        def work(columns: slice) -> None:
+            place, count = columns.start // BLOCK, columns.stop - columns.start
+            column = np.zeros((n - columns.start, count), dtype=self.lower.dtype)
+            column[:count] = self.inverses[place]
+            for block, turn in zip(every[place + 1 :], self.inverses[place + 1 :], strict=True):
+                above = slice(columns.start, block.start)
+                here = slice(block.start - columns.start, block.stop - columns.start)
+                column[here] = -turn @ (self.lower[block, above] @ column[: here.start])
+            found[columns] = (column**2).sum(axis=0)
+
+        run_tiles(work, n, BLOCK, self.n_jobs)
+        return found
+
     def gram(self, dtype: Any) -> Values:
         """The lower half of L' L, in this precision; what stands above is 0, or the same."""
         n, lower = len(self), self.lower.astype(dtype)
