@@ -350,6 +350,13 @@ def test_what_another_run_is_writing_stays(tmp_path):
     assert not own.exists()
 
 
+def test_components_on_plain_kernel_values_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.learn.solvers.choice.LEAST_LANDMARKS", 4)
+    monkeypatch.setitem(MODELS, "pca", KernelPCA(map=few_landmarks()))
+    test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes("pca", 20, tmp_path)
+    assert mercer.load(tmp_path / "model").map_.whiten is False
+
+
 @pytest.mark.parametrize("arguments", [{"map": "nystrom", "solver": "landmarks"}, {"map": "exact"}])
 def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
     """The first machine, the one on all landmarks and the exact one have passes of the same names."""

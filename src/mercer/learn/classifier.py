@@ -368,13 +368,18 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 "map='exact' with loss='squared_hinge' is for one task and a kernel of mercer.kernels, "
                 f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
-        fit = LandmarkFit.of(self, rows, seed, loss.n_columns)
-        machine = ExactFit(fit, map, loss).minimise(float(self.tol), int(self.max_iter), left_out)
+        fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
+        exact = ExactFit(fit, map, loss)
+        machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
         warn_unless_converged(machine.report, ADVICE, stacklevel=4)
         self.map_, self.convergence_ = machine.map, machine.report
-        self.calibration_ = learned(
-            "left-out rows", Tasks(self.classes_), machine.left_out, codes[left_out], [weight[left_out]]
-        )
+        if few:
+            values, counted = exact.each_left_out(machine, 1.0 / np.maximum(weight, 1.0)), np.flatnonzero(weight > 0.0)
+            counts, method = [weights[0][counted]], "approximate leave-one-out"
+            self.calibration_ = learned(method, tasks, values[counted], codes[counted], counts)
+        else:
+            counts = [weight[left_out]]
+            self.calibration_ = learned("left-out rows", tasks, machine.left_out, codes[left_out], counts)
         rows.passes.report.end()
         self._adopt(machine.coefficients)
         self.statistics_ = None

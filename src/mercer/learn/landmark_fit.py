@@ -112,15 +112,7 @@ class LandmarkFit(NamedTuple):
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver."""
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
-
-        def work(some: slice) -> None:
-            gram[some] = at_landmarks(landmarks[some])
-
-        run_tiles(work, len(gram), TILE, self.n_jobs)
-        with single_threaded_blas():
-            return LandmarkFeatures(values, LandmarkRoot(gram, float(np.finfo(values.dtype).eps), self.n_jobs))
+        return LandmarkFeatures(values, landmark_root(map, float(np.finfo(values.dtype).eps), self.n_jobs))
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
         """Coefficients of the first machine, and the size of the slope of its loss at every row."""
@@ -145,6 +137,19 @@ class LandmarkFit(NamedTuple):
             keys = np.log(uniform) / chances  # the largest keys are such a sample (Efraimidis and Spirakis)
         keys[known] = -np.inf
         return np.sort(np.argpartition(-keys, count - 1)[:count])
+
+
+def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:
+    """The factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
+    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+    gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
+
+    def work(some: slice) -> None:
+        gram[some] = at_landmarks(landmarks[some])
+
+    run_tiles(work, len(gram), TILE, n_jobs)
+    with single_threaded_blas():
+        return LandmarkRoot(gram, precision, n_jobs)
 
 
 def values_of(map: FeatureMap) -> Callable[[Any, int], NDArray[Any]]:

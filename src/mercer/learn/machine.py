@@ -276,8 +276,12 @@ class KernelMachine(MachineParameters):
         """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
         rows = self._prepared_rows(draft, plan)
         chosen = (exact_map(self, rows) if exact else None) or draft.map
-        self.map_: FeatureMap = chosen.fit_rows(rows, draft.seed)
+        self.map_: FeatureMap = self._to_fit(chosen, rows.n_rows).fit_rows(rows, draft.seed)
         return rows
+
+    def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
+        """The map that is fitted in the place of the chosen one."""
+        return chosen
 
     def _prepared_rows(self, draft: MapDraft, plan: ScanPlan) -> PreparedRows:
         """The rows that the map is fitted on."""

@@ -40,6 +40,11 @@ def has_landmark_values(map: Any) -> bool:
     return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
 
 
+def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
+    """Whether a map has landmarks enough for plain kernel values to pay, and fewer than rows."""
+    return has_landmark_values(map) and LEAST_LANDMARKS <= width < n_rows
+
+
 def check_landmark_values(map: Any) -> None:
     """Refuse a map that has no such landmarks."""
     if not has_landmark_values(map):
@@ -115,7 +120,7 @@ def expected_cost(design: Design, loss: Loss) -> float:
 
 def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
     """Whether kernel values at landmarks are the cheaper way for this map; ``sums`` where the other one is by sums."""
-    if not has_landmark_values(map) or not LEAST_LANDMARKS <= width < n_rows:
+    if not has_many_landmarks(map, n_rows, width):
         return False
     return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns, sums)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -99,6 +100,14 @@ class Moments(NamedTuple):
     def plus(self, other: Moments, sign: float = 1.0) -> Moments:
         """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
         return Moments(*(ours + sign * theirs for ours, theirs in zip(self, other, strict=True)))
+
+    def turned(self, turn: Callable[[Matrix], Matrix]) -> Moments:
+        """Those of features that a linear function turns, given as a function of columns."""
+        gram = turn(turn(self.gram).T)
+        gram = 0.5 * (gram + gram.T)
+        places = np.diag_indices_from(gram)
+        gram[places] = np.maximum(gram[places], 0.0)  # rounding is all that is left of some
+        return self._replace(gram=gram, cross=turn(self.cross), features=turn(self.features[:, None])[:, 0])
 
     def rounding(self, precision: float) -> float:
         """How far eigenvalues of the second moments may be off, where products of features have this precision.
