@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from ._array import is_foreign, is_sparse, to_numpy
 from .kernels.families import inner_products
-from .maps import FeatureMap
+from .maps import FeatureMap, Nystrom
+from .maps.nystrom_parameters import restored
 
 BLOCK_ELEMENTS = 1 << 22
 
@@ -25,7 +27,8 @@ class KernelError(NamedTuple):
 def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     """Compare the Gram matrix of a fitted map's features with the exact one on the rows of X.
 
-    Only blocks of the n x n matrices are held. Rows that the map was not fitted on give the honest figure.
+    Only blocks of the n x n matrices are held. Rows that the map was not fitted on give the honest figure. Plain kernel
+    values at landmarks, such as machines on landmarks have, are whitened first.
 
     Parameters
     ----------
@@ -46,6 +49,9 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         raise TypeError(
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
+    if isinstance(map, Nystrom) and not map.whiten:
+        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+        map = clone(map).set_params(kernel=map.kernel_, landmarks=landmarks, whiten=True).fit(landmarks)
     Z = map.transform(X)
     Z = to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)
     X = to_numpy(map.validated(X))

@@ -132,6 +132,45 @@ def test_a_dry_run_writes_nothing(folder, run):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "learner"),
+    [
+        ("houses.csv --target price --alpha 0.1", KernelRegressor),
+        ("flowers.csv --target kind", KernelClassifier),
+        ("flowers.csv --target kind --loss squared", KernelClassifier),
+    ],
+)
+def test_exact_machines_from_the_command_line(folder, run, tmp_path, words, learner):
+    name = tmp_path / "exact.mercer"
+    found = fitted(run, *words.split(), "--map", "exact", "--kernel", "gaussian(0.3)", "-o", name)
+    model = mercer.load(name)
+    assert isinstance(model, learner)
+    assert (model.map, found["map"], found["features"]) == ("exact", "exact", model.map_.n_components_)
+    assert found["scores"]["R2" if learner is KernelRegressor else "accuracy"]["value"] > 0.9
+    rows = data.open(words.split()[0], target=words.split()[2])
+    train = rows.split(test=0.2, seed=0)[0]
+    assert 0 < model.map_.n_components_ <= train.n_rows
+    for command in ("evaluate", "predict"):
+        result = run(command, name, words.split()[0])
+        assert result.exit_code == 0, result.output
+    inspected = run("inspect", name)
+    assert f"{model.map_.n_components_:,} features" in inspected.stdout
+    printed = run(*f"fit {words} --map exact --kernel gaussian(0.3) --report {tmp_path}/e.html".split(), "-o", name)
+    assert "rows with a coefficient" in printed.stdout
+    checked((tmp_path / "e.html").read_text())
+
+
+def test_the_memory_of_an_exact_machine_is_told_and_refused(folder, run):
+    told = run("fit houses.csv --target price --dry-run --map exact --threads 1")
+    planned = json.loads(run("fit houses.csv --target price --dry-run --map exact --threads 1 --json").stdout)
+    assert planned["held"] > 8 * planned["rows"] ** 2
+    assert f"exact, up to {planned['rows']} rows with a coefficient" in told.stdout
+    refused = run("fit houses.csv --target price --map exact --loss huber -o nothing.mercer")
+    assert refused.exit_code != 0
+    assert "loss='huber'" in refused.stderr
+    assert run("tune houses.csv --target price --map exact -o nothing.mercer").exit_code != 0
+
+
 def test_a_table_for_people(folder, run, tmp_path):
     result = run(f"fit flowers.csv --target kind --features 32 -o {tmp_path}/f.mercer")
     assert "rows held out" in result.stdout

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 import mercer
 from mercer import Nystrom
 from mercer.kernels import Gaussian, Matern
-from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor, exact_fit
+from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor, exact_fit, exact_rows
 from mercer.learn.solvers.active_rows import Margins
 
 from .test_landmarks import problem
@@ -35,7 +35,9 @@ def brute_force(K, signs, weight, intercept):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("classes", [2, 4])
-def test_the_objective_is_the_least_one(classes, intercept):
+@pytest.mark.parametrize("candidates", [100, 1024])
+def test_the_objective_is_the_least_one(classes, intercept, candidates, monkeypatch):
+    monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", candidates)
     X, y = problem(n=250, classes=classes)
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(X))
     model = KernelClassifier(KERNEL, map="exact", C=4.0, tol=1e-12, fit_intercept=intercept, random_state=0)
@@ -56,12 +58,24 @@ def test_it_is_the_machine_on_all_rows(kernel):
 
 
 def test_rows_that_the_candidates_miss_join(monkeypatch):
+    monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", 300)
     X, y = problem(n=600)
     expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y)
     monkeypatch.setattr(exact_fit.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs(np.float64))
     found = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y)
     assert found.convergence_.passes > 1
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=5e-3)
+
+
+def test_probabilities_of_few_rows_are_those_of_the_machine_on_all_rows():
+    X, y = problem(n=300)
+    weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
+    exact = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y, weight)
+    whole = KernelClassifier(KERNEL, map="nystrom", n_components=300, C=5.0, tol=1e-10, random_state=0).fit(
+        X, y, weight
+    )
+    assert exact.calibration_.method == whole.calibration_.method == "approximate leave-one-out"
+    np.testing.assert_allclose(exact.predict_proba(X), whole.predict_proba(X), atol=1e-3)
 
 
 def test_only_rows_with_a_coefficient_are_kept():
@@ -97,7 +111,7 @@ def test_separable_classes_have_a_machine_too():
 
 
 def test_kernel_matrices_grow_by_their_new_rows(monkeypatch):
-    monkeypatch.setattr(exact_fit, "TOGETHER", 64)
+    monkeypatch.setattr(exact_rows, "TOGETHER", 64)
     X, y = problem(n=300)
     model = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0).fit(X, y)
     monkeypatch.undo()
@@ -121,10 +135,10 @@ def test_a_gap_is_a_bound():
     ("model", "named"),
     [
         (KernelClassifier(map="exact", loss="logistic"), "squared_hinge"),
-        (KernelClassifier(map="exact", loss="squared"), "squared_hinge"),
+        (KernelClassifier(map="exact", loss="squared", keep_statistics=True), "keep_statistics"),
         (KernelClassifier("precomputed", map="exact"), "kernel of mercer.kernels"),
         (KernelPCA(map="exact"), "KernelPCA"),
-        (KernelRegressor(map="exact"), "KernelRegressor"),
+        (KernelRegressor(map="exact", loss="quantile"), "loss='squared'"),
         (KernelClassifier(map="exakt"), "exakt"),
     ],
 )

@@ -11,8 +11,12 @@ from mercer import Nystrom, _core
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor, landmark_fit
 from mercer.learn.feature_matrix import HeldFeatures
+from mercer.learn.memory_estimates import Extent
 from mercer.learn.solvers import choice, triangular
+from mercer.learn.solvers.landmarks import LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
+
+from .test_losses import dual_value, own_loss
 
 KERNEL = Gaussian(0.4)
 
@@ -55,13 +59,128 @@ def test_the_objective_told_is_that_of_the_coefficients():
     assert penalised(model, X, y) == pytest.approx(model.convergence_.objectives[-1], rel=1e-8)
 
 
-@pytest.mark.parametrize("loss", ["quantile", "epsilon_insensitive"])
-def test_losses_with_corners_keep_to_features(loss):
-    X, _ = problem()
-    with pytest.raises(ValueError, match="corners"):
-        KernelRegressor(map=landmarks(), solver="landmarks", loss=loss).fit(X, X[:, 0])
-    learner = KernelRegressor(map="nystrom", n_components=1024, loss=loss)
-    assert not choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
+CORNERS = {"quantile": {"quantile": 0.3}, "epsilon_insensitive": {"epsilon": 0.2}}
+
+
+def noisy(n=150):
+    X, _ = problem(n=n)
+    return X, np.sin(X[:, 0]) + X[:, 1] + 0.3 * np.random.default_rng(1).standard_t(2, size=n)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.03])
+@pytest.mark.parametrize("loss", list(CORNERS))
+def test_losses_with_corners_against_the_dual_programme(loss, alpha):
+    X, y = noisy(80)
+    model = KernelRegressor(map=landmarks(20), solver="landmarks", loss=loss, alpha=alpha, tol=1e-8, **CORNERS[loss])
+    model.set_params(fit_intercept=False).fit(X, y)
+    L, a = model.map_.parameters_.landmarks, model.coef_
+    value = own_loss(loss, y, KERNEL(X, L) @ a, CORNERS[loss]).sum() + 0.5 * alpha * a @ KERNEL(L) @ a
+    assert model.convergence_.method == "landmarks"
+    assert model.objective_ == pytest.approx(value, rel=1e-9)
+    Z = np.linalg.solve(np.linalg.cholesky(KERNEL(L)), KERNEL(L, X)).T
+    least = dual_value(loss, Z, y, alpha, CORNERS[loss])
+    assert -1e-8 * value <= value - least <= 1e-6 * value
+    assert model.gap_ <= 1e-8
+
+
+@pytest.mark.parametrize(("loss", "memory"), [("quantile", None), ("quantile", 1000), ("epsilon_insensitive", None)])
+def test_losses_with_corners_agree_with_whitened_features(loss, memory):
+    X, y = noisy()
+    weight, Y = np.random.default_rng(2).uniform(0.0, 2.0, len(y)), np.column_stack([y, 3.0 - y**2])
+    arguments = {"map": landmarks(), "alpha": 0.3, "loss": loss, "tol": 1e-8, "quantile": [0.2, 0.8]}
+    whitened = KernelRegressor(solver="features", **arguments).fit(X, Y, weight)
+    plain = KernelRegressor(solver="landmarks", memory=memory, **arguments).fit(X, Y, weight)
+    assert plain.objective_ == pytest.approx(whitened.objective_, rel=1e-6)
+    np.testing.assert_allclose(plain.predict(X), whitened.predict(X), atol=2e-3)
+    assert plain.convergence_.converged
+
+
+def test_losses_with_corners_take_landmarks_where_they_are_many():
+    learner = KernelRegressor(map="nystrom", n_components=1024, loss="quantile")
+    assert choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
+    extent = Extent(1024, 10**6, n_jobs=1)
+    assert learner.bytes_needed(extent) > extent.newton() + 8 * 1024**2
+
+
+@pytest.mark.parametrize("loss", list(CORNERS))
+def test_losses_with_corners_do_not_depend_on_threads(loss):
+    X, y = noisy(700)
+    one, two = (
+        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs).fit(X.astype(np.float32), y)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.coef_, two.coef_)
+
+
+def test_a_kernel_matrix_that_is_all_but_singular_has_a_factor(monkeypatch):
+    """More is added to its diagonal until it has one: each time to the matrix as it was."""
+    monkeypatch.setattr(triangular, "BLOCK", 8)
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    gram = Gaussian(0.1)(X)
+    root = LandmarkRoot(gram.copy(), 1e-16, 1)
+    lower = np.tril(root.factor.lower)
+    np.testing.assert_allclose(lower @ lower.T, gram, atol=1e-7)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_least_squares_on_signs_are_those_of_sums(classes, intercept):
+    X, y = problem(classes=classes)
+    weight = np.random.default_rng(2).uniform(0.0, 2.0, len(y))
+    arguments = {
+        "map": landmarks(),
+        "loss": "squared",
+        "C": 3.0,
+        "fit_intercept": intercept,
+        "class_weight": "balanced",
+    }
+    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, weight)
+    plain = KernelClassifier(solver="landmarks", tol=1e-12, **arguments).fit(X, y, weight)
+    assert sums.convergence_ is None
+    assert plain.convergence_.method == "landmarks"
+    np.testing.assert_allclose(plain.decision_function(X), sums.decision_function(X), atol=1e-5)
+    assert plain.calibration_.method == sums.calibration_.method == "leave-one-out"
+    np.testing.assert_allclose(plain.predict_proba(X), sums.predict_proba(X), atol=1e-3)
+
+
+def test_probabilities_of_least_squares_on_many_rows():
+    X, y = problem(n=4000)
+    arguments = {"map": landmarks(), "loss": "squared"}
+    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, classes=[0, 1, 2])
+    plain = KernelClassifier(solver="landmarks", **arguments).fit(X, y, classes=[0, 1, 2])
+    assert plain.calibration_.method == "left-out rows"
+    assert np.abs(plain.predict_proba(X) - sums.predict_proba(X)).mean() < 0.01
+
+
+def test_tasks_of_least_squares_are_learned_as_each_would_be():
+    X, y = problem()
+    arguments = {"map": landmarks(), "loss": "squared", "solver": "landmarks", "tol": 1e-10}
+    both = KernelClassifier(**arguments).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    for task, labels in enumerate((y, X[:, 0] > 0)):
+        alone = KernelClassifier(**arguments).fit(X, labels)
+        np.testing.assert_allclose(both.decision_function(X)[task], alone.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("learner", [KernelClassifier, KernelRegressor])
+def test_batches_after_landmarks_begin_anew_on_features(learner):
+    X, y = problem()
+    arguments = {"map": landmarks(), "loss": "squared"}
+    model = learner(solver="landmarks", **arguments).fit(X, y)
+    with pytest.warns(UserWarning, match="begins anew"):
+        model.partial_fit(X, y)
+    expected = learner(**arguments).partial_fit(X, y, **({"classes": [0, 1, 2]} if learner is KernelClassifier else {}))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.map_.whiten is True
+    model.forget(X[:50], y[:50])
+    with pytest.raises(ValueError, match="no sums"):
+        learner(solver="landmarks", **arguments).fit(X, y).merge(model)
+
+
+def test_kept_sums_are_those_of_features():
+    X, y = problem()
+    model = KernelClassifier(map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True).fit(X, y)
+    assert model.statistics_ is not None
+    assert model.map_.whiten is True
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])

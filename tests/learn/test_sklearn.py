@@ -27,6 +27,16 @@ LEARNERS = [
     KernelRegressor(loss="quantile", quantile=0.3),
     KernelRegressor(loss="epsilon_insensitive"),
     KernelRegressor(loss="poisson"),
+    KernelRegressor(map="exact"),
+    KernelRegressor(map="exact", alpha="loo", fit_intercept=False),
+    KernelClassifier(map="exact", tol=1e-15),  # decision values have half the digits of the objective
+    KernelClassifier(map="exact", loss="squared"),
+    *(KernelRegressor(map="nystrom", solver="landmarks", loss=loss) for loss in ("squared", "huber")),
+    KernelRegressor(map="nystrom", solver="landmarks", loss="quantile", quantile=0.3),
+    *(
+        KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8)
+        for loss in ("squared", "squared_hinge", "logistic")
+    ),
     KernelPCA(),
     KernelRegressor("precomputed"),
     KernelClassifier("precomputed"),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA as ExactPCA
 
-from mercer import RandomFourier
+import mercer
+from mercer import Nystrom, RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Linear
 from mercer.learn import KernelCCA, KernelKMeans, KernelPCA
+from mercer.learn.memory_estimates import Extent
+from mercer.learn.solvers import choice
 
 
 def rows(n=200, d=4, seed=0):
@@ -135,3 +139,45 @@ def test_batches_come_near():
 def test_more_clusters_than_rows():
     with pytest.raises(ValueError, match="n_clusters=8 must not be more than the rows, found n_samples=5"):
         KernelKMeans().fit(rows(5))
+
+
+# -- plain kernel values at many landmarks -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.05), Gaussian(1.0), Linear()])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_components_on_plain_kernel_values(kernel, dtype, weighted, monkeypatch):
+    """Those of whitened features, to what float32 and the turn of sums leave of digits."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 4)).astype(dtype)
+    weight = rng.uniform(0.0, 2.0, len(X)) if weighted else None
+    arguments = {"map": Nystrom(kernel, n_components=60, random_state=0), "n_directions": 5}
+    whitened = KernelPCA(**arguments).fit(X, sample_weight=weight)
+    monkeypatch.setattr(choice, "LEAST_LANDMARKS", 10)
+    plain = KernelPCA(**arguments).fit(X, sample_weight=weight)
+    assert (whitened.map_.whiten, plain.map_.whiten) == (True, False)
+    assert len(plain.eigenvalues_) == len(whitened.eigenvalues_)
+    close = 1e-6 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(plain.eigenvalues_, whitened.eigenvalues_, rtol=close)
+    np.testing.assert_allclose(plain.explained_ratio_, whitened.explained_ratio_, rtol=10 * close)
+    ours, theirs = plain.transform(X), whitened.transform(X)
+    assert ours.dtype == dtype
+    scale = np.abs(theirs).max()
+    signs = np.sign((ours * theirs).sum(axis=0))
+    np.testing.assert_allclose(signs * ours, theirs, atol=scale * (1e-4 if dtype == np.float64 else 3e-2))
+
+
+def test_components_on_plain_kernel_values_out_of_blocks_threads_and_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(choice, "LEAST_LANDMARKS", 10)
+    X = np.random.default_rng(0).normal(size=(900, 4))
+    arguments = {"map": Nystrom(Gaussian(0.1), n_components=60, random_state=0)}
+    model = KernelPCA(n_jobs=1, **arguments).fit(X)
+    other = KernelPCA(n_jobs=2, **arguments).fit(Blocks([X[:300], X[300:]]))
+    np.testing.assert_array_equal(model.directions_, other.directions_)
+    sparse = KernelPCA(**arguments).fit(sp.csr_array(X))
+    np.testing.assert_allclose(sparse.eigenvalues_, model.eigenvalues_, rtol=1e-9)
+    mercer.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").transform(X), model.transform(X))
+    extent = Extent(1024, 10_000, n_jobs=1)
+    assert KernelPCA(map="nystrom").bytes_needed(extent) >= KernelPCA().bytes_needed(extent) + 8 * 1024**2

@@ -30,13 +30,20 @@ AGAIN = ("labels", "levels", "scales", "map", "features", "solution")
 """Passes that a run which goes on makes again."""
 
 
+def few_landmarks():
+    return Nystrom(Gaussian(0.3), n_components=12, random_state=0)
+
+
 NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0}
 MODELS = {
     "ridge": KernelRegressor(map=features(), keep_statistics=True),
     "gcv": KernelRegressor(map=features(), alpha="gcv", scale="standard"),
     "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2),
     "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0),
+    "exact-ridge": KernelRegressor(Gaussian(0.3), map="exact", alpha="loo", random_state=0),
     "squared": KernelClassifier(map=features(), loss="squared"),
+    "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks"),
+    "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3),
     "hinge": KernelClassifier(**NEWTON),
     "wide": KernelRegressor(map=features(), solver="wide", memory=1000),
     "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),
@@ -350,6 +357,13 @@ def test_what_another_run_is_writing_stays(tmp_path):
     train(KernelRegressor(map=features()), X, X[:, 0], output=tmp_path / "model")
     assert all(path.exists() for path in others)
     assert not own.exists()
+
+
+def test_components_on_plain_kernel_values_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.learn.solvers.choice.LEAST_LANDMARKS", 4)
+    monkeypatch.setitem(MODELS, "pca", KernelPCA(map=few_landmarks()))
+    test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes("pca", 20, tmp_path)
+    assert mercer.load(tmp_path / "model").map_.whiten is False
 
 
 @pytest.mark.parametrize("arguments", [{"map": "nystrom", "solver": "landmarks"}, {"map": "exact"}])

@@ -206,17 +206,20 @@ class KernelType(click.ParamType):
 
 
 class MapType(click.ParamType):
-    """ "auto" or the name of a map that needs no other."""
+    """ "auto" or the name of a map that needs no other; with ``exact`` also "exact", which is no map."""
 
     name = "map"
+
+    def __init__(self, exact: bool = False):
+        self.words = ("auto", "exact") if exact else ("auto",)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from ..choose import MAPS
 
         known = {note.name.lower(): note.name for note in MAPS if not note.over}
         key = str(value).replace("_", "").replace("-", "").lower()
-        if key == "auto":
-            return "auto"
+        if key in self.words:
+            return key
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             self.fail(f"no map {value!r}; " + (f"did you mean {known[near[0]]!r}?" if near else "see 'mercer maps'"))

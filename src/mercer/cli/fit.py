@@ -44,7 +44,10 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @data_argument
 @target_options
 @click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
-@click.option("--map", type=MapType(), default="auto", show_default=True, help="A map of 'mercer maps'.")
+@click.option(
+    "--map", type=MapType(exact=True), default="auto", show_default=True,
+    help="A map of 'mercer maps', or exact: the kernel machine itself, for as many rows as their kernel matrix fits.",
+)  # fmt: skip
 @click.option(
     "--features", type=click.IntRange(1), default=TABLE_WIDTH, show_default=True, help="The width of the map."
 )
@@ -206,6 +209,11 @@ def write_page(
         click.echo(f"{path}: the page about it")
 
 
+def width_in_words(map: str, width: int, most: str = "") -> str:
+    """How wide a map is; an exact machine has rows in place of features."""
+    return f"{most}{width:,} rows with a coefficient" if map == "exact" else f"{width:,} features"
+
+
 def show_plan(found: Any, chosen: Any) -> None:
     """What would be done."""
     held = f"{size(found.held)} at least, beside the map and a few blocks of rows"
@@ -216,7 +224,7 @@ def show_plan(found: Any, chosen: Any) -> None:
         "columns": found.columns,
         "of them levels": ", ".join(found.levels) or "none",
         "kernel": repr(found.kernel),
-        "map": f"{found.map}, {found.width:,} features",
+        "map": f"{found.map}, {width_in_words(found.map, found.width, 'up to ')}",
         "memory": f"{held}; {STREAMED}" if found.streamed else held,
     }
     if for_machines():
@@ -241,7 +249,7 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
                 "held_out": assessed.held_out,
                 "unknown_rows": assessed.unknown.rows,
                 "columns": found.columns,
-                "map": type(model.map_).__name__,
+                "map": found.map if found.map == "exact" else type(model.map_).__name__,
                 "kernel": repr(model.map_.kernel_),
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
@@ -250,4 +258,4 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
             }
         )
     show_assessed(assessed, model)
-    click.echo(f"{output}: {found.learner}, {model.map_.n_components_:,} features, {size(written)}")
+    click.echo(f"{output}: {found.learner}, {width_in_words(found.map, model.map_.n_components_)}, {size(written)}")

@@ -28,6 +28,8 @@ from .argument_types import (
 from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned
 from .context import FitContext
 from .exact_fit import ExactFit
+from .exact_ridge import exact_ridge
+from .exact_rows import ExactRows
 from .feature_matrix import HeldFeatures
 from .labels import (
     AllLabels,
@@ -66,14 +68,20 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
 from .scan_plan import ScanPlan
-from .solvers.choice import SolverCost, has_landmark_values, works_on_landmarks, works_wide
+from .solvers.choice import (
+    SolverCost,
+    check_exact_values,
+    has_landmark_values,
+    works_on_landmarks,
+    works_wide,
+)
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, best_of, solve_ridge
 from .statistics import Moments, chunk_rows
-from .time_forecast import Work, features_work, usual_works
+from .time_forecast import Work, exact_works, features_work, usual_works
 from .warm_start import widened
 
 Matrix = NDArray[np.float64]
@@ -114,8 +122,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
         "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
         are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
-        a coefficient. It is for ``loss="squared_hinge"`` and as many rows near the margin as their kernel matrix has
-        room for.
+        a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
+        ``loss="squared"`` all rows have a coefficient, and their kernel matrix takes 8 n^2 bytes.
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.
@@ -139,14 +147,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         Whether decision values have a constant, which is not regularised.
     solver : {"auto", "newton", "landmarks", "wide", "liblinear"}, default="auto"
         "landmarks" is for :class:`mercer.Nystrom`: it works on kernel values at the landmarks and makes no whitened
-        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Where the
-        map is given by its name, one landmark in four is a row at random, and the others are drawn where a first
-        machine on these has the steepest loss. "newton" works on the features of the map. "wide", for any map and a
-        loss other than "squared", makes no second moments, whose memory is 4 D^2 bytes for every class: it has the
-        kernel matrix of a sample of rows in their place. "auto" takes whichever a count of operations finds cheaper,
-        and "wide" where second moments do not fit in memory. "liblinear" holds all features and calls scikit-learn's
-        LIBLINEAR, where several classes are one against the rest and the intercept is regularised like a coefficient.
-        It is refused where that takes more than ``memory``, or than the machine has.
+        features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
+        are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at
+        random, and the others are drawn where a first machine on these has the steepest loss. "newton" works on the
+        features of the map. "wide", for any map and a loss other than "squared", makes no second moments, whose memory
+        is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
+        whichever a count of operations finds cheaper, and "wide" where second moments do not fit in memory. "liblinear"
+        holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the rest and the
+        intercept is regularised like a coefficient. It is refused where that takes more than ``memory``, or than the
+        machine has.
     tol : float, default=1e-4
         The solver stops when the objective is certain to be within this distance of the least one, relative to it, or
         when no step lowers it any more. A warning is given where the distance is not certain at the end. Less than
@@ -200,7 +209,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     objective_ : float
         What is minimised, at the end, where a solver iterates.
     gap_ : float
-        How far it is at most above the least one, as a share of it, where a solver iterates.
+        How far it is at most above the least one, as a share of it, where a solver iterates. An estimate where
+        ``convergence_.method`` is "landmarks" or "wide".
     C_ : float
         The C that was taken.
     penalty_path_ : PenaltyPath
@@ -212,8 +222,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     calibration_ : Calibration or None
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
-        rows, a Newton step for each, and of more rows by "left-out rows", up to 4,096 together, without which the
-        solver takes a step or a few. None where probabilities are the model's own, and where there are none.
+        rows, a Newton step for each, and of more rows, or of more than 1,000 of "squared" on landmarks, by "left-out
+        rows", up to 4,096 together, without which the solver takes a step or a few. None where probabilities are the
+        model's own, and where there are none.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
     map_ : FeatureMap
@@ -327,7 +338,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
         plan, labels = ScanPlan(table, passes), AllLabels()
-        are_known = classes is not None and self.sums_suffice and not isinstance(self.class_weight, str)
+        all_labels = self.iterates(table.n_rows) or is_exact(self) or isinstance(self.class_weight, str)
+        are_known = classes is not None and not all_labels
         if not are_known:
             plan.add("labels", labels)
         draft = self._learn_preparation(plan)
@@ -343,7 +355,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         chosen = exact_map(self, rows) or draft.map
         self.convergence_: Report | None = None
         self.calibration_: Calibration | None = None
-        if self.loss == "squared":
+        if is_exact(self) and self.loss == "squared":
+            return self._fit_exact_squares(
+                ExactRows(rows, draft.seed, chosen, self.n_jobs), Tasks(classes).codes(y), weight
+            )
+        if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes))
             moments, factor = self._fit_sums(rows, kept.watch)
@@ -399,6 +415,25 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return middle
         return middle.scaled((~held_out(seed, 0, n_rows)).astype(np.float64))
 
+    def _fit_exact_squares(self, rows: ExactRows, codes: Codes, weight: Matrix) -> Self:
+        """Coefficients of least squares in which every row has one."""
+        check_exact_values(rows.asked)
+        self.C_ = self._candidates[0]
+        tasks, alpha = Tasks(self.classes_), 0.5 / self.C_
+        counts = weight if self._class_weights is None else weight * self._class_weights[0][codes[:, 0]]
+        ridge = exact_ridge(rows, tasks.signs(codes), counts, alpha, bool(self.fit_intercept), left_out=True)
+        beta, offset, counted = ridge.solution.beta, ridge.solution.offset, ridge.numbers
+        counts, signs = counts[counted], tasks.signs(codes[counted])
+        errors = alpha * beta / counts[:, None]
+        own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
+        values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
+        self.map_ = ridge.map
+        self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
+        rows.rows.passes.report.end()
+        self._adopt(np.vstack([beta, offset[None]]))
+        self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
+        return self
+
     def _fit_exact(
         self, map: Any, rows: PreparedRows, seed: int, codes: Codes, weights: list[Matrix], weight: Matrix
     ) -> None:
@@ -407,16 +442,21 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         loss, left_out = class_loss(self, codes, weights).scaled(self.C_), chosen_rows(seed, weight)
         if not isinstance(loss, SquaredHinge) or not has_landmark_values(map):
             raise ValueError(
-                "map='exact' is for loss='squared_hinge', one task and a kernel of mercer.kernels, "
-                f"found loss={self.loss!r}, {codes.shape[1]} tasks and {map.kernel!r}"
+                "map='exact' with loss='squared_hinge' is for one task and a kernel of mercer.kernels, "
+                f"found {codes.shape[1]} tasks and {map.kernel!r}"
             )
-        fit = LandmarkFit.of(self, rows, seed, loss.n_columns)
-        machine = ExactFit(fit, map, loss).minimise(float(self.tol), int(self.max_iter), left_out)
+        fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
+        exact = ExactFit(fit, map, loss)
+        machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
         warn_unless_converged(machine.report, ADVICE, stacklevel=4)
         self.map_, self.convergence_ = machine.map, machine.report
-        self.calibration_ = learned(
-            "left-out rows", Tasks(self.classes_), machine.left_out, codes[left_out], [weight[left_out]]
-        )
+        if few:
+            values, counted = exact.each_left_out(machine, 1.0 / np.maximum(weight, 1.0)), np.flatnonzero(weight > 0.0)
+            counts, method = [weights[0][counted]], "approximate leave-one-out"
+            self.calibration_ = learned(method, tasks, values[counted], codes[counted], counts)
+        else:
+            counts = [weight[left_out]]
+            self.calibration_ = learned("left-out rows", tasks, machine.left_out, codes[left_out], counts)
         rows.passes.report.end()
         self._adopt(machine.coefficients)
         self.statistics_ = None
@@ -442,8 +482,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self._check_additive()
         known = known_classes(classes, getattr(self, "classes_", None) if self.is_prepared else None)
         class_weights = self._weights_of(Tasks(known), known)
-        if not self.is_prepared:
-            self.prepare(X, y, sample_weight)
+        self._make_ready(X, y, sample_weight)
         self.classes_, self._class_weights = known, class_weights
         self.convergence_ = None
         return self._add(X, y, sample_weight)
@@ -454,14 +493,17 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared"
+        return self.loss == "squared" and not is_exact(self)
 
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_choice("solver", self.solver, SOLVERS)
-        if is_exact(self) and self.loss != "squared_hinge":
-            raise ValueError(f"map='exact' is for loss='squared_hinge', found loss={self.loss!r}")
+        if is_exact(self) and (self.loss == "logistic" or self.keep_statistics):
+            raise ValueError(
+                "map='exact' is for loss='squared_hinge', or 'squared' and keep_statistics=False, found "
+                f"loss={self.loss!r} and keep_statistics={self.keep_statistics!r}"
+            )
         check_penalty("C", self.C, (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT))
         if is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
             raise ValueError(f"map='exact' and solver='liblinear' take one C, found C={self.C!r}")
@@ -472,7 +514,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
         if self.solver == "wide" and self.loss == "squared":
             raise ValueError("solver='wide' is for losses that iterate, found loss='squared'")
-        if self.keep_statistics and not self.sums_suffice:
+        if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
     @property
@@ -484,24 +526,35 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.loss != "squared"
 
     @property
+    def may_iterate(self) -> bool:
+        return self.loss != "squared" or not self.keep_statistics
+
+    def iterates(self, n_rows: int, memory: int | None = None) -> bool:
+        if self.loss != "squared" or is_exact(self):
+            return self.loss != "squared"
+        return works_on_landmarks(self, expected_map(self, n_rows), n_rows)
+
+    @property
     def holds_all_features(self) -> bool:
         return self.solver == "liblinear"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         if self.loss == "squared":
-            return super()._expected(n_rows, width)
+            return exact_works(n_rows, 1) if is_exact(self) else super()._expected(n_rows, width)
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
             return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
         return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        if is_exact(self) and self.loss == "squared":
+            return extent.exact_ridge()
+        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
+            return extent.landmarks()
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
-            return extent.landmarks()
         if works_wide(self, extent, memory):
             return extent.wide()
         return extent.newton() + (extent.left_out() if is_several(self.C) and rule_of(self.C) == LOO else 0)
@@ -794,7 +847,8 @@ def calibrated(
         values = left_out_each(Z, F, loss, share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)
         counts = [one[counted] for one in weights]
-        return learned("approximate leave-one-out", tasks, values[counted], codes[counted], counts)
+        method = "leave-one-out" if model.loss == "squared" else "approximate leave-one-out"
+        return learned(method, tasks, values[counted], codes[counted], counts)
     rows, kept = chosen_rows(model.map_.seed_, weight), np.ones(design.n_rows)
     kept[rows] = 0.0
     others = loss.scaled(kept)

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._memory import check_room
-from .._tiles import TILE, run_tiles
+from .._tiles import TILE
 from ..maps import FeatureMap
-from ..maps.nystrom_parameters import restored
+from .exact_rows import ExactRows
 from .feature_matrix import StreamedFeatures
 from .landmark_fit import LandmarkFit, values_of
+from .left_out import left_out_each
 from .losses import SquaredHinge
 from .solvers.active_rows import Margins, MarginSolution
 from .solvers.landmarks import LandmarkNewton
@@ -36,10 +36,6 @@ NEAR = 1e-3
 WATCHED = 1.25
 """Rows whose margin is less are looked at in every round, all others in the first and the last."""
 ROUNDS = 20
-TOGETHER = 2048
-"""Rows of a kernel matrix whose values at all rows before them are made together."""
-
-
 LEFT_OUT_STEPS = 2
 """Newton steps without the rows that are left out."""
 
@@ -75,10 +71,13 @@ class ExactFit(NamedTuple):
     def minimise(self, tol: float, max_iter: int, left_out: RowNumbers) -> ExactMachine:
         """The machine of least loss; the rows ``left_out`` are left out of another one, for their decision values."""
         rows = self.fit.rows
-        values = self.candidate_values(max_iter)
         signs = self.loss.signs(np.float64)
         counted = self.loss.weight > 0.0
-        chosen = np.flatnonzero(((signs * values).min(axis=1) < 1.0) & counted)
+        if rows.n_rows <= CANDIDATE_LANDMARKS:  # all of them are candidates
+            values, chosen = np.zeros(signs.shape, dtype=rows.dtype), np.flatnonzero(counted)
+        else:
+            values = self.candidate_values(max_iter)
+            chosen = np.flatnonzero(((signs * values).min(axis=1) < 1.0) & counted)
         if len(chosen) == 0:
             chosen = np.flatnonzero(counted)[:TILE]
         gram = self.gram(chosen, np.zeros((0, 0), dtype=rows.dtype))
@@ -104,15 +103,33 @@ class ExactFit(NamedTuple):
         gap = float((found.gaps * found.objectives).sum() / max(objectives[-1], np.finfo(np.float64).tiny))
         converged = gap <= max(tol, float(np.finfo(rows.dtype).eps)) and len(further) == 0
         report = Report(converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0), "exact")
-        weight = self.loss.weight.copy()
-        weight[left_out] = 0.0
-        without = self.margins(gram, chosen, weight).minimise(alpha, offset, None, tol, LEFT_OUT_STEPS)
-        values[chosen] = without.values
+        if len(left_out):
+            weight = self.loss.weight.copy()
+            weight[left_out] = 0.0
+            without = self.margins(gram, chosen, weight).minimise(alpha, offset, None, tol, LEFT_OUT_STEPS)
+            values[chosen] = without.values
         used = np.flatnonzero(found.alpha.any(axis=1))
         used = used if len(used) else np.arange(1)
         intercepts = found.offset[None] if self.fit.intercept else np.zeros((0, len(offset)))
         coefficients = np.vstack([found.alpha[used], intercepts])
         return ExactMachine(self.map_at(chosen[used]), coefficients, report, values[left_out].astype(np.float64))
+
+    def each_left_out(self, machine: ExactMachine, share: Matrix) -> Matrix:
+        """Decision values of all rows, which must be few, as if each had been left out: by a Newton step for each.
+
+        ``share`` is the part of a row's weight that is left out.
+        """
+        whole = self.map_at(np.arange(self.fit.rows.n_rows))
+        gram = self.exact_rows.gram(whole, np.zeros((0, 0)), np.float64, "rows")
+        values, vectors = np.linalg.eigh(gram)
+        rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
+        features = vectors * np.sqrt(np.where(values > rounding, values, 0.0))
+        places = {int(row): place for place, row in enumerate(machine.map.component_indices_)}
+        used = np.array([row in places for row in range(len(gram))])
+        beta = np.zeros((len(gram), self.loss.n_columns))
+        beta[used] = machine.coefficients[[places[row] for row in np.flatnonzero(used).tolist()]]
+        offset = machine.coefficients[len(places) :].sum(axis=0)
+        return left_out_each(features, gram @ beta + offset, self.loss, share, self.fit.intercept)
 
     def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
         """The problem on the chosen rows, with these weights of all rows."""
@@ -133,32 +150,18 @@ class ExactFit(NamedTuple):
         (values,) = make() if checkpoint is None else checkpoint.settled("candidates", make)
         return values
 
+    @property
+    def exact_rows(self) -> ExactRows:
+        """Those with a coefficient."""
+        return ExactRows(self.fit.rows, self.fit.seed, self.asked, self.fit.n_jobs)
+
     def map_at(self, numbers: RowNumbers) -> FeatureMap:
         """The map of kernel values at these rows."""
-        return clone(self.asked).set_params(landmarks=numbers, whiten=False).fit_rows(self.fit.rows, self.fit.seed)
+        return self.exact_rows.map_at(numbers)
 
     def gram(self, numbers: RowNumbers, known: NDArray[Any]) -> NDArray[Any]:
         """The kernel matrix of rows, in the precision of the rows; that of the first of them is known."""
-        count, dtype = len(numbers), self.fit.rows.dtype
-        needed = count * count * dtype.itemsize
-        check_room(needed, f"the kernel matrix of {count} rows near the margin", self.fit.rows.passes.context.memory)
-        map = self.map_at(numbers)
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        gram = np.empty((count, count), dtype=dtype)
-        gram[: len(known), : len(known)] = known
-        for start in range(len(known), count, TOGETHER):  # the lower half, which is copied to the upper one
-            stop = min(start + TOGETHER, count)
-            write = map.kernel_.values_at(landmarks[:stop], dtype)
-
-            def work(some: slice, start: int = start, stop: int = stop, write: Any = write) -> None:
-                rows = slice(start + some.start, start + some.stop)
-                values = np.empty((rows.stop - rows.start, stop), dtype=dtype)
-                write(landmarks[rows].astype(dtype), values)
-                gram[rows, :stop] = values
-                gram[:start, rows] = values[:, :start].T
-
-            run_tiles(work, stop - start, TILE, self.fit.n_jobs)
-        return gram
+        return self.exact_rows.gram(self.map_at(numbers), known, self.fit.rows.dtype, "rows near the margin")
 
     def violators(
         self, watched: RowNumbers, chosen: RowNumbers, found: MarginSolution, values: NDArray[Any]

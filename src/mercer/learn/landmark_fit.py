@@ -27,6 +27,7 @@ from .losses import Loss
 from .memory_estimates import Extent, known_width, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
+from .solvers.choice import WITH_CORNERS
 from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
 
 Matrix = NDArray[np.float64]
@@ -75,7 +76,7 @@ class LandmarkFit(NamedTuple):
         """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
-        work = extent.landmarks()
+        work = extent.landmarks(model.loss in WITH_CORNERS)
         check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
         most = room_for_features(model, work, memory)
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most)
@@ -130,15 +131,7 @@ class LandmarkFit(NamedTuple):
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver."""
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
-
-        def work(some: slice) -> None:
-            gram[some] = at_landmarks(landmarks[some])
-
-        run_tiles(work, len(gram), TILE, self.n_jobs)
-        with single_threaded_blas():
-            return LandmarkFeatures(values, LandmarkRoot(gram, values.precision, self.n_jobs))
+        return LandmarkFeatures(values, landmark_root(map, values.precision, self.n_jobs))
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
         """Coefficients of the first machine, and the size of the slope of its loss at every row."""
@@ -163,6 +156,19 @@ class LandmarkFit(NamedTuple):
             keys = np.log(uniform) / chances  # the largest keys are such a sample (Efraimidis and Spirakis)
         keys[known] = -np.inf
         return np.sort(np.argpartition(-keys, count - 1)[:count])
+
+
+def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:
+    """The factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
+    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+    gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
+
+    def work(some: slice) -> None:
+        gram[some] = at_landmarks(landmarks[some])
+
+    run_tiles(work, len(gram), TILE, n_jobs)
+    with single_threaded_blas():
+        return LandmarkRoot(gram, precision, n_jobs)
 
 
 def values_of(map: FeatureMap) -> Callable[[Any, int], NDArray[Any]]:

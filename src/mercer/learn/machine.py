@@ -193,6 +193,17 @@ class KernelMachine(MachineParameters):
         """Whether ``fit`` may go over the rows again and again, depending on how many there are."""
         return self.holds_rows
 
+    def iterates(self, n_rows: int, memory: int | None = None) -> bool:
+        """Whether ``fit`` goes over so many rows again and again, in place of sums, in so much memory.
+
+        Parameters
+        ----------
+        n_rows : int
+        memory : int or None
+            The most bytes that it may take; None is what the machine has.
+        """
+        return self.holds_rows
+
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves.
 
@@ -265,8 +276,12 @@ class KernelMachine(MachineParameters):
         """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
         rows = self._prepared_rows(draft, plan)
         chosen = (exact_map(self, rows) if exact else None) or draft.map
-        self.map_: FeatureMap = chosen.fit_rows(rows, draft.seed)
+        self.map_: FeatureMap = self._to_fit(chosen, rows.n_rows).fit_rows(rows, draft.seed)
         return rows
+
+    def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
+        """The map that is fitted in the place of the chosen one."""
+        return chosen
 
     def _prepared_rows(self, draft: MapDraft, plan: ScanPlan) -> PreparedRows:
         """The rows that the map is fitted on."""

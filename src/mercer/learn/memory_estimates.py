@@ -10,9 +10,10 @@ from .._memory import as_bytes, check_room
 from .._tiles import n_threads, summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
-from .map_choice import width_asked
+from .map_choice import is_exact, width_asked
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine, Machine, MapArguments
+from .solvers.triangular import BLOCK
 from .solvers.wide import LEAST_BLOCKS, block_rows, sample_size
 from .statistics import chunk_rows
 
@@ -67,10 +68,20 @@ class Extent(NamedTuple):
         """Bytes of the Hessians by which rows are left out one by one: in float64, of a class for every thread."""
         return 16 * min(self.columns, n_threads(self.n_jobs)) * self.square
 
-    def landmarks(self) -> int:
-        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row."""
+    def landmarks(self, corners: bool = False) -> int:
+        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row.
+
+        That of a loss with corners has the factors of Newton's method beside the kernel matrix.
+        """
+        if corners:
+            return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         return (8 + 3 * self.itemsize) * self.square + state
+
+    def exact_ridge(self) -> int:
+        """Bytes of ridge regression on all rows: their kernel matrix in float64, and blocks of its factor's inverse."""
+        blocks = (1 + n_threads(self.n_jobs)) * self.n_rows * min(BLOCK, self.n_rows)
+        return 8 * (self.n_rows**2 + blocks + 4 * self.n_rows * (self.columns + 1))
 
     def wide(self) -> int:
         """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
@@ -123,7 +134,7 @@ def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> Fit
         The most bytes that the fit may take; None is what the machine has.
     """
     work = model.bytes_needed(extent, memory)
-    if not model.holds_rows:
+    if not model.iterates(extent.n_rows, memory):
         return FitMemory(work)
     linear = cast("LinearMachine", model)
     if linear.holds_all_features:
@@ -164,6 +175,9 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
         return
     few = model.map == "auto" if isinstance(model.map, str) else model.map.has_landmarks
     extent = Extent(width, table.n_rows if iterates else 0, n_jobs=model.n_jobs)
+    if is_exact(model):
+        check_room(model.bytes_needed(extent, memory), f"map='exact' with {table.n_rows} rows: its factors", memory)
+        return
     try:
         check_room(model.bytes_needed(extent, memory), f"the sums over {width} features and their solution", memory)
     except MemoryError:

@@ -22,6 +22,7 @@ from .penalty_path import GCV, HOLDOUT, LOO, held_out
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
 from .solvers.choice import SolverCost, path_cost, sums_cost
+from .solvers.landmarks import LandmarkNewton
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments
 from .statistics.moments import SAFETY
@@ -107,14 +108,22 @@ class AdditiveMachine(KernelMachine, ABC):
         self.statistics_ = None
         return self
 
-    def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
-        """Learn from more rows, with the preparation and the map that are there."""
-        if self.statistics_ is None and hasattr(self, "coef_"):
+    def _make_ready(self, X: Any, y: Any, sample_weight: WeightArgument) -> None:
+        """Prepare for ``partial_fit`` unless that is done; say where what ``fit`` has learned is given up."""
+        if not self.is_prepared:
+            self.prepare(X, y, sample_weight)
+        elif self.statistics_ is None and hasattr(self, "coef_"):
             warnings.warn(
                 "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
                 UserWarning,
                 stacklevel=3,
             )
+            report = getattr(self, "convergence_", None)
+            if report is not None and report.method == LandmarkNewton.name:
+                self.prepare(X, y, sample_weight)  # its map gives plain kernel values
+
+    def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
+        """Learn from more rows, with the preparation and the map that are there."""
         more, precision, report = self._more(X, y, sample_weight)
         if self.statistics_ is not None:
             more, precision = summed(self.statistics_, more), max(self._precision, precision)

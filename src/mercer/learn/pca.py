@@ -8,24 +8,35 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_whole
 from .._random import RandomState
+from .._tiles import single_threaded_blas
 from ..data import Table
+from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
+from .landmark_fit import landmark_root
 from .machine import KernelMachine
-from .memory_estimates import Extent, check_after
+from .map_choice import expected_map
+from .memory_estimates import Extent, check_after, known_width
 from .prepared_rows import Chunk
 from .progress import Progress
+from .solvers.choice import has_many_landmarks
 from .statistics import Moments
 from .time_forecast import DECOMPOSITION, Work, sums_work
 
 Matrix = NDArray[np.float64]
 
+LEAST_PRECISION = 1e-10
+"""To which kernel values are taken to be known, at least: sums of them are turned by the inverse of their factor twice,
+which multiplies the rounding of sums by one over this, while directions below it are lost.
+"""
+TURNED_PRECISION = float(np.finfo(np.float64).eps) / LEAST_PRECISION
+"""That of sums that were turned."""
 ACROSS = 1e-8
 """A vector whose product with another is below this share of its length is across it."""
 
@@ -35,8 +46,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
     For pictures of data and for few numbers that keep most of a kernel's variance. The components of a row are
     :math:`V^\top (z - \bar z)` with V the eigenvectors of :math:`\sum_i (z_i - \bar z)(z_i - \bar z)^\top` of largest
-    eigenvalues. With a map that is exact, as "auto" takes where there are no more rows than ``n_components``, they are
-    those of scikit-learn's KernelPCA.
+    eigenvalues. Of :class:`mercer.Nystrom` with 512 landmarks or more, fewer than rows, no whitened features are made:
+    sums are of plain kernel values, which are turned once. With a map that is exact, as "auto" takes where there are no
+    more rows than ``n_components``, they are those of scikit-learn's KernelPCA.
 
     Parameters
     ----------
@@ -79,7 +91,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     Attributes
     ----------
     directions_ : ndarray of shape (n_directions, D)
-        The directions among the features, each with the sign that turns it towards ``mean_``.
+        The directions among the features, each with the sign that turns it towards ``mean_``. Where ``map_`` has
+        ``whiten=False`` its features are plain kernel values, and directions are coefficients of these; those whose
+        eigenvalues are below 1e-5 of the largest are then left out, where rounding would reach them.
     mean_ : ndarray of shape (D,)
         The mean of the features.
     eigenvalues_ : ndarray of shape (n_directions,)
@@ -157,24 +171,36 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         width = self.map_.n_components_
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
+        plain = has_many_landmarks(self.map_, rows.n_rows, known_width(self))
+        eps = float(np.finfo(rows.dtype).eps)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight)
+            return Moments.of(Z, np.zeros((len(Z), 0)), chunk.weight, exact=plain)
 
         moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+        mean, root = moments.features / moments.weight[0], None
+        if plain:
+            root = landmark_root(self.map_, max(LEAST_PRECISION, eps), self.n_jobs)
+            with single_threaded_blas():
+                moments, eps = moments.turned(root.factor.solve), max(TURNED_PRECISION, eps)
         centred = moments.centred(True)
-        values, vectors = largest_eigenpairs(
-            centred.gram, int(self.n_directions), moments.rounding(float(np.finfo(rows.dtype).eps))
-        )
+        values, vectors = largest_eigenpairs(centred.gram, int(self.n_directions), moments.rounding(eps))
         vectors = vectors * signs_towards(centred.feature_mean, vectors)
         total = float(np.trace(centred.gram))
-        self._refuse_overflow(values, vectors, centred.feature_mean)
+        if root is not None:
+            with single_threaded_blas():
+                vectors = root.coefficients(vectors)
+        self._refuse_overflow(values, vectors, mean)
         rows.passes.report.end()
-        self.mean_ = centred.feature_mean
+        self.mean_ = mean
         self.eigenvalues_ = values
         self.explained_ratio_ = values / (total if total > 0.0 else 1.0)
         self.directions_ = np.ascontiguousarray(vectors.T)
         return self
+
+    def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
+        many = has_many_landmarks(chosen, n_rows, known_width(self))
+        return clone(chosen).set_params(whiten=False) if many else chosen
 
     def check_arguments(self) -> None:
         super().check_arguments()
@@ -184,7 +210,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        return extent.sums(copies=4)  # sums, the same about the mean, and what their decomposition works on
+        # Sums, the same about the mean, and what their decomposition works on; beside them the factor of landmarks.
+        if has_many_landmarks(expected_map(self, extent.n_rows), extent.n_rows, extent.width):
+            return extent.sums(copies=4, exact=True) + 8 * extent.square
+        return extent.sums(copies=4)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """The principal components of rows.

@@ -29,7 +29,8 @@ from .._random import Stream
 from .._tiles import run_tiles, single_threaded_blas
 from .calibration import KEPT, SAMPLE, SMALL
 from .checkpoint_state import Unkept
-from .feature_matrix import FeatureMatrix, RowNumbers
+from .chosen_rows import RowNumbers
+from .feature_matrix import FeatureMatrix
 from .left_out import Curvature, left_out_each, slopes_and_curvatures, without
 from .loss_fit import Sharpening, counted
 from .losses import Loss, SmoothedLoss

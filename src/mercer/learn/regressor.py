@@ -19,10 +19,12 @@ from ..data import Table
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
+from .exact_ridge import exact_ridge
+from .exact_rows import ExactRows
 from .landmark_fit import LandmarkFit
 from .loss_fit import features_of_rows, minimised, warn_unless_converged
 from .losses import TargetLoss
-from .map_choice import exact_map, expected_map, is_narrow
+from .map_choice import exact_map, expected_map, is_exact, is_narrow
 from .memory_estimates import Extent, known_width
 from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
 from .penalty_path import (
@@ -40,14 +42,14 @@ from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
 from .scan_plan import ScanPlan
-from .solvers.choice import WITH_CORNERS, SolverCost, works_on_landmarks, works_wide
+from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report, Solution
-from .solvers.ridge import Posterior, best_of, relative, solve_ridge
+from .solvers.ridge import N_ALPHAS, Posterior, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets import AllTargets, Units, checked_targets
-from .time_forecast import DECOMPOSITION, Work, features_work, usual_works
+from .time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
 
 Matrix = NDArray[np.float64]
 
@@ -103,6 +105,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        "exact" is kernel ridge regression itself, with a coefficient for every row: for ``loss="squared"``, a kernel of
+        :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
     alpha : float, sequence of floats, "gcv", "loo" or "holdout", default=1.0
@@ -131,11 +135,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
-        "landmarks" is for :class:`mercer.Nystrom`, one positive alpha where the loss is "squared", and losses other
-        than "quantile" and "epsilon_insensitive": it works on kernel values at the landmarks, step by step, and makes
-        no whitened features and no sums of their products, which takes D times less time where landmarks are many;
-        ``map_`` then has ``whiten=False``. "features" works on the features of the map: by sums over the rows where the
-        loss is "squared", and step by step elsewhere. "wide", for any map, and one positive alpha where the loss is
+        "landmarks" is for :class:`mercer.Nystrom`, and one positive alpha where the loss is "squared": it works on
+        kernel values at the landmarks, step by step, and makes no whitened features and no sums of their products,
+        which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``. Losses with corners
+        need the features of the rows that their smoothed corners reach, which are made in passing. There are no sums:
+        ``partial_fit`` begins anew. "features" works on the features of the map: by sums over the rows where the loss
+        is "squared", and step by step elsewhere. "wide", for any map, and one positive alpha where the loss is
         "squared", makes no second moments, whose memory is 4 D^2 bytes or more: it goes over the rows step by step,
         with the kernel matrix of a sample of them. "auto" takes whichever a count of operations finds cheaper, and
         "wide" where second moments do not fit in memory.
@@ -195,7 +200,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The objective above at the end, summed over targets, where the loss iterates.
     gap_ : float
         How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
-        iterates.
+        iterates. An estimate where ``convergence_.method`` is "wide", or "landmarks" and the loss has no corners.
     penalty_path_ : PenaltyPath
         Where there were several alphas, from the largest to the least: ``penalties``, their ``scores``, ``objectives``
         and ``n_iter``, and the ``rule`` of the scores. Scores are the mean loss on new rows, as estimated, summed over
@@ -242,6 +247,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     >>> bool(0.75 < np.mean((low <= noisy[1500:]) & (noisy[1500:] <= high)) < 0.85)
     True
     """
+
+    can_be_exact = True
 
     def __init__(
         self,
@@ -308,14 +315,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         passes = self._begin_fit(table, context)
-        if self.iterates(table.n_rows, context.memory):
+        if is_exact(self):
+            self._fit_exact(ScanPlan(table, passes))
+        elif self.iterates(table.n_rows, context.memory):
             self._fit_loss(ScanPlan(table, passes))
         else:
             self._fit_sums(self._start(table, exact=True, passes=passes))
         return self
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether a solver goes over so many rows again and again, in place of sums, in so much memory."""
+        if is_exact(self):
+            return False
         if self.loss != "squared" or works_on_landmarks(self, expected_map(self, n_rows), n_rows):
             return True
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
@@ -323,6 +333,25 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     @property
     def _has_one_alpha(self) -> bool:
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
+
+    def _fit_exact(self, plan: ScanPlan) -> None:
+        """Ridge regression in which every row has a coefficient."""
+        found = AllTargets()
+        plan.add("targets", found)
+        draft = self._learn_preparation(plan)
+        targets, weight = found.found()
+        check_exact_values(draft.map)
+        rows = ExactRows(self._prepared_rows(draft, plan), draft.seed, draft.map, self.n_jobs)
+        ridge = exact_ridge(rows, targets, weight, self.alpha, bool(self.fit_intercept), left_out=False)
+        beta, offset = ridge.solution.beta, ridge.solution.offset
+        self._refuse_overflow(beta, offset)
+        plan.passes.report.end()
+        if ridge.tried is not None:
+            self.alphas_, self.scores_ = ridge.tried
+        self.map_, self.alpha_, self.n_iter_ = ridge.map, ridge.alpha, 1
+        self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
+        self.intercept_ = float(offset[0]) if self._single else offset
+        self.coef_ = beta[:, 0] if self._single else np.ascontiguousarray(beta.T)
 
     def _fit_loss(self, plan: ScanPlan) -> None:
         """Coefficients of least loss, by a solver that goes over the rows again and again."""
@@ -427,13 +456,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ----------
         X, y, sample_weight : as for ``fit``
         """
-        if not self.is_prepared:
-            self.prepare(X, y, sample_weight)
+        self._make_ready(X, y, sample_weight)
         return self._add(X, y, sample_weight)
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule == GCV
+        return self.loss == "squared" and self._rule == GCV and not is_exact(self)
 
     @property
     def holds_rows(self) -> bool:
@@ -441,7 +469,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def may_iterate(self) -> bool:
-        return self.loss != "squared" or (self._has_one_alpha and not self.keep_statistics)
+        return self.loss != "squared" or is_exact(self) or (self._has_one_alpha and not self.keep_statistics)
 
     @property
     def n_columns(self) -> int:
@@ -457,8 +485,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return 0.0 if isinstance(self.alpha, str) else float(np.min(self.alpha))
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        if is_exact(self):
+            return extent.exact_ridge()
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
-            return extent.landmarks()
+            return extent.landmarks(self.loss in WITH_CORNERS)
         if extent.n_rows and works_wide(self, extent, memory):
             return extent.wide()
         if self.loss != "squared":
@@ -469,6 +499,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return extent.sums(copies=5, exact=True)  # a decomposition works on two more
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
+        if is_exact(self):
+            return exact_works(n_rows, 1 if is_number(self.alpha) else N_ALPHAS)
         if self.loss != "squared":
             return [Work("features", features_work(n_rows, width)), *usual_works(n_rows, width, self.n_columns)]
         sums, solution = super()._expected(n_rows, width)
@@ -483,10 +515,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
         check_alpha(self.loss, self.alpha)
+        if is_exact(self) and (self.loss != "squared" or self.solver != "auto" or self.keep_statistics):
+            raise ValueError(
+                "map='exact' of a regressor is for loss='squared', solver='auto' and keep_statistics=False, found "
+                f"loss={self.loss!r}, solver={self.solver!r} and keep_statistics={self.keep_statistics!r}"
+            )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)
-        if self.solver == "landmarks" and self.loss in WITH_CORNERS:
-            raise ValueError(f"solver='landmarks' is for losses without corners, found loss={self.loss!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
         as_bytes(self.memory)

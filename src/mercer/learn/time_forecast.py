@@ -162,6 +162,13 @@ def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
     return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
 
 
+def exact_works(n_rows: int, alphas: int) -> list[Work]:
+    """Those of ridge regression on all rows, by a factor for every alpha and the diagonal of its inverse."""
+    factor = float(n_rows) ** 3 / 3.0
+    tried = alphas * [Work("alphas", 2.0 * factor)] if alphas > 1 else []
+    return [Work("kernel matrix", features_work(n_rows, n_rows)), *tried, Work("solution", 2.0 * factor)]
+
+
 def usual_works(n_rows: int, width: int, n_columns: int) -> list[Work]:
     """The passes of Newton's method, before there is anything to judge by."""
     hessians = curvature_works(n_rows, width, 1 + n_columns)

@@ -11,7 +11,7 @@ from ..data.frames import columns, is_frame
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.argument_types import KernelArgument
 from ..learn.labels import Tasks, columns_of
-from ..learn.map_choice import expected_map
+from ..learn.map_choice import EXACT, expected_map, is_exact
 from ..learn.memory_estimates import Extent, fit_memory
 
 
@@ -63,8 +63,8 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
         table.width,
         table.levels,
         learner.kernel,
-        type(chosen).__name__,
-        width,
+        EXACT if is_exact(learner) else type(chosen).__name__,
+        n_rows if is_exact(learner) else width,
         needed.total,
         needed.streamed,
     )
@@ -72,7 +72,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
 
 def decision_columns(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> int:
     """How many decision values a row has, where something is held for each of them."""
-    if not learner.holds_rows:
+    if not learner.iterates(table.n_rows):
         return 1
     if isinstance(learner, KernelRegressor):
         return int(np.size(learner.quantile)) if learner.loss == "quantile" else 1

@@ -14,6 +14,7 @@ from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of
 from ..kernels import Kernel
 from ..learn import KernelClassifier
+from ..learn.map_choice import is_exact
 from ..maps import FeatureMap
 from .evaluation import check_predicts, evaluate
 from .scores import Score
@@ -24,6 +25,8 @@ STUDY_ROWS = 5000
 ERROR_ROWS = 1000
 """Rows that are held out on which the kernel error is measured: the kernel matrix is that large, squared."""
 PATH_WIDTH = 512
+EXACT_WIDTH = 1024
+"""The most landmarks of models that are tried in place of an exact one."""
 LEAST_WIDTH = 16
 HALVINGS = 5
 FACTORS = (1e-2, 1e-1, 1.0, 1e1, 1e2)
@@ -96,7 +99,8 @@ def study(
     rows, held_out = some(train, STUDY_ROWS, random_state), some(test, STUDY_ROWS, random_state)
     told("report: kernel error")
     few = part_of(held_out.X, slice(0, ERROR_ROWS))
-    error = kernel_error(model.map_, model.preparation_(few))
+    # An exact machine has the kernel itself.
+    error = KernelError(0.0, 0.0) if is_exact(model) else kernel_error(model.map_, model.preparation_(few))
     widths, path, path_width = list[Narrower](), list[Penalised](), min(PATH_WIDTH, int(model.map_.n_components_))
     if isinstance(model.map_.kernel_, Kernel) and not isinstance(model.map, FeatureMap):
         whole = rows.X.shape[0] == train.n_rows
@@ -130,11 +134,13 @@ def as_wide(model: Any, width: int) -> Any:
 
 def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: Callable[[str], None]) -> list[Narrower]:
     full = int(model.map_.n_components_)
+    if is_exact(model):
+        full = min(full, EXACT_WIDTH)
     asked = [full >> halvings for halvings in range(HALVINGS, 0, -1) if full >> halvings >= LEAST_WIDTH]
     found: dict[int, Narrower] = {}
     for width in (*asked, full):
         told(f"report: {width:,} features")
-        one = model if width == full and whole else as_wide(model, width).fit(ArrayTable(*rows))
+        one = model if width == full and whole and not is_exact(model) else as_wide(model, width).fit(ArrayTable(*rows))
         score = evaluate(one, ArrayTable(*test))[0]
         error = kernel_error(one.map_, one.preparation_(few)).relative
         features = int(one.map_.n_components_)

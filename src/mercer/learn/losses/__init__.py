@@ -11,6 +11,7 @@ from .smoothed import SmoothedLoss
 from .softmax import Softmax
 from .squared import Squared
 from .squared_hinge import SquaredHinge
+from .squared_signs import SquaredSigns
 
 __all__ = [
     "Bend",
@@ -26,6 +27,7 @@ __all__ = [
     "Softmax",
     "Squared",
     "SquaredHinge",
+    "SquaredSigns",
     "TargetLoss",
     "Values",
     "loss_named",
@@ -35,6 +37,6 @@ __all__ = [
 
 def loss_named(name: str, n_classes: int) -> type[ClassLoss]:
     """The loss of this name for so many classes."""
-    if name == "squared_hinge":
-        return SquaredHinge
+    if name in ("squared_hinge", "squared"):
+        return SquaredHinge if name == "squared_hinge" else SquaredSigns
     return Logistic if n_classes == 2 else Softmax

@@ -34,7 +34,7 @@ WIDE_PASSES, RIDGE_PASSES = 60.0, 30.0
 DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
-"""Losses that are smoothed ever more sharply, for which the preconditioner of landmarks is too coarse."""
+"""Losses that are smoothed ever more sharply, and whose solver on landmarks has a factor for every column."""
 
 
 class SolverCost(NamedTuple):
@@ -67,6 +67,11 @@ def has_landmark_values(map: Any) -> bool:
     return isinstance(map, Nystrom) and map.rank is None and isinstance(parsed(map.kernel), Kernel)
 
 
+def has_many_landmarks(map: Any, n_rows: int, width: int) -> bool:
+    """Whether a map has landmarks enough for plain kernel values to pay, and fewer than rows."""
+    return has_landmark_values(map) and LEAST_LANDMARKS <= width < n_rows
+
+
 def check_landmark_values(map: Any) -> None:
     """Refuse a map that has no such landmarks."""
     if not has_landmark_values(map):
@@ -76,11 +81,17 @@ def check_landmark_values(map: Any) -> None:
         )
 
 
-def whitened_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of Newton's method on whitened landmarks, without those of kernel values."""
+def check_exact_values(map: Any) -> None:
+    """Refuse a kernel whose values at all rows cannot be made."""
+    if not has_landmark_values(map):
+        raise ValueError(f"map='exact' is for a kernel of mercer.kernels, found {map.kernel!r}")
+
+
+def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -> float:
+    """Operations of Newton's method, or of sums, on whitened landmarks, without those of kernel values."""
     n, D = float(n_rows), float(width)
     whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
-    return whitening + newton_cost(n_rows, width, n_columns)
+    return whitening + (factor_cost(n_rows, width) if sums else newton_cost(n_rows, width, n_columns))
 
 
 def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
@@ -140,11 +151,11 @@ def expected_cost(design: Design, loss: Loss) -> float:
     return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 
 
-def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
-    """Whether kernel values at landmarks are the cheaper way for this map."""
-    if not has_landmark_values(map) or not LEAST_LANDMARKS <= width < n_rows:
+def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int, sums: bool = False) -> bool:
+    """Whether kernel values at landmarks are the cheaper way for this map; ``sums`` where the other one is by sums."""
+    if not has_many_landmarks(map, n_rows, width):
         return False
-    return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns)
+    return landmark_cost(n_rows, width, n_columns) < whitened_cost(n_rows, width, n_columns, sums)
 
 
 # -- what a machine takes ----------------------------------------------------------------------------------------------
@@ -152,12 +163,12 @@ def takes_landmarks(map: Any, n_rows: int, width: int, n_columns: int) -> bool:
 
 def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
     """Whether a machine works on kernel values at the landmarks of this map, without whitened features."""
-    if model.solver not in ("auto", "landmarks") or not model.may_iterate or model.loss in WITH_CORNERS:
+    if model.solver not in ("auto", "landmarks") or not model.may_iterate:
         return False
     if model.solver == "landmarks":
         check_landmark_values(map)
         return True
-    return takes_landmarks(map, n_rows, known_width(model), model.n_columns)
+    return takes_landmarks(map, n_rows, known_width(model), model.n_columns, model.loss == "squared")
 
 
 def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool:

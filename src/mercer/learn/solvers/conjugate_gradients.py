@@ -16,9 +16,9 @@ import numpy as np
 import scipy.linalg
 
 from ..feature_matrix import FeatureMatrix
-from ..losses import Loss
+from ..losses import Loss, SmoothedLoss
 from ..time_forecast import PRODUCT_COST, Work, curvature_works, step_works
-from .landmarks import Design, LandmarkFeatures, LandmarkNewton
+from .landmarks import Design, LandmarkFeatures, LandmarkHessians, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
 from .sampling import sampled
 from .wide import WideNewton
@@ -192,7 +192,7 @@ def start_curvature(design: Design, loss: Loss) -> float:
 def solver_for(design: Design, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
     if isinstance(design, LandmarkFeatures):
-        return LandmarkNewton(design, loss)
+        return LandmarkHessians(design, loss) if isinstance(loss, SmoothedLoss) else LandmarkNewton(design, loss)
     if design.most_sample_bytes is not None:
         return WideNewton(design, loss, design.most_sample_bytes)
     curvature = start_curvature(design, loss)

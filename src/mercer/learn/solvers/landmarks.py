@@ -9,6 +9,9 @@ would take n D^2 operations takes n D for every step, and D^3 / 3 once.
 Newton's steps are found by conjugate gradients, all classes at once. The landmarks are a sample of the rows, whose
 features are the rows of T: so :math:`I + c\,T^\top T`, with c the curvature that a landmark stands for, is close to the
 Hessian, and its factor preconditions the steps.
+
+That is so as long as curvature is everywhere. A loss with corners has it at few rows, and there much of it: steps are
+then preconditioned by the Hessians of columns, to which the rows with curvature give features made in passing.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._tiles import single_threaded_blas
+from ..._tiles import single_threaded_blas, sum_in_order
 from ..chosen_rows import RowNumbers
-from ..feature_matrix import FeatureMatrix
+from ..feature_matrix import FeatureMatrix, joined_moments, weighted_moments
 from ..losses import Bend, Loss
 from ..passes import Passes
 from ..time_forecast import Work
@@ -89,6 +92,10 @@ class LandmarkRoot:
         count = len(self.factor)
         return np.vstack([self.factor.solve(G[:count]), G[count:]])
 
+    def features(self, K: Values) -> Values:
+        """k(x, L) T^-T of rows, in the precision of their kernel values."""
+        return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
+
     def weights(self, A: Matrix) -> Matrix:
         """w = T' alpha."""
         count = len(self.factor)
@@ -153,7 +160,7 @@ class LandmarkFeatures:
 
     def whole(self) -> NDArray[Any]:
         """The features of all rows, which must be few."""
-        return self.root.factor.solve(self.values.whole().T).T
+        return self.root.features(self.values.whole())
 
     def coefficients(self, W: Matrix) -> Matrix:
         """What W is in kernel values: alpha, and the intercept."""
@@ -173,6 +180,24 @@ class LandmarkFeatures:
         A = np.vstack([factor.solve_transposed(W[:count]), W[count:]])
         G = self.values.curved(A, bend, what, rows)
         return np.vstack([factor.solve(G[:count]), G[count:]]).astype(np.float64)
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        """Z' diag(h) Z over the rows where h is positive; ``alone`` where no other threads are at work."""
+        self.n_passes += 1
+        if not h.any():
+            return np.zeros((self.width, self.width), dtype=self.dtype)
+        tell = self.passes.begin("curvature")
+
+        def work(part: tuple[int, Values, Values]) -> tuple[Values, ...]:
+            _, K, mine = part
+            return weighted_moments(self.root.features(K), mine, self.intercept)
+
+        def after(part: tuple[int, Values, Values]) -> None:
+            if tell is not None:
+                tell(part[0])
+
+        n_jobs, held = self.n_jobs if alone else 1, self.n_features**2 * np.dtype(self.dtype).itemsize
+        return joined_moments(sum_in_order(work, self.values.weighted_chunks(h), n_jobs, held, after))
 
 
 Design = FeatureMatrix | LandmarkFeatures
@@ -244,3 +269,24 @@ class LandmarkNewton(Newton):
             self.restore(*carried)
         else:  # one that took no step had no preconditioner
             self.design.n_passes = int(carried[0][0])
+
+
+class LandmarkHessians(Newton):
+    """Newton's method for losses with corners on landmarks, preconditioned by the Hessians of columns.
+
+    It ends by the bound of Newton's method on features.
+
+    Parameters
+    ----------
+    design : LandmarkFeatures
+    loss : SmoothedLoss
+    """
+
+    name = "landmarks"
+
+    def __init__(self, design: LandmarkFeatures, loss: Loss):
+        super().__init__(design, loss)  # type: ignore[arg-type]
+
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        with single_threaded_blas():
+            return super().minimise(tol, max_iter, start)

@@ -76,7 +76,8 @@ class Report(NamedTuple):
     method: str = "newton"
     """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", or "wide".
 
-    Of the last two the gap is an estimate by the last Newton step, and no bound.
+    Of "wide" the gap is an estimate by the last Newton step, and no bound; so is that of "landmarks", except where a
+    loss has corners.
     """
     expected: float = 0.0
     """Operations that the choice of the solver expected, in those of products of large matrices."""

@@ -65,8 +65,9 @@ class Triangular:
 
             def update(rows: slice, block: slice = block, below: int = below) -> None:
                 rows = slice(below + rows.start, below + rows.stop)
-                left = slice(below, rows.stop)
-                matrix[rows, left] -= matrix[rows, block] @ matrix[left, block].T
+                panel, left = matrix[rows, block], slice(below, rows.start)
+                matrix[rows, left] -= panel @ matrix[left, block].T
+                matrix[rows, rows] -= np.tril(panel @ panel.T)  # as above
 
             if below < n:
                 run_tiles(panel, n - below, BLOCK, n_jobs)
@@ -110,6 +111,24 @@ class Triangular:
                 np.tril(self.lower[block, block]).T @ B[block] + self.lower[block.stop :, block].T @ B[block.stop :]
             )
         return X
+
+    def inverse_diagonal(self) -> Values:
+        """The diagonal of A^-1: the squared norms of the columns of L^-1, which are made in passing."""
+        n, every = len(self), blocks(len(self))
+        found = np.empty(n, dtype=self.lower.dtype)
+
+        def work(columns: slice) -> None:
+            place, count = columns.start // BLOCK, columns.stop - columns.start
+            column = np.zeros((n - columns.start, count), dtype=self.lower.dtype)
+            column[:count] = self.inverses[place]
+            for block, turn in zip(every[place + 1 :], self.inverses[place + 1 :], strict=True):
+                above = slice(columns.start, block.start)
+                here = slice(block.start - columns.start, block.stop - columns.start)
+                column[here] = -turn @ (self.lower[block, above] @ column[: here.start])
+            found[columns] = (column**2).sum(axis=0)
+
+        run_tiles(work, n, BLOCK, self.n_jobs)
+        return found
 
     def gram(self, dtype: Any) -> Values:
         """The lower half of L' L, in this precision; what stands above is 0, or the same."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -105,6 +106,14 @@ class Moments(NamedTuple):
         about, total = self.centred(True), float(self.weight[0])
         spread = np.diag(about.squares) - (coef * (2.0 * about.cross - about.gram @ coef)).sum(axis=0)
         return np.maximum(spread, 0.0) + total * (about.offset(coef) - offset) ** 2
+
+    def turned(self, turn: Callable[[Matrix], Matrix]) -> Moments:
+        """Those of features that a linear function turns, given as a function of columns."""
+        gram = turn(turn(self.gram).T)
+        gram = 0.5 * (gram + gram.T)
+        places = np.diag_indices_from(gram)
+        gram[places] = np.maximum(gram[places], 0.0)  # rounding is all that is left of some
+        return self._replace(gram=gram, cross=turn(self.cross), features=turn(self.features[:, None])[:, 0])
 
     def rounding(self, precision: float) -> float:
         """How far eigenvalues of the second moments may be off, where products of features have this precision.

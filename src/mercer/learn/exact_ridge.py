@@ -1,0 +1,85 @@
+"""Exact kernel ridge regression of one fit: every row of positive weight has a coefficient."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..maps import FeatureMap
+from .argument_types import PenaltyArgument
+from .exact_rows import ExactRows
+from .passes import Passes
+from .solvers.ridge import best_of
+from .solvers.row_ridge import RowRidge, RowSolution
+
+Matrix = NDArray[np.float64]
+
+
+class ExactRidge(NamedTuple):
+    """A solution on all rows that count."""
+
+    map: FeatureMap
+    numbers: NDArray[np.int64]
+    solution: RowSolution
+    alpha: float
+    tried: tuple[Matrix, Matrix] | None
+    """The alphas among which it was chosen, and their scores."""
+
+
+def exact_ridge(
+    rows: ExactRows, targets: Matrix, weight: Matrix, alpha: PenaltyArgument, intercept: bool, left_out: bool
+) -> ExactRidge:
+    """Ridge regression on the kernel matrix of all rows.
+
+    Parameters
+    ----------
+    rows : ExactRows
+    targets : ndarray of shape (n_rows, n_targets)
+    weight : ndarray of shape (n_rows,)
+        Rows of weight 0 have no coefficient.
+    alpha : float, sequence of floats, "gcv" or "loo"
+        Of several the best is taken, by leaving out rows or by generalised cross-validation.
+    intercept : bool
+    left_out : bool
+        Whether rows that are left out are asked for afterwards.
+    """
+    numbers = np.flatnonzero(weight > 0.0)
+    passes, map = rows.rows.passes, rows.map_at(numbers)
+    gram = rows.gram(map, np.zeros((0, 0)), np.float64, "rows")
+    passes.report.done("kernel matrix")
+    ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept, rows.n_jobs)
+    tried = None
+    if isinstance(alpha, str) or np.ndim(alpha):
+        alphas = ridge.alphas() if isinstance(alpha, str) else np.asarray(alpha, dtype=np.float64)
+        rule = "loo" if isinstance(alpha, str) and alpha == "loo" else "gcv"
+        scores = np.stack([kept_score(passes, ridge, place, one, rule) for place, one in enumerate(alphas.tolist())])
+        if not np.isfinite(scores).all(axis=1).any():
+            raise ValueError("none of the alphas tells the rows apart, or the targets overflow: raise alpha")
+        taken = float(alphas[best_of(scores, ridge.spread())])
+        tried = alphas, scores
+    else:
+        taken = float(np.asarray(alpha))
+    try:
+        solution = ridge.solve(taken, left_out)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"alpha={taken:g} is too small to tell {len(numbers)} rows apart, of which some are equal or next to it: "
+            "raise alpha"
+        ) from None
+    return ExactRidge(map, numbers, solution, taken, tried)
+
+
+def kept_score(passes: Passes, ridge: RowRidge, place: int, alpha: float, rule: str) -> Matrix:
+    """The score of an alpha, unless it is known already."""
+
+    def make() -> tuple[Matrix]:
+        tell = passes.begin("alphas")
+        found = ridge.score(alpha, rule)
+        if tell is not None:
+            tell(len(ridge.gram))
+        return (found,)
+
+    checkpoint = passes.context.checkpoint
+    return (make() if checkpoint is None else checkpoint.kept(f"alpha {place}", make))[0]

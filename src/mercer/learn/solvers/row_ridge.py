@@ -1,0 +1,147 @@
+r"""Exact kernel ridge regression: a coefficient for every row, whose kernel matrix is held.
+
+With weights s, :math:`f = K \beta + b` minimises :math:`\sum_i s_i (y_i - f_i)^2 / 2 + \alpha\,\beta^\top K \beta / 2`
+where :math:`A \beta = y - b`, with :math:`A = K + \alpha\,\mathrm{diag}(1 / s)`, and coefficients that add up to 0
+where there is an intercept. They are :math:`\beta = P y`, with P the inverse of A, or that of A on what adds up to 0;
+and the error of a row that is left out is :math:`\beta_i / P_{ii}`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._tiles import run_tiles, single_threaded_blas
+from .ridge import N_ALPHAS, WIDEST_RANGE
+from .triangular import BLOCK, Triangular
+
+Matrix = NDArray[np.float64]
+
+POWER_STEPS = 8
+"""Products with the kernel matrix, to estimate its largest eigenvalue."""
+
+
+class RowSolution(NamedTuple):
+    """Coefficients, one column per target, intercepts, and the diagonal of P."""
+
+    beta: Matrix
+    offset: Matrix
+    diagonal: Matrix | None
+
+    def left_out(self) -> Matrix:
+        """The errors of rows as if each had been left out with all of its weight, one column per target."""
+        assert self.diagonal is not None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = self.beta / self.diagonal[:, None]
+        return np.where(self.beta == 0.0, 0.0, errors)
+
+    def leverages(self, alpha: float, weight: Matrix) -> Matrix:
+        """How much of its own target is in the prediction of every row."""
+        assert self.diagonal is not None
+        return 1.0 - alpha * self.diagonal / weight
+
+
+class RowRidge:
+    """Ridge regression on rows whose kernel matrix is held.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_rows, n_rows)
+        The kernel matrix in float64. Factors overwrite its lower half.
+    targets : ndarray of shape (n_rows, n_targets)
+    weight : ndarray of shape (n_rows,)
+        All positive.
+    intercept : bool
+    n_jobs : int or None
+    """
+
+    def __init__(self, gram: Matrix, targets: Matrix, weight: Matrix, intercept: bool, n_jobs: int | None):
+        self.gram, self.targets, self.weight = gram, targets, weight
+        self.intercept, self.n_jobs = intercept, n_jobs
+        self.values = np.diag(gram).copy()
+
+    def solve(self, alpha: float, diagonal: bool) -> RowSolution:
+        """The solution for one alpha; ``diagonal`` asks for that of P, which takes as long again.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            Where alpha is too small to tell rows apart.
+        """
+        factor = self._factor(alpha)
+        with single_threaded_blas():
+            ones = np.ones((len(self.gram), 1))
+            solved = factor.solve_transposed(factor.solve(np.hstack([self.targets, ones])))
+            beta, open_ = solved[:, :-1], solved[:, -1:]
+            own = factor.inverse_diagonal() if diagonal else None
+        if not self.intercept:
+            return RowSolution(beta, np.zeros(beta.shape[1]), own)
+        total = float(open_.sum())
+        offset = beta.sum(axis=0) / total
+        own = None if own is None else own - open_[:, 0] ** 2 / total
+        return RowSolution(beta - open_ * offset, offset, own)
+
+    def _factor(self, alpha: float) -> Triangular:
+        """That of A."""
+        self._restore()
+        self.gram[np.diag_indices_from(self.gram)] = self.values + alpha / self.weight
+        with single_threaded_blas():
+            return Triangular.factor(self.gram, self.n_jobs)
+
+    def _restore(self) -> None:
+        """The lower half of the kernel matrix from its upper one, which no factor overwrites.
+
+        Also before the first, so that the bits of a solution do not depend on those before it.
+        """
+
+        def work(rows: slice) -> None:
+            self.gram[rows, : rows.start] = self.gram[: rows.start, rows].T
+            corner = np.triu(self.gram[rows, rows])
+            self.gram[rows, rows] = corner + np.triu(corner, 1).T
+
+        run_tiles(work, len(self.gram), BLOCK, self.n_jobs)
+
+    # -- several alphas ------------------------------------------------------------------------------------------------
+
+    def alphas(self) -> Matrix:
+        """Those to try where none are given; to be asked for before anything is solved."""
+        root, vector = np.sqrt(self.weight), np.ones(len(self.gram))
+        largest = 1.0
+        with single_threaded_blas():
+            for _ in range(POWER_STEPS):
+                turned = root * (self.gram @ (root * vector))
+                largest = float(np.linalg.norm(turned)) / float(np.linalg.norm(vector)) or 1.0
+                vector = turned / largest
+                if not vector.any():
+                    break
+        least = max(WIDEST_RANGE, (4.0 + len(self.gram)) * float(np.finfo(np.float64).eps))
+        return largest * np.logspace(np.log10(min(least, 1.0)), 1.0, N_ALPHAS)
+
+    def score(self, alpha: float, rule: str) -> Matrix:
+        """The mean squared error that an alpha would have on new rows, one number per target.
+
+        It is infinite where alpha is too small for these rows.
+
+        Parameters
+        ----------
+        alpha : float
+        rule : {"loo", "gcv"}
+            By rows that are left out, or by generalised cross-validation.
+        """
+        nothing, total = np.full(self.targets.shape[1], np.inf), float(self.weight.sum())
+        try:
+            found = self.solve(alpha, diagonal=True)
+        except np.linalg.LinAlgError:
+            return nothing
+        if rule == "loo":
+            return self.weight @ found.left_out() ** 2 / total
+        left = 1.0 - float(found.leverages(alpha, self.weight).sum()) / total
+        residuals = alpha * found.beta / self.weight[:, None]
+        return self.weight @ residuals**2 / total / left**2 if left > 0.0 else nothing
+
+    def spread(self) -> Matrix:
+        """The sum of squares of every target, about its mean where there is an intercept."""
+        centre = self.weight @ self.targets / self.weight.sum() if self.intercept else 0.0
+        return self.weight @ (self.targets - centre) ** 2
