@@ -9,11 +9,16 @@ import scipy.sparse as sp
 import mercer
 from mercer import Nystrom, RandomFourier
 from mercer._random import Stream
+from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelRegressor, penalty_path
+from mercer.learn.context import FitContext
+from mercer.learn.feature_matrix import HeldFeatures
 from mercer.learn.left_out import left_out_each
-from mercer.learn.losses import Squared
+from mercer.learn.losses import Squared, SquaredHinge
+from mercer.learn.passes import Passes
 from mercer.learn.penalty_path import STRENGTHS, held_out
+from mercer.learn.solvers.newton import Newton
 from mercer.persist import train
 
 KERNEL = Gaussian(0.5)
@@ -119,6 +124,23 @@ def test_warm_starts_spare_passes():
     path = KernelClassifier(C="holdout", **given).fit(X, classes(y)).convergence_.passes
     alone = sum(KernelClassifier(C=C, **given).fit(X, classes(y)).convergence_.passes for C in STRENGTHS)
     assert path < 0.8 * alone
+
+
+def test_a_bad_preconditioner_is_not_taken_along():
+    """Nor is it kept for a run that goes on, which would else find other digits."""
+    X, y = problem()
+    passes = Passes(ArrayTable(X), FitContext())
+    design, loss = HeldFeatures(X, True, 1, passes), SquaredHinge(classes(y, 2), 2, np.ones(len(X)))
+    solver = Newton(design, loss)
+    solver.minimise(1e-3, 5)
+    assert not solver.is_stale
+    assert solver.after(loss.scaled(3.0)).factors is solver.factors
+    solver.is_stale = True
+    following, resumed = solver.after(loss.scaled(3.0)), Newton(design, loss)
+    resumed.take_over(*solver.carried())
+    assert following.factors is resumed.factors is None
+    assert following.is_stale
+    assert resumed.is_stale
 
 
 # -- rows that are left out --------------------------------------------------------------------------------------------
