@@ -146,7 +146,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "wide" where second moments do not fit in memory.
     tol : float, default=0.0001
         Losses that iterate stop when the objective is certain to be within this distance of the least one, relative to
-        it, or when no step lowers it any more. A warning is given where the distance is not certain at the end.
+        it, or when no step lowers it any more. A warning is given where the distance is not certain at the end. On
+        landmarks, the rounding of float32 rows can hide a distance below 1e-3 of a loss with corners.
     max_iter : int, default=100
         The largest number of Newton steps, for a loss with corners in every stage; of steps of conjugate gradients
         there may be five times as many.
