@@ -18,7 +18,7 @@ from mercer.maps.landmarks import Candidates, kmeans, leverage, leverage_scores
 from mercer.maps.opaque_kernels import Precomputed
 from mercer.maps.rpcholesky import rpcholesky
 
-from ..tables import FALSE_ALARM, threshold
+from ..tables import FALSE_ALARM, quick_and_full, threshold
 
 RULES = ["uniform", "kmeans", "leverage", "rpcholesky"]
 
@@ -178,6 +178,7 @@ def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
     rows = X if isinstance(kernel, Gaussian) else Gaussian(0.1)(X)
     candidates = Candidates(Precomputed() if kernel == "precomputed" else kernel, ArrayRows(rows, Stream(0)), 10**6)
     monkeypatch.setattr(_memory, "physical_memory", lambda: 400 * 100 * 8)
+    monkeypatch.setattr(_memory, "SMALL", 0)
     with pytest.raises(MemoryError, match="behind leverage scores of 3 x 400 x 100 needs"):
         Nystrom(kernel, n_components=100, landmarks="leverage", random_state=0).fit(rows)
     assert candidates.columns(np.arange(100)).shape == (400, 100)
@@ -185,11 +186,11 @@ def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
         candidates.columns(np.arange(101))
 
 
-def test_leverage_draws_in_proportion_to_the_scores():
+@pytest.mark.parametrize("seeds", quick_and_full(1_000, 4_000))
+def test_leverage_draws_in_proportion_to_the_scores(seeds):
     X = clusters(40)
     candidates = Candidates(Gaussian(0.1), ArrayRows(X, Stream(0)), 10**6)
     scores = leverage_scores(candidates, 1)
-    seeds = 4000
     # One draw: by the score itself.
     drawn = np.bincount([int(leverage(Stream(seed), candidates, 1)[0]) for seed in range(seeds)], minlength=40)
     wanted = seeds * scores / scores.sum()
