@@ -12,6 +12,8 @@ import pytest
 import mercer
 from mercer import data
 
+pytestmark = pytest.mark.xdist_group("columns")  # on one worker, so that what they share is made once
+
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):

@@ -10,6 +10,8 @@ import pytest
 
 import mercer
 
+pytestmark = pytest.mark.xdist_group("heavy tails")  # on one worker, so that what they share is made once
+
 
 @pytest.fixture(scope="module")
 def heavy(tmp_path_factory):

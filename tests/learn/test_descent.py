@@ -21,6 +21,7 @@ from mercer.learn.solvers.conjugate_gradients import is_cheaper, sampled
 from mercer.persist import train
 from mercer.persist.checkpoints import read_checkpoint
 
+from ..tables import every_value
 from .test_classifier import PROBLEMS, features, objective, problem
 
 
@@ -30,9 +31,7 @@ def wide(monkeypatch):
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, C=[0.01, 1.0, 100.0], weighted=[False, True])
 def test_the_least_squared_hinge(wide, name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
@@ -44,9 +43,7 @@ def test_the_least_squared_hinge(wide, name, C, weighted):
     assert model.convergence_.method == "conjugate gradients"
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, loss=["squared_hinge", "logistic"], C=[0.01, 1.0, 30.0])
 def test_the_objective_is_that_of_newton(monkeypatch, name, loss, C):
     X, y = problem(**PROBLEMS[name])
     model = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-8).fit(X, y)

@@ -18,7 +18,7 @@ from mercer import Compressed, RandomMaclaurin, Stack, TaylorSketch, TensorProdu
 from mercer._array import dense
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial
 
-from ..tables import ROWS, obeying, once_per_class, sample_rows
+from ..tables import ROWS, every_value, first_of_class, first_of_kind, obeying, once_per_class, sample_rows
 
 EVERYWHERE = [row for row in ROWS if row.everywhere is True]
 
@@ -41,8 +41,7 @@ def test_estimator_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("row", obeying("width"))
-@pytest.mark.parametrize("n_components", [1, 2, 3, 17])
+@every_value(row=obeying("width"), n_components=[1, 2, 3, 17])
 def test_any_width_comes_out_as_asked(row, n_components):
     X = row.sample()
     sketch = row(n_components, random_state=0).fit(X)
@@ -51,7 +50,7 @@ def test_any_width_comes_out_as_asked(row, n_components):
     assert len(sketch.get_feature_names_out()) == n_components
 
 
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_a_pickled_map_and_a_refitted_clone_give_the_same_bits(row):
     X = row.sample()
     sketch = row(16, random_state=2).fit(X)
@@ -145,8 +144,7 @@ def test_bandwidth_rules_are_resolved_at_fit():
     assert TensorSketch(Polynomial(2, gamma="scale")).fit(X).kernel_.gamma == pytest.approx(1 / (5 * X.var()))
 
 
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("row", obeying())
+@every_value(row=first_of_kind(obeying()), index=[np.int32, np.int64])
 def test_sparse_rows_give_what_dense_rows_give(row, index):
     X = row.sample(30, 7)
     X[X < 0.2] = 0.0

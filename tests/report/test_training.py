@@ -17,6 +17,8 @@ from mercer.report.what_if import STUDY_ROWS, some
 from .models import FRAME, KINDS, made
 from .pages import HOSTILE, checked
 
+pytestmark = pytest.mark.xdist_group("pages")  # on one worker, so that what they share is made once
+
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(600, 2))
 
