@@ -129,6 +129,7 @@ def test_the_demo_says_how_to_get_a_picture(demo, few, growth, tmp_path, capsys,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.full
 def test_the_demo_does_not_import_matplotlib_to_compute():
     code = "import sys, digits; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-B", "-c", code], cwd=ROOT / "examples", check=False).returncode == 0

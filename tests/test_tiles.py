@@ -216,6 +216,7 @@ def run_python(code, **environment):
     return done.stdout.split()
 
 
+@pytest.mark.full
 def test_the_environment_limits_threads():
     code = """
 import threading

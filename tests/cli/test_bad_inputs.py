@@ -155,6 +155,7 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_the_old_model(tmp_path):
     (tmp_path / "m.mercer").write_bytes(b"old")
     command = [*COMMAND, "tune", "-", "--target", "y", "-o", "m.mercer"]

@@ -43,7 +43,13 @@ def fitted(people, run, monkeypatch):
 # -- exclude -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", ["--exclude id,code --exclude day", "--exclude id --exclude code --exclude day"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--exclude id,code --exclude day",
+        pytest.param("--exclude id --exclude code --exclude day", marks=pytest.mark.full),
+    ],
+)
 def test_columns_that_are_no_features(fitted, run, tmp_path, words):
     result = run(f"fit people.parquet --target y {words} --features 8 -o {tmp_path}/m")
     assert result.exit_code == 0, result.output

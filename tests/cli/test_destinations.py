@@ -13,6 +13,7 @@ import pytest
 
 from mercer import _file_identity
 from mercer.cli.destinations import matches
+from mercer.persist.checkpoints import Checkpoints
 
 FIT = ("fit", "d.csv", "--target", "price", "--features", "8")
 TUNE = ("tune", "d.csv", "--target", "price", "--rounds", "1", "--features", "8")
@@ -176,6 +177,7 @@ def test_redirections_of_a_shell_are_compared_with_files(here, text):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
+@pytest.mark.full
 def test_standard_output_may_be_a_file_that_is_appended_to(here, run):
     assert run("predict m.mercer d.csv -o p.csv").exit_code == 0
     (here / "all.csv").write_text("before\n")
@@ -205,28 +207,51 @@ def test_devices_and_pipes_stay(here, fails, run):
 # -- runs that end early -----------------------------------------------------------------------------------------------
 
 
+SIGNALS = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+UNTIL_A_CHECKPOINT = ("fit", "d.csv", "--target", "price", "--features", "16", "--every", "0", "-o", "x.mercer")
+
+
+def goes_on_as_it_says(here, run, errors):
+    """What a run that was ended told of its checkpoint is true, and the same command finds it."""
+    size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*")) / 1000
+    assert f"stays in the checkpoint '{here}/x.mercer.checkpoint' and the one before it, {size:.3g} kB:" in errors
+    assert "the same command with --resume goes on from there" in errors
+    assert not (here / "x.mercer.lock").exists()
+    assert run(*UNTIL_A_CHECKPOINT, "--resume").exit_code == 0
+    assert not (here / "x.mercer.checkpoint").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize(
-    ("number", "code"), [pytest.param(signal.SIGINT, 130, marks=pytest.mark.full), (signal.SIGTERM, 143)]
-)
-def test_a_run_that_is_ended_says_how_it_goes_on(here, run, number, code):
+@SIGNALS
+def test_a_run_that_is_ended_says_how_it_goes_on(here, run, monkeypatch, number, code):
+    """The signal comes when the first checkpoint is there."""
+    write = Checkpoints.write
+
+    def ended(*given):
+        write(*given)
+        signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoints, "write", ended)
+        result = run(*UNTIL_A_CHECKPOINT)
+    assert result.exit_code == code, result.output
+    goes_on_as_it_says(here, run, result.stderr)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@SIGNALS
+def test_a_process_that_is_ended_says_how_it_goes_on(here, run, number, code):
     """The signal comes when the first checkpoint is there."""
     ended = (
         "import os, sys\nfrom mercer.persist.checkpoints import Checkpoints\nfrom mercer.cli import main\n"
         "write = Checkpoints.write\n"
         f"Checkpoints.write = lambda *given: (write(*given), os.kill(os.getpid(), {int(number)}))\nmain()"
     )
-    command = ["fit", "d.csv", "--target", "price", "--features", "16", "--every", "0", "-o", "x.mercer"]
-    result = subprocess.run([sys.executable, "-c", ended, *command], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", ended, *UNTIL_A_CHECKPOINT]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == code, result.stderr
-    size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*"))
-    assert f"stays in the checkpoint '{here}/x.mercer.checkpoint' and the one before it, {size / 1000:.3g} kB:" in (
-        result.stderr
-    )
-    assert "the same command with --resume goes on from there" in result.stderr
-    assert not (here / "x.mercer.lock").exists()
-    assert run(*command, "--resume").exit_code == 0
-    assert not (here / "x.mercer.checkpoint").exists()
+    goes_on_as_it_says(here, run, result.stderr)
 
 
 def test_a_run_that_is_ended_at_once_says_that_there_is_nothing(here, run, monkeypatch):

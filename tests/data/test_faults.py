@@ -397,6 +397,7 @@ def test_rows_outside_a_domain(tmp_path):
         AdditiveMap(AdditiveChi2()).fit(X[:9]).transform(table)
 
 
+@pytest.mark.full
 def test_without_pyarrow_its_name_is_told(tmp_path):
     code = (
         "import sys; sys.modules['pyarrow'] = None; import numpy as np; from mercer import data\n"

@@ -67,7 +67,7 @@ def test_columns_that_are_almost_equal_and_of_very_different_scale(wide):
     assert objective(model, Z, y, 100.0) <= objective(reference, Z, y, 100.0) * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
 def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
     X, y = problem(3, n=5000, dtype=np.float32)
     one, two, held = (
@@ -93,7 +93,7 @@ class StoppedError(Exception):
     """What a callback raises."""
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
 def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are made again
     X, y = problem(3, n=5000)

@@ -81,7 +81,8 @@ def kill_and_go_on(name, seed, folder):
     return after, whole(name)[1], goes_on(name, folder / "model")
 
 
-@pytest.mark.parametrize(("name", "seed"), [("regressor", 1), pytest.param("hinge", 2, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "seed"), [("regressor", 1), ("hinge", 2)])
 def test_a_run_that_is_killed_goes_on(name, seed, tmp_path):
     kill_and_go_on(name, seed, tmp_path)
 

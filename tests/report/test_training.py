@@ -86,6 +86,7 @@ def test_without_rows_held_out_it_says_so(numbers):
     assert "Errors on held-out rows" not in page.words
 
 
+@pytest.mark.full
 def test_every_loss_has_a_calibration_unless_it_learned_in_batches():
     page, model, train, test, _ = made(KINDS == "low", loss="squared")
     assert any(name.startswith("Calibration") for name, _ in checked(page).pictures)
@@ -112,6 +113,7 @@ def test_many_names_are_turned(letters, classes):
     assert 'class="confusion many"' not in classes[0]
 
 
+@pytest.mark.full
 def test_many_classes_have_no_table():
     y = np.array([f"class {number:02}" for number in np.arange(600) % 40])
     page = checked(made(y, loss="squared")[0])
