@@ -22,7 +22,7 @@ except ImportError:
 needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
 
 
-@pytest.mark.parametrize("row", first_of_kind(obeying()))
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_float32_stays_and_is_close_to_float64(row):
     X = row.sample(40)
     sketch = row(32, random_state=0).fit(X)
@@ -134,7 +134,7 @@ def test_packed_products_leave_all_cuts_free(make, dtype):
     np.testing.assert_array_equal(sketch.set_params(n_jobs=3).transform(X), whole)
 
 
-@pytest.mark.parametrize("row", first_of_kind(obeying()))
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_any_other_chunks_agree_to_a_few_ulp(row):
     X = row.sample(TILE + 30)
     sketch = row(32, random_state=0).fit(X)

@@ -19,7 +19,7 @@ from mercer._array import dense
 from mercer.kernels import Exponential, Gaussian, Linear, Polynomial
 from mercer.maps.construction import Construction
 
-from ..tables import ROWS, every_value, first_of_class, first_of_kind, obeying, sample_rows
+from ..tables import ROWS, every_value, first_of_class, obeying, sample_rows
 
 EVERYWHERE = [row for row in ROWS if row.everywhere is True]
 
@@ -154,7 +154,7 @@ def test_bandwidth_rules_are_resolved_at_fit():
     assert TensorSketch(Polynomial(2, gamma="scale")).fit(X).kernel_.gamma == pytest.approx(1 / (5 * X.var()))
 
 
-@every_value(row=first_of_kind(obeying()), index=[np.int32, np.int64])
+@every_value(row=first_of_class(obeying()), index=[np.int32, np.int64])
 def test_sparse_rows_give_what_dense_rows_give(row, index):
     X = row.sample(30, 7)
     X[X < 0.2] = 0.0
