@@ -18,8 +18,9 @@ def cloud(n=400, d=6, mean=1.0, seed=0):
 @pytest.mark.parametrize(
     "kernel",
     [
-        Polynomial(3, gamma="median", coef0=0.5),
-        *(pytest.param(kernel, marks=pytest.mark.full) for kernel in (Gaussian("median"), Exponential("median"))),
+        Exponential("median"),
+        pytest.param(Gaussian("median"), marks=pytest.mark.full),
+        pytest.param(Polynomial(3, gamma="median", coef0=0.5), marks=pytest.mark.full),
     ],
 )
 def test_the_expected_error_is_the_one_that_seeds_show(kernel):

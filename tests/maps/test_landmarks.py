@@ -186,7 +186,7 @@ def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
         candidates.columns(np.arange(101))
 
 
-@pytest.mark.parametrize("seeds", quick_and_full(1_000, 4_000))
+@pytest.mark.parametrize("seeds", quick_and_full(2_000, 4_000))
 def test_leverage_draws_in_proportion_to_the_scores(seeds):
     X = clusters(40)
     candidates = Candidates(Gaussian(0.1), ArrayRows(X, Stream(0)), 10**6)

@@ -22,7 +22,7 @@ from mercer.persist import NotStoredError, describe
 from mercer.persist.json_values import plain_kernel
 
 from ..maps.test_golden import leaves
-from ..tables import every_value, first_of_class, obeying
+from ..tables import first_of_class, obeying
 from .models import answers, fitted_learners, fitted_maps, frame, rows, target
 
 MODES = ("full", "seed")
@@ -60,7 +60,8 @@ def assert_same(model, other):
             assert repr(theirs[name]) == repr(value), name
 
 
-@every_value(row=first_of_class(obeying()), mode=MODES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_every_map_comes_back(row, mode, tmp_path):
     X = row.sample(40)
     map = row(12, random_state=3).fit(X)

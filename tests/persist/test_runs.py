@@ -62,8 +62,8 @@ def targets(name, X, y):
     return X[:, 0] ** 2 if isinstance(MODELS[name], KernelRegressor) else y
 
 
-# What these do others do as well, one by one: solvers, sums that are streamed, and passes of several starts.
-ALIKE = ("gcv", "landmarks", "softmax", "tasks", "kmeans-once", "cca")
+# What these do others do as well, one by one: sums, landmarks, and steps of a solver.
+ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca")
 
 
 @pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.full)])
