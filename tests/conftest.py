@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy as np
@@ -12,6 +13,12 @@ from mercer._core import _library
 FORCED = os.environ.get("MERCER_ISA", "")
 LIBRARY = _library._load()
 ISAS = () if LIBRARY is None else _library._supported(LIBRARY)
+
+
+def pytest_collection_finish():
+    """Spare the garbage collector from looking through thousands of tests again and again: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=ISAS or ["missing"])

@@ -5,9 +5,10 @@ A law that does not hold carries the reason in place of True, and the tests then
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,61 @@ FALSE_ALARM = 1e-6
 def quick_and_full(quick: int, full: int) -> list[Any]:
     """The size of a test in ``make test``, and a larger one for ``make test-full``, as parameters."""
     return [quick, pytest.param(full, marks=pytest.mark.full)]
+
+
+def every_value(**values: Iterable[Any]) -> pytest.MarkDecorator:
+    """All combinations of these values as parameters; ``make test`` takes the fewest in which every value occurs."""
+    listed = _parameters(values)
+    quick = [[place for place, one in enumerate(ones) if not _is_full(one)] for ones in listed]
+    taken = {tuple(ones[number % len(ones)] for ones in quick) for number in range(max(map(len, quick)))}
+    return _combined(list(values), listed, taken)
+
+
+def every_pair(**values: Iterable[Any]) -> pytest.MarkDecorator:
+    """All combinations of these values; ``make test`` takes few in which every two values of two arguments meet."""
+    listed = _parameters(values)
+    places = list(product(*([place for place, one in enumerate(ones) if not _is_full(one)] for ones in listed)))
+    left = {pair for place in places for pair in combinations(enumerate(place), 2)}
+    taken = set()
+    while left:
+        best = max(places, key=lambda place: len(left.intersection(combinations(enumerate(place), 2))))
+        left.difference_update(combinations(enumerate(best), 2))
+        taken.add(best)
+    return _combined(list(values), listed, taken)
+
+
+def _parameters(values: dict[str, Iterable[Any]]) -> list[list[Any]]:
+    """The values of each argument as parameters with ids."""
+    return [
+        [
+            one if isinstance(one, type(pytest.param())) else pytest.param(one, id=_label(one, f"{name}{place}"))
+            for place, one in enumerate(ones)
+        ]
+        for name, ones in values.items()
+    ]
+
+
+def _label(value: Any, otherwise: str) -> str:
+    """What a test is called by for one of its values, as pytest does."""
+    if value is None or isinstance(value, str | int | float):
+        return str(value)
+    return getattr(value, "__name__", otherwise)
+
+
+def _is_full(parameter: Any) -> bool:
+    return any(mark.name == "full" for mark in parameter.marks)
+
+
+def _combined(names: list[str], listed: list[list[Any]], taken: set[tuple[int, ...]]) -> pytest.MarkDecorator:
+    """All combinations of these parameters, of which only those at the places that are taken are not marked full."""
+    cases = []
+    for chosen in product(*(enumerate(ones) for ones in listed)):
+        places, parts = zip(*chosen, strict=True)
+        marks = [mark for one in parts for mark in one.marks]
+        marks += [] if places in taken else [pytest.mark.full]
+        values = [value for one in parts for value in one.values]
+        cases.append(pytest.param(*values, id="-".join(one.id for one in parts), marks=marks))
+    return pytest.mark.parametrize(names, cases)
 
 
 SEEDS = quick_and_full(250, 1_000)
@@ -354,9 +410,28 @@ def once_per_class(rows: list[Row]) -> set[str]:
     return {row.id for row in {type(row(8)): row for row in reversed(rows)}.values()}
 
 
+def once_per_kind(rows: list[Row]) -> set[str]:
+    """The ids of the first row of each maker of maps with the same options and a kernel of the same class."""
+    return {
+        row.id
+        for row in {
+            (row.make.__name__, *row.options, type(row.kernel), getattr(row.kernel, "coef0", 0.0) > 0.0): row
+            for row in reversed(rows)
+        }.values()
+    }
+
+
 def first_of_class(parameters: list[Any]) -> list[Any]:
     """Rows as parameters, all but the first of each class of map for ``make test-full`` only."""
-    quick = once_per_class([one.values[0] for one in parameters])
+    return _rest_in_full(parameters, once_per_class([one.values[0] for one in parameters]))
+
+
+def first_of_kind(parameters: list[Any]) -> list[Any]:
+    """Rows as parameters, all but the first of each kind for ``make test-full`` only."""
+    return _rest_in_full(parameters, once_per_kind([one.values[0] for one in parameters]))
+
+
+def _rest_in_full(parameters: list[Any], quick: set[str]) -> list[Any]:
     return [
         one if one.id in quick else pytest.param(*one.values, id=one.id, marks=[*one.marks, pytest.mark.full])
         for one in parameters

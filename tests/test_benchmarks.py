@@ -21,6 +21,7 @@ for figure in learners.FIGURES:
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are read from Linux's /proc")
 
 
+@pytest.mark.full
 def test_all_figures_of_learners(tmp_path):
     path = tmp_path / "cells.csv"
     command = [sys.executable, "-c", TWICE.format(path=str(path))]

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,12 @@ WIDTHS = [2**k for k in range(13)]
 DTYPES = [np.float32, np.float64]
 
 compiled = pytest.mark.skipif(FORCED == "none", reason="MERCER_ISA=none asks for no compiled core")
+
+
+@cache
+def transform(width):
+    """The matrix of the transform, which several tests compare with."""
+    return hadamard_matrix(width, dtype=np.float64)
 
 
 def normal(rows, width, dtype, seed=0):
@@ -53,7 +60,7 @@ def test_the_library_is_built_and_the_best_instruction_set_picked():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_agrees_with_the_matrix(isa, width, dtype):
-    H = hadamard_matrix(width, dtype=np.float64)
+    H = transform(width)
     for rows in (1, 2, 3, 5, 17):
         X = normal(rows, width, dtype)
         Z = X.copy()
@@ -71,7 +78,7 @@ def test_is_exact_on_small_integers(isa, width, dtype):
     X = np.random.default_rng(width).integers(-8, 9, (3, width)).astype(dtype)
     Z = X.copy()
     _core.hadamard(Z)
-    np.testing.assert_array_equal(Z, X @ hadamard_matrix(width).astype(dtype))
+    np.testing.assert_array_equal(Z, X @ transform(width).astype(dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

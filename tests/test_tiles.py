@@ -216,6 +216,7 @@ def run_python(code, **environment):
     return done.stdout.split()
 
 
+@pytest.mark.full
 def test_the_environment_limits_threads():
     code = """
 import threading
@@ -277,7 +278,7 @@ def test_a_fork_after_a_parallel_call_does_not_hang():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-@pytest.mark.parametrize("during", [False, True])
+@pytest.mark.parametrize("during", [pytest.param(False, marks=pytest.mark.full), True])
 def test_a_forked_child_maps_rows_in_parallel(during):
     """After a parallel call, and while another thread is in one: the child inherits locks that nobody will open."""
     code = f"""

@@ -10,6 +10,9 @@ from typing import Any
 GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 """Where Linux tells how much the processes of a container may take."""
 
+SMALL = 1 << 24
+"""Bytes that any machine has which runs Python: to ask for its limits would take longer than most small arrays do."""
+
 
 def physical_memory() -> int | None:
     """Bytes of memory that this machine has for this process; None where the system does not tell."""
@@ -44,9 +47,10 @@ def _group_may_take() -> int | None:
 
 def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
     """Raise a MemoryError with the estimate where an array of this shape is larger than the whole machine."""
-    needed, has = itemsize, physical_memory()
+    needed = itemsize
     for length in shape:
         needed *= int(length)
+    has = physical_memory() if needed > SMALL else None
     if has is not None and needed > has:
         size = " x ".join(map(str, shape))
         raise MemoryError(f"{what} of {size} needs {needed / 2**30:.1f} GiB; this machine has {has / 2**30:.1f} GiB")

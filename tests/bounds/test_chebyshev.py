@@ -29,7 +29,9 @@ SKETCHES = {
 }
 
 
-@pytest.mark.parametrize("name", SKETCHES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name == "split" else ()) for name in SKETCHES]
+)
 def test_relative_and_norm_errors_are_as_rare_as_promised(name):
     X, sketch = rows(), SKETCHES[name]
     found = estimates(sketch, X, 150 if name == "split" else SEEDS)

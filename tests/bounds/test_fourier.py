@@ -15,6 +15,7 @@ from mercer import RandomFourier, bounds
 from mercer._random import Stream
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Maclaurin, Matern, Polynomial, SkewedChi2, SkewedIntersection
 
+from ..tables import every_value
 from .simulation import assert_at_most, estimates, fast, probabilities
 
 KERNELS = [Gaussian(0.5), Cauchy(1.0), Matern(1.5), 3.0 * Gaussian(0.2) + Cauchy(2.0) * Gaussian(0.1), SkewedChi2(0.5)]
@@ -64,8 +65,7 @@ def search(frequencies, radius, gamma, starts=32, steps=50):
     return value.max()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kernel", KERNELS[:4], ids=repr)
+@every_value(kernel=[pytest.param(kernel, id=repr(kernel)) for kernel in KERNELS[:4]], form=FORMS)
 def test_the_supremum_is_as_small_as_promised(kernel, form):
     epsilon, delta = 0.5 * kernel.amplitude, 0.3
     width = bounds.fourier_uniform_components(kernel, 2.0, 1, epsilon=epsilon, delta=delta, form=form)

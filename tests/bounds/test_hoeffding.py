@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mercer import RandomMaclaurin, TensorSketch, bounds
 from mercer.kernels import Exponential, Maclaurin, Polynomial
 
+from ..tables import every_value
 from .simulation import (
     assert_at_most,
     bases,
@@ -54,8 +55,7 @@ def test_averaged_sketches_are_as_good_as_promised():
     assert bound < 0.1
 
 
-@pytest.mark.parametrize("kernel", [Exponential(), Polynomial(3, coef0=1.0), Maclaurin((0.0, 1.0, 0.0, 1.0))])
-@pytest.mark.parametrize("base", [1.5, 3.0])
+@every_value(kernel=[Exponential(), Polynomial(3, coef0=1.0), Maclaurin((0.0, 1.0, 0.0, 1.0))], base=[1.5, 3.0])
 def test_maclaurin_is_as_good_as_promised(kernel, base):
     X = rows(4)
     X *= 0.5 / np.abs(X).sum(axis=1, keepdims=True)

@@ -17,6 +17,7 @@ from mercer._random import Stream
 from mercer.data import as_rows
 from mercer.kernels import Exponential, Gaussian, Laplacian, Polynomial
 
+from ..tables import every_value
 from .simulation import FALSE_ALARM, assert_at_most, rows
 
 FITTED, OTHERS = rows(80), rows(30, seed=1)
@@ -90,9 +91,9 @@ def test_objects():
 # -- probes ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TEFM)
-@pytest.mark.parametrize(("n_probes", "power", "delta"), [(1, 0, 0.1), (2, 0, 0.5), (3, 1, 0.3), (2, 2, 0.5)])
-def test_the_norm_is_below_the_bound_as_often_as_promised(name, n_probes, power, delta):
+@every_value(name=TEFM, given=[(1, 0, 0.1), (2, 0, 0.5), (3, 1, 0.3), (2, 2, 0.5)])
+def test_the_norm_is_below_the_bound_as_often_as_promised(name, given):
+    n_probes, power, delta = given
     map = TEFM[name].fit(FITTED)
     norm = np.linalg.norm(lost(map, OTHERS), 2)
 

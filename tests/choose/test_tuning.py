@@ -19,6 +19,8 @@ from mercer.choose.time_budget import Clock
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.learn.context import FitContext
 
+from ..tables import every_value
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
 NUMBERS = np.abs(X).sum(axis=1)
@@ -261,9 +263,13 @@ class Simulated:
         return longer
 
 
-@pytest.mark.parametrize("ending", [None, lambda fit: 0.5 * fit.seconds + 1.0], ids=["alone", "with an end"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
-@pytest.mark.parametrize("seconds", [6.0, 25.0, 60.0, 200.0])
+@every_value(
+    seconds=[6.0, 25.0, 60.0, 200.0],
+    task=["classification", "regression"],
+    ending=[
+        *(pytest.param(None, id="alone"), pytest.param(lambda fit: 0.5 * fit.seconds + 1.0, id="with an end")),
+    ],
+)
 def test_a_search_ends_within_its_time_and_uses_it(monkeypatch, small, seconds, task, ending):
     time = Simulated(monkeypatch, 2e-6, 2e-5)  # 0.13 s for a trial of the first round, 11 s for the widest model
     y = NUMBERS if task == "regression" else CLASSES

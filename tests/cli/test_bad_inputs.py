@@ -128,16 +128,23 @@ def test_no_right_and_no_room(bad, fails, tmp_path, monkeypatch, command):
     assert list(tmp_path.iterdir()) == []
 
 
+COMMAND = [sys.executable, *ALIKE, "-m", "mercer"]
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
 def test_a_reader_that_has_enough(bad, tmp_path):
     rows = pd.DataFrame({"x": RNG.normal(size=10_000), "town": ["oslo"] * 10_000})
     rows.to_csv(tmp_path / "many.csv", index=False)
-    command = [sys.executable, *ALIKE, "-m", "mercer", "predict", str(bad / "good.mercer"), str(tmp_path / "many.csv")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([*COMMAND, "predict", bad / "good.mercer", tmp_path / "many.csv"], **PIPES) as process:
         assert process.stdout.readline() == b'"prediction"\n'
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
-    with subprocess.Popen([*command[:-3], "maps", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+
+
+@pytest.mark.full
+def test_a_reader_that_is_not_there():
+    with subprocess.Popen([*COMMAND, "maps", "--json"], **PIPES) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
@@ -148,11 +155,11 @@ def heed_ctrl_c():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.full
 def test_ctrl_c_leaves_the_old_model(tmp_path):
     (tmp_path / "m.mercer").write_bytes(b"old")
-    command = [sys.executable, *ALIKE, "-m", "mercer", "tune", "-", "--target", "y", "-o", "m.mercer"]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=heed_ctrl_c, **pipes) as process:
+    command = [*COMMAND, "tune", "-", "--target", "y", "-o", "m.mercer"]
+    with subprocess.Popen(command, cwd=tmp_path, preexec_fn=heed_ctrl_c, stdin=subprocess.PIPE, **PIPES) as process:
         process.stdin.write(b"x,y\n" + b"1.25,2.5\n" * 100_000)  # more than a pipe holds: it is being read
         process.send_signal(signal.SIGINT)
         with suppress(BrokenPipeError):  # a signal that comes just before a read is seen when the buffer is full

@@ -12,6 +12,8 @@ import pytest
 import mercer
 from mercer import data
 
+pytestmark = pytest.mark.xdist_group("columns")  # on one worker, so that what they share is made once
+
 
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
@@ -41,7 +43,13 @@ def fitted(people, run, monkeypatch):
 # -- exclude -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", ["--exclude id,code --exclude day", "--exclude id --exclude code --exclude day"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--exclude id,code --exclude day",
+        pytest.param("--exclude id --exclude code --exclude day", marks=pytest.mark.full),
+    ],
+)
 def test_columns_that_are_no_features(fitted, run, tmp_path, words):
     result = run(f"fit people.parquet --target y {words} --features 8 -o {tmp_path}/m")
     assert result.exit_code == 0, result.output

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from mercer import _file_identity
 from mercer.cli.destinations import matches
+from mercer.persist.checkpoints import Checkpoints
 
 FIT = ("fit", "d.csv", "--target", "price", "--features", "8")
 TUNE = ("tune", "d.csv", "--target", "price", "--rounds", "1", "--features", "8")
@@ -140,14 +142,43 @@ def shell(text):
     return subprocess.run(f"{sys.executable} -m mercer {text}", shell=True, capture_output=True, text=True)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
-def test_the_standard_streams_are_files_too(here, run):
+@contextmanager
+def redirected(number, path):
+    """A standard stream of this process, read from or appended to this file, as a shell does it."""
+    before = os.dup(number)
+    file = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_APPEND)
+    try:
+        os.dup2(file, number)
+        yield
+    finally:
+        os.dup2(before, number)
+        os.close(before)
+        os.close(file)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="descriptors are those of POSIX")
+@pytest.mark.parametrize(("words", "number"), [("predict m.mercer - -o d.csv", 0), ("predict m.mercer d.csv", 1)])
+def test_standard_streams_are_compared_with_files(here, fails, words, number):
     before = content(here)
-    for text in ("predict m.mercer - -o d.csv < d.csv", "predict m.mercer d.csv >> d.csv"):
-        result = shell(text)
-        assert result.returncode == 2, result.stderr
-        assert "is the same file as" in result.stderr
+    with redirected(number, "d.csv"):
+        assert "is the same file as" in fails(words, code=2)
     assert content(here) == before
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
+@pytest.mark.parametrize("text", ["predict m.mercer - -o d.csv < d.csv", "predict m.mercer d.csv >> d.csv"])
+def test_redirections_of_a_shell_are_compared_with_files(here, text):
+    before = content(here)
+    result = shell(text)
+    assert result.returncode == 2, result.stderr
+    assert "is the same file as" in result.stderr
+    assert content(here) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="redirections are those of a POSIX shell")
+@pytest.mark.full
+def test_standard_output_may_be_a_file_that_is_appended_to(here, run):
     assert run("predict m.mercer d.csv -o p.csv").exit_code == 0
     (here / "all.csv").write_text("before\n")
     assert shell("predict m.mercer d.csv -o /dev/stdout >> all.csv").returncode == 0
@@ -176,26 +207,51 @@ def test_devices_and_pipes_stay(here, fails, run):
 # -- runs that end early -----------------------------------------------------------------------------------------------
 
 
+SIGNALS = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+UNTIL_A_CHECKPOINT = ("fit", "d.csv", "--target", "price", "--features", "16", "--every", "0", "-o", "x.mercer")
+
+
+def goes_on_as_it_says(here, run, errors):
+    """What a run that was ended told of its checkpoint is true, and the same command finds it."""
+    size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*")) / 1000
+    assert f"stays in the checkpoint '{here}/x.mercer.checkpoint' and the one before it, {size:.3g} kB:" in errors
+    assert "the same command with --resume goes on from there" in errors
+    assert not (here / "x.mercer.lock").exists()
+    assert run(*UNTIL_A_CHECKPOINT, "--resume").exit_code == 0
+    assert not (here / "x.mercer.checkpoint").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_run_that_is_ended_says_how_it_goes_on(here, run, number, code):
+@SIGNALS
+def test_a_run_that_is_ended_says_how_it_goes_on(here, run, monkeypatch, number, code):
+    """The signal comes when the first checkpoint is there."""
+    write = Checkpoints.write
+
+    def ended(*given):
+        write(*given)
+        signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoints, "write", ended)
+        result = run(*UNTIL_A_CHECKPOINT)
+    assert result.exit_code == code, result.output
+    goes_on_as_it_says(here, run, result.stderr)
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@SIGNALS
+def test_a_process_that_is_ended_says_how_it_goes_on(here, run, number, code):
     """The signal comes when the first checkpoint is there."""
     ended = (
         "import os, sys\nfrom mercer.persist.checkpoints import Checkpoints\nfrom mercer.cli import main\n"
         "write = Checkpoints.write\n"
         f"Checkpoints.write = lambda *given: (write(*given), os.kill(os.getpid(), {int(number)}))\nmain()"
     )
-    command = ["fit", "d.csv", "--target", "price", "--features", "16", "--every", "0", "-o", "x.mercer"]
-    result = subprocess.run([sys.executable, "-c", ended, *command], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", ended, *UNTIL_A_CHECKPOINT]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == code, result.stderr
-    size = sum(path.stat().st_size for path in here.glob("x.mercer.checkpoint*"))
-    assert f"stays in the checkpoint '{here}/x.mercer.checkpoint' and the one before it, {size / 1000:.3g} kB:" in (
-        result.stderr
-    )
-    assert "the same command with --resume goes on from there" in result.stderr
-    assert not (here / "x.mercer.lock").exists()
-    assert run(*command, "--resume").exit_code == 0
-    assert not (here / "x.mercer.checkpoint").exists()
+    goes_on_as_it_says(here, run, result.stderr)
 
 
 def test_a_run_that_is_ended_at_once_says_that_there_is_nothing(here, run, monkeypatch):

@@ -149,6 +149,10 @@ def test_the_real_command(folder, tmp_path):
     result = console("fit", "houses.csv", "--target", "price", "--features", 16, "-o", tmp_path / "m.mercer")
     assert (result.returncode, result.stderr) == (0, "")
     assert "R2" in result.stdout
+
+
+@pytest.mark.full
+def test_the_real_command_shows_where_it_failed(folder, tmp_path):
     result = console("fit", "houses.csv", "--target", "prise", "-o", tmp_path / "m.mercer", "--debug")
     assert result.returncode == 1
     assert "Traceback" in result.stderr

@@ -10,6 +10,8 @@ import pytest
 
 import mercer
 
+pytestmark = pytest.mark.xdist_group("heavy tails")  # on one worker, so that what they share is made once
+
 
 @pytest.fixture(scope="module")
 def heavy(tmp_path_factory):
@@ -43,7 +45,7 @@ def test_compare_holds(run, heavy):
     assert found[1]["score"] > 0.5
 
 
-@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.full)])
 def test_tune_holds(run, heavy, tmp_path, precision):
     name = tmp_path / "m.mercer"
     options = ["--kernel", "gaussian('median')", "--scale", "standard", "--rounds", 1, "--features", 512]

@@ -11,6 +11,8 @@ import pytest
 import mercer
 from mercer import data, report
 
+pytestmark = pytest.mark.xdist_group("imbalance")  # on one worker, so that what they share is made once
+
 QUICK = "--rounds 1 --features 32 --kernel gaussian('median') --scale standard"
 
 

@@ -7,8 +7,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -227,13 +225,15 @@ def test_the_lines_of_the_readme_work(run, tmp_path, monkeypatch):
     lines = [line.strip() for line in README.read_text(encoding="utf-8").splitlines()]
     python = next(line for line in lines if line.startswith("python -c "))
     monkeypatch.chdir(tmp_path)
-    subprocess.run([sys.executable, *shlex.split(python)[1:]], check=True)
+    exec(shlex.split(python)[2], {})
+    rows = Path("d.libsvm").read_text().splitlines(keepends=True)
+    Path("d.libsvm").write_text("".join(rows[:400]))  # to try out what the page shows, no more
     commands = [line for line in lines if line.startswith("mercer ")]
     assert {shlex.split(line)[1] for line in commands} == {"fit", "evaluate", "predict", "tune", "compare"}
     smaller = {
         "fit": ["--features", 64, "--C", 1],
         "tune": ["--rounds", 1, "--features", 32, "--loss", "squared", "--kernel", "gaussian('median')"],
-        "compare": ["--rows", 200, "--test-rows", 50, "--loss", "squared"],
+        "compare": ["--rows", 200, "--test-rows", 50, "--features", 16, "--loss", "squared"],
     }
     for words in (shlex.split(line)[1:] for line in commands):
         result = run(*words, *smaller.get(words[0], ()), "--quiet")

@@ -23,7 +23,9 @@ def rare(tmp_path):
     return tmp_path / "rare.csv"
 
 
-@pytest.mark.parametrize("command", ["fit --features 16", "tune --rounds 1 --features 16"])
+@pytest.mark.parametrize(
+    "command", ["fit --features 16", pytest.param("tune --rounds 1 --features 16", marks=pytest.mark.full)]
+)
 def test_a_rare_level_does_not_end_a_fit(run, rare, tmp_path, command):
     page = tmp_path / "m.html"
     result = run(

@@ -18,6 +18,8 @@ from mercer.data.block import concatenated
 from mercer.data.frames import kind_of, numbers, settled
 from mercer.data.times import parts
 
+from ..tables import every_value
+
 DAY = dt.datetime(2024, 2, 29, 18, 0)
 DAYS = 19782.75
 
@@ -125,8 +127,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("dates", ["number", "parts"])
-@pytest.mark.parametrize("form", FORMS)
+@every_value(form=FORMS, dates=["number", "parts"])
 def test_a_model_takes_dates_from_anywhere(tmp_path, form, dates):
     frame = visits()
     X, y = frame[["when", "size"]], frame["visits"]

@@ -34,6 +34,7 @@ from mercer.kernels import (
 )
 
 from .. import oracles
+from ..tables import every_value
 
 
 def reciprocal_factorial(n):
@@ -84,7 +85,8 @@ COMPOSITES = [
 ]
 KERNELS = LEAVES + COMPOSITES
 SHIFT_INVARIANT = [kernel for kernel in LEAVES if kernel.is_shift_invariant] + [COMPOSITES[2], COMPOSITES[3]]
-every_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=oracles.label)
+LABELLED = [pytest.param(kernel, id=oracles.label(kernel)) for kernel in KERNELS]
+every_kernel = pytest.mark.parametrize("kernel", LABELLED)
 
 
 def in_domain(kernel, X):
@@ -170,8 +172,7 @@ SPARSE = {
 }
 
 
-@pytest.mark.parametrize("form", SPARSE)
-@every_kernel
+@every_value(kernel=LABELLED, form=SPARSE)
 def test_sparse_rows(kernel, form, rows):
     X, Y = rows
     expected = kernel(X, Y)
@@ -329,8 +330,7 @@ def peak_of(call):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@every_kernel
+@every_value(kernel=LABELLED, form=[np.asarray, sp.csr_array])
 def test_no_cube_in_memory(kernel, form):
     n, d = 200, 400
     X = np.random.default_rng(5).normal(size=(n, d)) * (0.9 / np.sqrt(2 * d))

@@ -42,6 +42,8 @@ from mercer.kernels import (
 )
 from mercer.kernels.parse import MAX_DEPTH, MAX_LENGTH, MAX_OPERATIONS, KernelSyntaxError
 
+from ..tables import quick_and_full
+
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False) | st.integers(1, 10**20)
 bandwidths = positive | st.sampled_from(["scale", "median"])
 degrees = st.integers(1, 10**6)
@@ -86,11 +88,23 @@ expressions = st.recursive(
 )
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
-@given(expressions)
-def test_parse_inverts_repr(kernel):
-    assert parse(repr(kernel)) == kernel
-    assert repr(parse(repr(kernel))) == repr(kernel)
+EXAMPLES = quick_and_full(100, 300)
+
+
+def tried(count):
+    """So many examples, the same ones every time."""
+    return settings(derandomize=True, max_examples=count, deadline=None)
+
+
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_parse_inverts_repr(examples):
+    @tried(examples)
+    @given(expressions)
+    def inverts(kernel):
+        assert parse(repr(kernel)) == kernel
+        assert repr(parse(repr(kernel))) == repr(kernel)
+
+    inverts()
 
 
 PLAIN = {name.lower(): getattr(kernels, name) for name in kernels.__all__}
@@ -357,18 +371,22 @@ def test_any_text_is_a_kernel_or_a_syntax_error(text):
         assert isinstance(parse(text), Kernel)
 
 
-@settings(derandomize=True, max_examples=300, deadline=None)
-@given(expressions, st.data())
-def test_a_spoiled_character_is_a_kernel_or_a_syntax_error(kernel, data):
-    text = repr(kernel)
-    place = data.draw(st.integers(0, len(text) - 1))
-    spoiled = (
-        text[:place]
-        + data.draw(st.sampled_from(["", "(", ")", "*", ".", "'", "9", "e", "inf", "\x00"]))
-        + text[place + 1 :]
-    )
-    with contextlib.suppress(KernelSyntaxError):
-        assert isinstance(parse(spoiled), Kernel)
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_a_spoiled_character_is_a_kernel_or_a_syntax_error(examples):
+    @tried(examples)
+    @given(expressions, st.data())
+    def is_either(kernel, data):
+        text = repr(kernel)
+        place = data.draw(st.integers(0, len(text) - 1))
+        spoiled = (
+            text[:place]
+            + data.draw(st.sampled_from(["", "(", ")", "*", ".", "'", "9", "e", "inf", "\x00"]))
+            + text[place + 1 :]
+        )
+        with contextlib.suppress(KernelSyntaxError):
+            assert isinstance(parse(spoiled), Kernel)
+
+    is_either()
 
 
 @pytest.mark.parametrize(

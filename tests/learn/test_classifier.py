@@ -16,6 +16,8 @@ from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
 
+from ..tables import every_value
+
 
 def problem(classes=2, n=600, noise=0.3, shares=None, seed=0, dtype=np.float64):
     """Rings: class by distance from the origin, with noise; ``shares`` makes some classes rarer."""
@@ -58,9 +60,7 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, C=[0.01, 1.0, 30.0], weighted=[False, True])
 def test_the_least_logistic_loss(name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
@@ -74,9 +74,7 @@ def test_the_least_logistic_loss(name, C, weighted):
     assert model.convergence_.converged
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, C=[0.01, 1.0, 100.0], weighted=[False, True])
 def test_the_least_squared_hinge(name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
@@ -138,8 +136,7 @@ def test_an_exact_map_gives_the_exact_support_vector_machine():
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
-@pytest.mark.parametrize("classes", [2, 3])
+@every_value(classes=[2, 3], loss=["squared_hinge", "logistic", "squared"])
 def test_streamed_features_give_the_same_model(loss, classes):
     X, y = problem(classes, n=5000)
     held = KernelClassifier(map=features(), loss=loss).fit(X, y)

@@ -19,6 +19,8 @@ from mercer.learn.solvers import conjugate_gradients
 from mercer.learn.solvers.intercepts import balancing
 from mercer.learn.solvers.newton import Newton
 
+from ..tables import every_pair
+
 DIGITS, DIGIT = (part[:400] for part in load_digits(return_X_y=True))
 
 
@@ -52,11 +54,13 @@ def least(classes, C, loss):
     return min(fitted(X, y, loss=loss, C=C, tol=tol, max_iter=60)[2] for tol in (1e-4, 1e-7))
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["newton", "conjugate gradients"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("C", [1.0, 1e8, *(pytest.param(C, marks=pytest.mark.full) for C in (1e-4, 1e4))])
-@pytest.mark.parametrize("classes", [2, 10])
+@every_pair(
+    classes=[2, 10],
+    C=[1.0, 1e8, *(pytest.param(C, id=str(C), marks=pytest.mark.full) for C in (1e-4, 1e4))],
+    loss=["squared_hinge", "logistic"],
+    dtype=[np.float64, np.float32],
+    wide=[pytest.param(False, id="newton"), pytest.param(True, id="conjugate gradients")],
+)
 @pytest.mark.xdist_group("claims")  # on one worker, so that every least objective is looked for once
 def test_claims_are_true(monkeypatch, classes, C, loss, dtype, wide):
     """The best of several ways stands for the least objective: no claim may be below what is known to be possible."""
@@ -83,7 +87,9 @@ def test_steps_end_where_the_precision_does():
     assert model.convergence_.n_iter < 400
 
 
-@pytest.mark.parametrize(("C", "steps", "least"), [(1e3, 35, 1812.93), (1e4, 100, 1821.59)])
+@pytest.mark.parametrize(
+    ("C", "steps", "least"), [(1e3, 35, 1812.93), pytest.param(1e4, 100, 1821.59, marks=pytest.mark.full)]
+)
 def test_strong_losses_take_few_steps(C, steps, least):
     """Best intercepts before every step took twice as many, and did not come to an end at the larger C."""
     X, y = load_digits(return_X_y=True)

@@ -21,6 +21,7 @@ from mercer.learn.solvers.conjugate_gradients import is_cheaper, sampled
 from mercer.persist import train
 from mercer.persist.checkpoints import read_checkpoint
 
+from ..tables import every_value
 from .test_classifier import PROBLEMS, features, objective, problem
 
 
@@ -30,9 +31,7 @@ def wide(monkeypatch):
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, C=[0.01, 1.0, 100.0], weighted=[False, True])
 def test_the_least_squared_hinge(wide, name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
@@ -44,9 +43,7 @@ def test_the_least_squared_hinge(wide, name, C, weighted):
     assert model.convergence_.method == "conjugate gradients"
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("name", PROBLEMS)
+@every_value(name=PROBLEMS, loss=["squared_hinge", "logistic"], C=[0.01, 1.0, 30.0])
 def test_the_objective_is_that_of_newton(monkeypatch, name, loss, C):
     X, y = problem(**PROBLEMS[name])
     model = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-8).fit(X, y)
@@ -70,7 +67,7 @@ def test_columns_that_are_almost_equal_and_of_very_different_scale(wide):
     assert objective(model, Z, y, 100.0) <= objective(reference, Z, y, 100.0) * (1 + 1e-3)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
 def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
     X, y = problem(3, n=5000, dtype=np.float32)
     one, two, held = (
@@ -96,7 +93,7 @@ class StoppedError(Exception):
     """What a callback raises."""
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("loss", ["squared_hinge", pytest.param("logistic", marks=pytest.mark.full)])
 def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are made again
     X, y = problem(3, n=5000)

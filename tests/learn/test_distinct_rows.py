@@ -13,6 +13,8 @@ from mercer.data.table_rows import Chunk
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.map_choice import distinct_rows
 
+from ..tables import every_pair
+
 
 def chunks(X, weight=None, size=4):
     for first in range(0, X.shape[0], size):
@@ -64,11 +66,13 @@ LEARNERS = [
 ]
 
 
-@pytest.mark.parametrize("map", ["auto", "nystrom", "orthogonal_fourier"])
 # 18 rows have a weight, and 36 are there when repeated.
-@pytest.mark.parametrize("n_components", [17, 18, 36, *(pytest.param(n, marks=pytest.mark.full) for n in (24, 30))])
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@every_pair(
+    learner=[pytest.param(learner, id=repr(learner)) for learner in LEARNERS],
+    n_components=[17, 18, 36, *(pytest.param(n, id=str(n), marks=pytest.mark.full) for n in (24, 30))],
+    map=["auto", "nystrom", "orthogonal_fourier"],
+    form=[np.asarray, sp.csr_array],
+)
 def test_weights_say_what_repeated_rows_say(learner, n_components, map, form):
     if map == "nystrom" and n_components == 17:
         pytest.skip("landmarks are drawn by the numbers of rows, where not all can be one")

@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from mercer import data
 from mercer.learn import KernelCCA, KernelClassifier, KernelPCA, KernelRegressor
 
+from ..tables import every_pair
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 3))
 Y = (X[:, 0] > 0.0).astype(int) + (X[:, 1] > 0.5)
@@ -34,10 +36,7 @@ def test_class_weights_that_cannot_be_are_refused(loss, wrong):
         KernelClassifier(n_components=16, loss=loss, class_weight=wrong).fit(X, Y > 0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
-@pytest.mark.parametrize("C", [1.0, 1e8])
+@every_pair(C=[1.0, 1e8], loss=["squared_hinge", "logistic", "squared"], classes=[2, 3], dtype=[np.float32, np.float64])
 def test_coefficients_are_numbers_whatever_the_weights(C, loss, classes, dtype):
     for seed in range(2):
         weight = 10.0 ** np.random.default_rng(seed).uniform(-6.0, 6.0, 300)

@@ -16,6 +16,7 @@ from mercer.learn.solvers import choice, triangular
 from mercer.learn.solvers.landmarks import LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
 
+from ..tables import every_value
 from .test_losses import dual_value, own_loss
 
 KERNEL = Gaussian(0.4)
@@ -205,8 +206,7 @@ def test_ridge_is_the_solution_of_its_normal_equations():
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("memory", [None, 1000])
+@every_value(memory=[None, 1000], dtype=[np.float32, np.float64])
 def test_bits_do_not_depend_on_threads(dtype, memory):
     X, y = problem(n=700)
     X = X.astype(dtype)

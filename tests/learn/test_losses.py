@@ -24,6 +24,8 @@ from mercer.learn.regressor import without_crossings
 from mercer.learn.targets import Units, robust_scale, weighted_median
 from mercer.persist import train
 
+from ..tables import every_value
+
 LOSSES = {
     "huber": {"delta": 0.4},
     "huber by itself": {"loss": "huber"},
@@ -224,8 +226,7 @@ def test_huber_finds_its_delta_in_the_residuals():
     assert np.median(apart) < 0.01 * np.median(ridge_apart)
 
 
-@pytest.mark.parametrize("name", list(LOSSES))
-@pytest.mark.parametrize("unit", [1e-6, 1e6])
+@every_value(name=LOSSES, unit=[1e-6, 1e6])
 def test_the_unit_of_targets_does_not_matter(name, unit):
     """With alpha in its own: that of a loss that grows with the residual goes with one over the unit."""
     X, y = problem()

@@ -19,6 +19,8 @@ from mercer.learn.prepare import coded_rows
 from mercer.learn.prepare.preparation import Preparation
 from mercer.persist import train
 
+from ..tables import every_value
+
 pytestmark = pytest.mark.filterwarnings("ignore:column 'name' has:UserWarning")  # that it may be an identifier
 
 
@@ -152,7 +154,7 @@ OTHER_KINDS = [
     ],
 )
 def test_a_level_takes_little_memory(name, kind):
-    count = 20_000
+    count = 10_000
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"name": [f"n{row}" for row in rng.permutation(count)], "x": rng.normal(size=count)})
     y = X["x"] > 0.0
@@ -163,11 +165,13 @@ def test_a_level_takes_little_memory(name, kind):
     kind(map=MAPS[name], **given).fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 64 << 20  # dense, a block alone had 655 MB
+    assert peak < 64 << 20  # dense, a block alone had 328 MB
 
 
 @pytest.mark.parametrize("scale", [pytest.param(None, marks=pytest.mark.full), "standard"])
-@pytest.mark.parametrize("name", ["auto", *MAPS])
+@pytest.mark.parametrize(
+    "name", ["auto", "Nystrom", *(pytest.param(name, marks=pytest.mark.full) for name in MAPS if name != "Nystrom")]
+)
 def test_models_are_as_good_as_those_of_dense_levels(name, scale, monkeypatch):
     X, y = frame(2000)
     test, expected = frame(1000, seed=1)
@@ -183,9 +187,9 @@ def test_models_are_as_good_as_those_of_dense_levels(name, scale, monkeypatch):
         assert sparse > dense - 0.01
 
 
-@pytest.mark.parametrize("scale", [None, "standard", "minmax", "unit"])
-@pytest.mark.parametrize(
-    "kernel", ["gaussian('scale')", "gaussian('median')", "laplacian('median')", "cauchy('scale')"]
+@every_value(
+    kernel=["gaussian('scale')", "gaussian('median')", "laplacian('median')", "cauchy('scale')"],
+    scale=[None, "standard", "minmax", "unit"],
 )
 def test_bandwidths_are_those_of_dense_levels(kernel, scale, monkeypatch):
     X, y = frame()

@@ -20,6 +20,8 @@ from mercer.learn.context import FitContext
 from mercer.learn.passes import Passes
 from mercer.learn.scan_plan import Need, RowSample, ScanPlan
 
+from ..tables import every_value
+
 N = 2 * BLOCK_ROWS + 100
 KINDS = {
     "parquet": parquet.ParquetFile,
@@ -92,8 +94,7 @@ def table_of(folder, ending, target, **options):
     return data.open(folder / f"rows.{ending}", target=target, exclude=unused, memory=1, **options)
 
 
-@pytest.mark.parametrize("ending", KINDS)
-@pytest.mark.parametrize("name", LEARNERS)
+@every_value(name=LEARNERS, ending=KINDS)
 def test_whole_reads_of_a_file(folder, read, name, ending):
     learner, target, expected = LEARNERS[name]
     table, seen = table_of(folder, ending, target), []

@@ -30,6 +30,8 @@ from mercer.learn import (
 from mercer.learn.solvers import conjugate_gradients
 from mercer.persist import train
 
+from ..tables import every_value
+
 N = 5000
 
 
@@ -68,8 +70,7 @@ def use(model, X):
     return (model.predict if hasattr(model, "predict") else model.transform)(X)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("name", LEARNERS)
+@every_value(name=LEARNERS, jobs=[1, 2])
 def test_every_pass_is_told_of(name, jobs):
     X, y = problem()
     seen = []
@@ -88,8 +89,7 @@ def test_every_pass_is_told_of(name, jobs):
         assert all(p.rows_per_second > 0.0 for p in mine)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("memory", [None, 1000])
+@every_value(memory=[None, 1000], jobs=[1, 2])
 def test_the_objective_is_that_of_the_solver(memory, jobs):
     X, y = problem()
     seen = []
@@ -133,8 +133,7 @@ def shares_are_sound(seen):
     assert seen[-1].total_seconds_left == 0.0
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("name", LEARNERS)
+@every_value(name=LEARNERS, jobs=[2, 1])
 def test_the_share_of_the_fit_rises_to_one(name, jobs):
     X, y = problem()
     seen = []
@@ -142,8 +141,7 @@ def test_the_share_of_the_fit_rises_to_one(name, jobs):
     shares_are_sound(seen)
 
 
-@pytest.mark.parametrize("method", ["newton", "conjugate gradients"])
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@every_value(loss=["squared_hinge", "logistic"], method=["conjugate gradients", "newton"])
 def test_the_share_of_many_steps_rises_to_one(loss, method, monkeypatch):
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: method != "newton")
     X, y = problem()

@@ -18,6 +18,8 @@ from mercer.learn import KernelRegressor
 from mercer.learn.solvers.ridge import Path
 from mercer.learn.statistics import Moments
 
+from ..tables import every_value
+
 
 def problem(n=400, d=3, targets=None, dtype=np.float64, seed=0):
     rng = np.random.default_rng(seed)
@@ -115,8 +117,7 @@ def test_what_cannot_be_merged_is_named():
         first.merge(KernelRegressor(map=fourier()).fit(X, y))
 
 
-@pytest.mark.parametrize("targets", [None, 2])
-@pytest.mark.parametrize("intercept", [False, True])
+@every_value(intercept=[False, True], targets=[None, 2])
 def test_leave_one_out_is_leaving_out_one(intercept, targets):
     X, y = problem(60, targets=targets)
     model = KernelRegressor(map=fourier(), alpha="loo", fit_intercept=intercept).fit(X, y)
@@ -131,8 +132,7 @@ def test_leave_one_out_is_leaving_out_one(intercept, targets):
         np.testing.assert_allclose(model.scores_[place], (np.array(errors) ** 2).mean(axis=0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("tails", ["cauchy", "far row", "weights"])
+@every_value(tails=["cauchy", "far row", "weights"], dtype=[np.float64, np.float32])
 def test_leave_one_out_holds_on_rows_of_huge_leverage(tails, dtype):
     rng = np.random.default_rng(0)
     X = rng.standard_cauchy((80, 3)) if tails == "cauchy" else rng.normal(size=(80, 3))

@@ -38,7 +38,9 @@ CASES = {
 
 @pytest.mark.skipif(not _core.AVAILABLE, reason="without the compiled core tiles need room of their own")
 @pytest.mark.filterwarnings("ignore:after . steps the objective")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name == "wide" else ()) for name in CASES]
+)
 def test_estimates_are_near_what_is_taken(name):
     kind, given, n, d, k, D = CASES[name]
     X, y = problem(n, d, k)

@@ -55,9 +55,16 @@ NARROW_LEARNERS = [
 ]
 
 
+def is_first(number, learners):
+    """Whether a learner is the first of its class, or the first that takes kernel values."""
+    given = learners[number].kernel == "precomputed"
+    before = [one for one in learners[:number] if (one.kernel == "precomputed") == given]
+    return not (before if given else [one for one in before if type(one) is type(learners[number])])
+
+
 def checks(learners):
     """Every check of scikit-learn for these learners: in ``make test`` for one of each class and kind of rows."""
-    firsts = {(type(learner), learner.kernel == "precomputed"): learner for learner in reversed(learners)}.values()
+    firsts = [learner for number, learner in enumerate(learners) if is_first(number, learners)]
     for learner in learners:
         marks = () if any(learner is one for one in firsts) else pytest.mark.full
         for estimator, check in estimator_checks_generator(learner):

@@ -14,6 +14,8 @@ from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
 from mercer.learn.feature_matrix import FeatureMatrix
 
+from ..tables import every_value
+
 
 def problem(n=800, dtype=np.float64, seed=0):
     """Two, three and again two classes, the last ones rare."""
@@ -36,10 +38,8 @@ def alone(X, Y, weight=None, **arguments):
 COLUMNS = [slice(0, 1), slice(1, 4), slice(4, 5)]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    "arguments",
-    [
+@every_value(
+    arguments=[
         {},
         {"loss": "logistic"},
         {"loss": "squared"},
@@ -48,7 +48,7 @@ COLUMNS = [slice(0, 1), slice(1, 4), slice(4, 5)]
         {"class_weight": "balanced"},
         {"solver": "liblinear", "tol": 1e-4},
     ],
-    ids=str,
+    weighted=[False, True],
 )
 def test_each_task_is_learned_as_if_alone(arguments, weighted):
     X, Y = problem()

@@ -91,7 +91,12 @@ def test_several_tasks_at_once():
 
 
 @pytest.mark.parametrize(
-    ("loss", "given"), [("huber", {"delta": 1}), ("quantile", {"quantile": [0.2, 0.8]}), ("poisson", {})]
+    ("loss", "given"),
+    [
+        ("huber", {"delta": 1}),
+        pytest.param("quantile", {"quantile": [0.2, 0.8]}, marks=pytest.mark.full),
+        ("poisson", {}),
+    ],
 )
 def test_other_losses_of_numbers(loss, given):
     X, Y, _ = problem()
@@ -124,7 +129,7 @@ def test_large_curvatures_keep_their_digits_in_float32():
     assert ours < 1.01 * theirs
 
 
-@pytest.mark.parametrize("memory", [None, 1000])
+@pytest.mark.parametrize("memory", [pytest.param(None, marks=pytest.mark.full), 1000])
 def test_bits_do_not_depend_on_threads(monkeypatch, memory):
     monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows
     X, Y, y = problem()

@@ -50,7 +50,7 @@ def test_nan_and_infinity(row, bad):
             act(X)
 
 
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_another_width(row):
     X = row.sample()
     sketch = row(8, random_state=0).fit(X)

@@ -396,8 +396,9 @@ CHECKED = {
 def checks():
     """Every check of scikit-learn, by itself: one that is skipped must not end the others."""
     for name, estimator in CHECKED.items():
+        marks = () if name in ("precomputed", "function-compressed") else pytest.mark.full
         for instance, check in estimator_checks_generator(estimator):
-            yield pytest.param(instance, check, id=f"{name}-{check.func.__name__}")
+            yield pytest.param(instance, check, id=f"{name}-{check.func.__name__}", marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore:the kernel matrix is not positive:UserWarning")

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import Compressed, RandomMaclaurin, TaylorSketch, kernel_error
 from mercer.kernels import Exponential, Gaussian, Linear, Maclaurin, Polynomial, VovkInfinite, VovkReal, parse
 
-from ..tables import sample_rows
+from ..tables import quick_and_full, sample_rows
 
 
 def cloud(n=400, d=6, mean=1.0, seed=0):
@@ -16,7 +16,12 @@ def cloud(n=400, d=6, mean=1.0, seed=0):
 
 
 @pytest.mark.parametrize(
-    "kernel", [Gaussian("median"), Exponential("median"), Polynomial(3, gamma="median", coef0=0.5)]
+    "kernel",
+    [
+        Exponential("median"),
+        pytest.param(Gaussian("median"), marks=pytest.mark.full),
+        pytest.param(Polynomial(3, gamma="median", coef0=0.5), marks=pytest.mark.full),
+    ],
 )
 def test_the_expected_error_is_the_one_that_seeds_show(kernel):
     X = cloud(150)
@@ -74,9 +79,10 @@ def test_no_width_is_spent_on_what_is_worse_than_nothing():
         assert TaylorSketch(Exponential(gamma), random_state=0).fit(X).expected_error_ <= 1.0
 
 
-def test_the_last_digits_of_the_rows_do_not_decide_the_allotment():
+@pytest.mark.parametrize("trials", quick_and_full(10, 40))
+def test_the_last_digits_of_the_rows_do_not_decide_the_allotment(trials):
     rng = np.random.default_rng(0)
-    for trial in range(40):
+    for trial in range(trials):
         X = rng.normal(size=(6, 4)) + 0.5
         other = 0.3 * X + 0.7 * X
         for kernel in (Gaussian(0.3), Polynomial(3)):

@@ -15,6 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from mercer import Calibrated, Composed, Compressed, KernelClassifier, OrthogonalFourier, Stack, TensorProduct, maps
 from mercer.kernels import AdditiveChi2, Gaussian, Polynomial
 
+from ..tables import every_value
+
 WRAPPERS = (Calibrated, Composed, Compressed, Stack, TensorProduct)
 PLAIN = [getattr(maps, name) for name in maps.__all__ if name != "FeatureMap" and getattr(maps, name) not in WRAPPERS]
 
@@ -29,8 +31,9 @@ def default_maps():
     yield Composed(OrthogonalFourier(), maps.AdditiveMap())
 
 
-@pytest.mark.parametrize("load", [load_breast_cancer, load_wine])
-@pytest.mark.parametrize("map", list(default_maps()), ids=lambda map: type(map).__name__)
+@every_value(
+    map=[pytest.param(map, id=type(map).__name__) for map in default_maps()], load=[load_breast_cancer, load_wine]
+)
 def test_a_linear_model_on_default_features_beats_the_majority_class(map, load):
     X, y = load(return_X_y=True)
     scaler = MinMaxScaler(clip=True) if map.domain_is_non_negative else StandardScaler()

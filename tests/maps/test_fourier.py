@@ -58,14 +58,15 @@ def pairs(d):
     return np.vstack([distance * directions(d) for distance in (0.5, 1.0, 1.5, 2.0)])
 
 
-@pytest.mark.parametrize("coupled", [False, True])
+@pytest.mark.parametrize("coupled", [False, pytest.param(True, marks=pytest.mark.full)])
 @pytest.mark.parametrize("d", quick_and_full(4, 16))
 def test_orthogonal_frequencies_have_a_lower_error(d, coupled):
     better = errors(OrthogonalFourier, pairs(d), 4 * d, 1500, coupled=coupled)
     assert (gain(better, plain_errors(d, 4 * d, 1500)) > Z).all()
 
 
-@pytest.mark.parametrize("d", quick_and_full(5, 64))
+@pytest.mark.full
+@pytest.mark.parametrize("d", [5, 64])
 def test_sign_rotations_have_a_lower_error(d):
     better = errors(StructuredFourier, pairs(d), 256, 1500)
     assert (gain(better, plain_errors(d, 256, 1500)) > Z).all()
@@ -174,9 +175,10 @@ def test_coupling_helps_near_rows():
     assert (gain(coupled, errors(OrthogonalFourier, near, 2 * d, 3000)) > Z).all()
 
 
+@pytest.mark.parametrize("seeds", quick_and_full(250, 1_000))
 @pytest.mark.parametrize("draw", [_low_discrepancy.sobol, _low_discrepancy.halton])
-def test_sequences_are_uniform_over_seeds_and_even_within_one(draw):
-    firsts = np.array([draw(Stream(seed), 3, 6) for seed in range(1000)])
+def test_sequences_are_uniform_over_seeds_and_even_within_one(draw, seeds):
+    firsts = np.array([draw(Stream(seed), 3, 6) for seed in range(seeds)])
     for row in range(3):
         for axis in range(6):
             assert kstest(firsts[:, row, axis], "uniform").pvalue > 1e-6

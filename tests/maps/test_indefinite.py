@@ -9,7 +9,7 @@ import pytest
 from mercer import Nystrom, kernel_error
 from mercer.kernels import Gaussian, Linear, Polynomial
 
-from ..tables import ROWS, quick_and_full
+from ..tables import ROWS, every_value, quick_and_full
 
 RULES = ["uniform", "kmeans", "leverage", "rpcholesky"]
 X = np.random.default_rng(0).normal(size=(200, 3))
@@ -44,9 +44,9 @@ APPLICABLE = [
 ]
 
 
-@pytest.mark.parametrize("n_components", [5, 20, 60])
-@pytest.mark.parametrize(("name", "rule"), APPLICABLE)
-def test_what_is_no_kernel_is_told_once_and_has_no_certificate(name, rule, n_components):
+@every_value(case=[pytest.param(case, id="-".join(case)) for case in APPLICABLE], n_components=[5, 20, 60])
+def test_what_is_no_kernel_is_told_once_and_has_no_certificate(case, n_components):
+    name, rule = case
     kernel, rows = NO_KERNELS[name]
     nystrom, messages = fitted(kernel, rows=rows, n_components=n_components, landmarks=rule)
     assert len(messages) == 1
@@ -79,12 +79,16 @@ def test_a_diagonal_tells_nothing_of_some():
     assert "has the eigenvalue -0.5" in messages[0]
 
 
+KERNELS = list({row.id.split("(", 1)[1]: row for row in ROWS}.values())
+
+
+# In ``make test`` every kernel with one rule, in full with all.
+@pytest.mark.parametrize("every", quick_and_full(len(RULES), 1))
 @pytest.mark.parametrize("n_components", quick_and_full(60, 10))
 @pytest.mark.parametrize("rule", RULES)
-def test_rounding_is_no_reason_to_warn(rule, n_components):
-    kernels = {row.id.split("(", 1)[1]: row for row in ROWS}
-    assert len(kernels) > 50
-    for row in kernels.values():
+def test_rounding_is_no_reason_to_warn(rule, n_components, every):
+    assert len(KERNELS) > 50
+    for row in KERNELS[RULES.index(rule) % every :: every]:
         rows = row.sample(120, 2)
         options = {"n_components": n_components, "landmarks": rule}
         nystrom, messages = fitted(row.kernel, rows=rows, **options)

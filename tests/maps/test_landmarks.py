@@ -178,6 +178,7 @@ def test_what_the_machine_cannot_hold_is_refused(monkeypatch, kernel):
     rows = X if isinstance(kernel, Gaussian) else Gaussian(0.1)(X)
     candidates = Candidates(Precomputed() if kernel == "precomputed" else kernel, ArrayRows(rows, Stream(0)), 10**6)
     monkeypatch.setattr(_memory, "physical_memory", lambda: 400 * 100 * 8)
+    monkeypatch.setattr(_memory, "SMALL", 0)
     with pytest.raises(MemoryError, match="behind leverage scores of 3 x 400 x 100 needs"):
         Nystrom(kernel, n_components=100, landmarks="leverage", random_state=0).fit(rows)
     assert candidates.columns(np.arange(100)).shape == (400, 100)

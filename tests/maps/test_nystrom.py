@@ -14,7 +14,7 @@ from mercer.data import as_rows
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2, VovkInfinite
 from mercer.maps.nystrom import SparseRows
 
-from ..tables import sample_rows
+from ..tables import every_pair, every_value, sample_rows
 
 RULES = ["uniform", "kmeans", "leverage", "rpcholesky"]
 KERNELS = [Gaussian(0.5), Polynomial(3, coef0=0.4), Matern(1.5), Laplacian(0.3) * Cauchy(0.2), Gaussian("median")]
@@ -57,9 +57,7 @@ def test_the_map_is_exact_where_every_row_is_a_landmark(kernel, rule, dtype):
         assert nystrom.residual_trace_.relative < 1e-9
 
 
-@pytest.mark.parametrize("scale", [1e-8, 1e-7, 1.0, 1e8])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("rule", RULES)
+@every_pair(scale=[1e-8, 1e-7, 1.0, 1e8], dtype=[np.float64, np.float32], rule=RULES)
 def test_neither_scale_nor_duplicates_matter(scale, dtype, rule):
     X = (scale * np.repeat(clusters(20), 3, axis=0)).astype(dtype)
     for kernel in (Gaussian(0.5 / scale**2), Matern(2.5, length_scale=scale), Linear(), Polynomial(3), Polynomial(2)):
@@ -74,8 +72,7 @@ def test_neither_scale_nor_duplicates_matter(scale, dtype, rule):
         assert len(few.get_feature_names_out()) == few.n_components_
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("rule", RULES)
+@every_value(kernel=KERNELS, rule=RULES)
 def test_what_is_lacking_is_positive_semi_definite_and_its_trace_is_told(kernel, rule):
     X = clusters()
     for rank in (None, 7):
@@ -205,8 +202,7 @@ def test_given_landmarks_are_taken():
     assert Nystrom(Gaussian(0.5), landmarks=numbers, rank=2).fit(X).n_components_ == 2
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kernel", KERNELS)
+@every_value(kernel=KERNELS, rule=RULES)
 def test_sparse_rows_keep_their_landmarks_sparse(kernel, rule):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 200)) * (rng.uniform(size=(80, 200)) < 0.03)

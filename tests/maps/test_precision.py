@@ -12,7 +12,7 @@ from mercer._tiles import TILE
 from mercer.kernels import Gaussian, Laplacian, Polynomial, VovkInfinite
 from mercer.maps._fourier import Frequencies
 
-from ..tables import first_of_class, obeying, sample_rows
+from ..tables import every_value, first_of_class, first_of_kind, obeying, sample_rows
 
 try:
     import torch
@@ -22,7 +22,7 @@ except ImportError:
 needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
 
 
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_float32_stays_and_is_close_to_float64(row):
     X = row.sample(40)
     sketch = row(32, random_state=0).fit(X)
@@ -100,8 +100,7 @@ MATRIX_FREE = (
 )
 
 
-@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
-@pytest.mark.parametrize("row", first_of_class(obeying()))
+@every_value(row=first_of_class(obeying()), form=[np.float64, np.float32, sp.csr_array])
 def test_threads_and_aligned_chunks_give_the_same_bits(row, form):
     X = row.sample(3 * TILE + 50)
     X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)
@@ -135,7 +134,7 @@ def test_packed_products_leave_all_cuts_free(make, dtype):
     np.testing.assert_array_equal(sketch.set_params(n_jobs=3).transform(X), whole)
 
 
-@pytest.mark.parametrize("row", obeying())
+@pytest.mark.parametrize("row", first_of_class(obeying()))
 def test_any_other_chunks_agree_to_a_few_ulp(row):
     X = row.sample(TILE + 30)
     sketch = row(32, random_state=0).fit(X)
@@ -156,7 +155,7 @@ def test_any_other_chunks_agree_to_a_few_ulp(row):
         assert (np.abs(parts - whole) <= 8 * ulp).all()
 
 
-@pytest.mark.parametrize("row", obeying("nested"))
+@pytest.mark.parametrize("row", first_of_kind(obeying("nested")))
 def test_a_larger_map_starts_with_the_smaller_one(row):
     X = row.sample()
     large = row(96, random_state=4).fit_transform(X)
@@ -184,8 +183,7 @@ def test_wide_rows_take_smaller_tiles():
     assert TreeSketch(Polynomial(4), n_components=3).fit(sample_rows()).construction_.scratch > 0
 
 
-@pytest.mark.parametrize("form", [np.float64, np.float32, sp.csr_array])
-@pytest.mark.parametrize("row", obeying())
+@every_value(row=obeying(), form=[np.float64, np.float32, sp.csr_array])
 def test_the_compiled_path_is_the_reference(row, form):
     X = row.sample(40)
     X = sp.csr_array(X) if form is sp.csr_array else X.astype(form)

@@ -213,7 +213,7 @@ def test_a_product_is_the_count_sketch_of_the_tensor_product():
     np.testing.assert_allclose(Z @ Z.T, sketch @ sketch.T, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("D", [1, 2, 3, 4])
+@pytest.mark.parametrize("D", [1, 2, 3, pytest.param(4, marks=pytest.mark.full)])
 def test_the_sketch_of_given_features_has_the_stated_mean_and_variance(D):
     # Every draw of buckets and signs for two features a side.
     X = np.array([[0.3, -1.1], [0.8, 0.5]])
@@ -249,6 +249,7 @@ def test_products_of_products_and_of_sums():
     assert kernel_error(nested, X).relative < 0.15
 
 
+@pytest.mark.full
 def test_the_error_of_a_product_falls_with_the_width():
     X = sample_rows(40)
     errors = []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 
 from mercer import Compressed, KernelClassifier, KernelRegressor, OrthogonalFourier, data
 from mercer._array import dense
 
-from ..tables import first_of_class, obeying
+from ..tables import every_value, first_of_class, obeying
 
 
 def from_buffer(X):
@@ -32,9 +31,7 @@ def sparse(X):
 FORMS = [from_buffer, from_records]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("form", [*FORMS, sparse])
-@pytest.mark.parametrize("row", first_of_class(obeying()))
+@every_value(row=first_of_class(obeying()), form=[*FORMS, sparse], dtype=[np.float32, np.float64])
 def test_maps_take_them(row, form, dtype):
     X = row.sample(30).astype(dtype)
     rows = form(X)
@@ -47,8 +44,7 @@ def test_maps_take_them(row, form, dtype):
     np.testing.assert_array_equal(dense(again.transform(aligned)), dense(expected.transform(aligned)))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scale", [None, "standard", "unit", "minmax"])
+@every_value(scale=[None, "standard", "unit", "minmax"], form=FORMS)
 def test_learners_take_them(form, scale):
     X = np.random.default_rng(0).uniform(size=(300, 4))
     y = X[:, 0]

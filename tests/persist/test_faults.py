@@ -81,6 +81,7 @@ def kill_and_go_on(name, seed, folder):
     return after, whole(name)[1], goes_on(name, folder / "model")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "seed"), [("regressor", 1), ("hinge", 2)])
 def test_a_run_that_is_killed_goes_on(name, seed, tmp_path):
     kill_and_go_on(name, seed, tmp_path)

@@ -194,7 +194,10 @@ def test_columns_come_back(name, tmp_path):
         same(model, found, mixed(9, seed=1))
         assert list(found[0].get_feature_names_out()) == list(model[0].get_feature_names_out())
         assert str(found) == str(model)
-    alone = clone(COLUMNS["codes"]).set_params(n_jobs=2).fit(X)
+
+
+def test_columns_that_jobs_work_on_come_back_without_a_pipeline(tmp_path):
+    alone = clone(COLUMNS["codes"]).set_params(n_jobs=2).fit(mixed())
     same(alone, again(alone, tmp_path), mixed(9, seed=1))
 
 

@@ -78,8 +78,14 @@ def targets(name, X, y):
     return X[:, 0] ** 2 if isinstance(MODELS[name], KernelRegressor) else y
 
 
+# What these do others do as well, one by one: sums, landmarks, and steps of a solver.
+ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca")
+
+
 @pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.full)])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name in ALIKE else ()) for name in MODELS]
+)
 def test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, most, tmp_path):
     model, (X, y) = MODELS[name], problem()
     y = targets(name, X, y)
@@ -366,7 +372,9 @@ def test_components_on_plain_kernel_values_go_on(tmp_path, monkeypatch):
     assert mercer.load(tmp_path / "model").map_.whiten is False
 
 
-@pytest.mark.parametrize("arguments", [{"map": "nystrom", "solver": "landmarks"}, {"map": "exact"}])
+@pytest.mark.parametrize(
+    "arguments", [{"map": "nystrom", "solver": "landmarks"}, pytest.param({"map": "exact"}, marks=pytest.mark.full)]
+)
 def test_machines_on_landmarks_go_on_from_every_stage(arguments, tmp_path, monkeypatch):
     """The first machine, the one on all landmarks and the exact one have passes of the same names."""
     monkeypatch.setattr("mercer.learn.landmark_fit.LEAST_PILOT", 8)

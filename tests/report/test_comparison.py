@@ -15,6 +15,8 @@ from mercer.report.pictures import drawing, width_axis
 
 from .pages import HOSTILE, checked
 
+pytestmark = pytest.mark.xdist_group("comparison")  # on one worker, so that what they share is made once
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
 

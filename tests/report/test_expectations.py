@@ -12,6 +12,8 @@ from mercer.report.concerns import Outlying
 
 from .pages import checked
 
+pytestmark = pytest.mark.xdist_group("expectations")  # on one worker, so that what they share is made once
+
 RNG = np.random.default_rng(0)
 
 

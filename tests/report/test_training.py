@@ -17,6 +17,8 @@ from mercer.report.what_if import STUDY_ROWS, some
 from .models import FRAME, KINDS, made
 from .pages import HOSTILE, checked
 
+pytestmark = pytest.mark.xdist_group("pages")  # on one worker, so that what they share is made once
+
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(600, 2))
 
@@ -84,6 +86,7 @@ def test_without_rows_held_out_it_says_so(numbers):
     assert "Errors on held-out rows" not in page.words
 
 
+@pytest.mark.full
 def test_every_loss_has_a_calibration_unless_it_learned_in_batches():
     page, model, train, test, _ = made(KINDS == "low", loss="squared")
     assert any(name.startswith("Calibration") for name, _ in checked(page).pictures)
@@ -110,6 +113,7 @@ def test_many_names_are_turned(letters, classes):
     assert 'class="confusion many"' not in classes[0]
 
 
+@pytest.mark.full
 def test_many_classes_have_no_table():
     y = np.array([f"class {number:02}" for number in np.arange(600) % 40])
     page = checked(made(y, loss="squared")[0])

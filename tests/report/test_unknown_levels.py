@@ -9,6 +9,8 @@ import pytest
 from mercer import KernelClassifier, KernelRegressor, data
 from mercer.report import compare, evaluate, study, training_page, unknown_levels
 
+pytestmark = pytest.mark.xdist_group("unknown levels")  # on one worker, so that what they share is made once
+
 RNG = np.random.default_rng(0)
 
 
