@@ -79,7 +79,7 @@ def targets(name, X, y):
 
 
 # What these do others do as well, one by one: sums, landmarks, and steps of a solver.
-ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca")
+ALIKE = ("gcv", "landmarks", "softmax", "tasks", "cca", "path-streamed", "path-held-out", "path-squared", "path-huber")
 
 
 @pytest.mark.parametrize("most", [20, pytest.param(10_000, marks=pytest.mark.full)])
