@@ -181,3 +181,18 @@ def test_the_diagonal_of_an_inverse(n, monkeypatch):
     root = np.random.default_rng(n).normal(size=(n, n + 3))
     A = root @ root.T + np.eye(n)
     np.testing.assert_allclose(Triangular.factor(A.copy(), 2).inverse_diagonal(), np.diag(np.linalg.inv(A)), atol=1e-9)
+
+
+def test_the_solver_is_told():
+    X, Y = numbers(40)
+    assert exact(alpha=0.5).fit(X, Y).solver_ == ("exact", *[pytest.approx(2.0 * 40**3 / 3.0)] * 2)
+    several = exact(alpha=[0.1, 1.0]).fit(X, Y).solver_
+    assert several.operations == pytest.approx(3.0 * 2.0 * 40**3 / 3.0)
+    signs = KernelClassifier(KERNEL, map="exact", loss="squared", C=2.0).fit(X, Y[:, 0] > 0.0)
+    assert signs.solver_.name == "exact"
+    assert signs.C_ == 2.0
+
+
+def test_it_has_no_holdout():
+    with pytest.raises(ValueError, match="map='exact' leaves out every row by itself"):
+        exact(alpha="holdout").fit(*numbers(20))

@@ -427,7 +427,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         errors = alpha * beta / counts[:, None]
         own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
         values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
-        self.map_ = ridge.map
+        self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), 1)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
         rows.rows.passes.report.end()
         self._adopt(np.vstack([beta, offset[None]]))

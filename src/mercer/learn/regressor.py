@@ -350,6 +350,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if ridge.tried is not None:
             self.alphas_, self.scores_ = ridge.tried
         self.map_, self.alpha_, self.n_iter_ = ridge.map, ridge.alpha, 1
+        self.solver_ = SolverCost.of_exact_squares(len(beta), 1 if ridge.tried is None else len(ridge.tried[0]) + 1)
         self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = beta[:, 0] if self._single else np.ascontiguousarray(beta.T)
@@ -520,6 +521,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             raise ValueError(
                 "map='exact' of a regressor is for loss='squared', solver='auto' and keep_statistics=False, found "
                 f"loss={self.loss!r}, solver={self.solver!r} and keep_statistics={self.keep_statistics!r}"
+            )
+        if is_exact(self) and isinstance(self.alpha, str) and self.alpha == HOLDOUT:
+            raise ValueError(
+                "map='exact' leaves out every row by itself: expected a number, several, 'gcv' or 'loo' as "
+                f"alpha, found {self.alpha!r}"
             )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("solver", self.solver, SOLVERS)

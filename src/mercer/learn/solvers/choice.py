@@ -56,6 +56,12 @@ class SolverCost(NamedTuple):
     operations: float
 
     @classmethod
+    def of_exact_squares(cls, n_rows: int, n_penalties: int) -> SolverCost:
+        """That of least squares with a coefficient for every row: one factor of their kernel matrix per penalty."""
+        cost = DOUBLE * n_penalties * float(n_rows) ** 3 / 3.0
+        return cls("exact", cost, cost)
+
+    @classmethod
     def of(cls, report: Report) -> SolverCost:
         """That of a solver which iterates."""
         known = report.operations > 0.0
