@@ -80,7 +80,7 @@ style: $(INSTALLED)
 
 # BLAS threads of processes that fill the cores already would only wait for each other. The long tests have them.
 check: $(INSTALLED)
-	@echo '== tests and examples, on $(JOBS) processes: under five minutes on two idle cores'
+	@echo '== tests and examples, on $(JOBS) processes: about five minutes on two idle cores'
 	OMP_NUM_THREADS=1 $(BIN)/python $(PYTEST) -m 'not full'
 
 # -S keeps the editable install out of sight, which a .pth file would put before everything else; the dependencies are
