@@ -12,7 +12,16 @@ from .test_core import DTYPES
 from .test_core_fourier import expected_waves
 
 # Rows in groups of 14 and of 6, tiles of about 140; numbers of a row in parts of 256; columns in blocks of 256.
-SHAPES = [(1, 1, 1), (3, 5, 33), (7, 256, 64), (15, 257, 255), (141, 20, 257), (288, 700, 40), (8, 3, 600)]
+SHAPES = [
+    (1, 1, 1),
+    (3, 5, 33),
+    (7, 256, 64),
+    (15, 257, 255),
+    (141, 20, 257),
+    (288, 700, 40),
+    (8, 3, 600),
+    (10, 30, 50),
+]
 
 
 def rows_and_matrix(rows, n, columns, dtype):

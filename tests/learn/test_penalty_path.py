@@ -17,8 +17,8 @@ from mercer.learn.feature_matrix import HeldFeatures
 from mercer.learn.left_out import left_out_each
 from mercer.learn.losses import Squared, SquaredHinge
 from mercer.learn.passes import Passes
-from mercer.learn.penalty_path import STRENGTHS, held_out
-from mercer.learn.solvers.newton import Newton
+from mercer.learn.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.solvers.newton import Newton, Report
 from mercer.persist import train
 
 from ..tables import every_value
@@ -529,3 +529,12 @@ def test_the_last_thing_told_is_the_solution():
     KernelClassifier(C="holdout", map=features(), callback=seen.append).fit(X, classes(y))
     assert seen[-1].what == "solution"
     assert [one.what for one in seen].count("features") == 1
+
+
+def test_a_checkpoint_has_all_of_a_path():
+    report = Report(True, 4, 9, (3.0, 2.0), 1e-3, "newton")
+    state = PathState(np.ones((2, 1)), np.zeros((2, 1)), report, 1, (0.5, 0.4), (7.0, 6.0), (3, 4), 21, (np.arange(3),))
+    again = PathState.of(state.arrays())
+    assert again[2:8] == state[2:8]
+    for found, kept in zip((*again[:2], *again.carried), (*state[:2], *state.carried), strict=True):
+        np.testing.assert_array_equal(found, kept)

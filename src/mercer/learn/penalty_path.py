@@ -150,13 +150,15 @@ class PathState(NamedTuple):
     scores: tuple[float, ...]
     objectives: tuple[float, ...]
     n_iter: tuple[int, ...]
+    passes: int
+    """Over the rows so far."""
     carried: tuple[Values, ...]
     """What the next solver takes over; nothing for a loss with corners, whose stages have solvers of their own."""
 
     def arrays(self) -> tuple[Values, ...]:
         """What a checkpoint keeps."""
         report = self.report
-        numbers = np.array([report.converged, report.n_iter, report.passes, self.place], dtype=np.int64)
+        numbers = np.array([report.converged, report.n_iter, report.passes, self.place, self.passes], dtype=np.int64)
         method = np.frombuffer(report.method.encode(), dtype=np.uint8).astype(np.int64)
         told = np.array(report.objectives), np.array([report.gap]), numbers, method
         path = np.array(self.scores), np.array(self.objectives), np.array(self.n_iter, dtype=np.int64)
@@ -166,11 +168,11 @@ class PathState(NamedTuple):
     def of(cls, arrays: tuple[Values, ...]) -> PathState:
         """The same from a checkpoint."""
         W, best, objectives, gap, numbers, method, scores, values, n_iter, *carried = arrays
-        converged, steps, passes, place = numbers.tolist()
+        converged, steps, passes, place, so_far = numbers.tolist()
         name = bytes(method.astype(np.uint8)).decode()
         report = Report(bool(converged), steps, passes, tuple(objectives.tolist()), float(gap[0]), name)
         path = tuple(scores.tolist()), tuple(values.tolist()), tuple(n_iter.tolist())
-        return cls(W, best, report, place, *path, tuple(carried))
+        return cls(W, best, report, place, *path, so_far, tuple(carried))
 
 
 class PathFit:
@@ -238,6 +240,7 @@ class PathFit:
         solver = solver_for(self.design, loss)
         if state.carried:
             solver.take_over(*state.carried)
+        self.design.n_passes = state.passes
         return solver
 
     # -- scores --------------------------------------------------------------------------------------------------------
@@ -326,12 +329,13 @@ def extended(state: PathState | None, solution: Solution, solver: Newton, score:
     report, carried = solution.report, () if isinstance(solver.loss, SmoothedLoss) else solver.carried()
     if state is None:
         first = (score,), (report.objectives[-1],), (report.n_iter,)
-        return PathState(solution.W, solution.W, report, 0, *first, carried)
+        return PathState(solution.W, solution.W, report, 0, *first, solver.design.n_passes, carried)
     longer = state._replace(
         W=solution.W,
         scores=(*state.scores, score),
         objectives=(*state.objectives, report.objectives[-1]),
         n_iter=(*state.n_iter, report.n_iter),
+        passes=solver.design.n_passes,
         carried=carried,
     )
     if score < (1.0 - EQUAL) * state.scores[state.place]:
