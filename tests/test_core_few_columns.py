@@ -30,7 +30,10 @@ class Parts(NamedTuple):
 def parts(rows, n, columns, dtype):
     """Every second row of an array, and adjacent columns of it; two weights of three are 0."""
     rng = np.random.default_rng([rows, n, columns])
-    draw = lambda *shape: rng.normal(size=shape).astype(dtype)  # noqa: E731
+
+    def draw(*shape):
+        return rng.normal(size=shape).astype(dtype)
+
     weights = draw(rows, columns) * (rng.integers(3, size=(rows, columns)) == 0)
     Z = draw(2 * rows + 1, n + 3)[:, 1 : n + 1]
     return Parts(Z, 1 + 2 * np.arange(rows), draw(columns, n), weights, draw(columns), draw(columns, n))
