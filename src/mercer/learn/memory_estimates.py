@@ -69,14 +69,14 @@ class Extent(NamedTuple):
         return 16 * min(self.columns, n_threads(self.n_jobs)) * self.square
 
     def landmarks(self, corners: bool = False) -> int:
-        """Bytes of the solver on landmarks: their kernel matrix in float64, three more, and the state of every row.
+        """Bytes of the solver on landmarks: their kernel matrix in float64, four more, and the state of every row.
 
         That of a loss with corners has the factors of Newton's method beside the kernel matrix.
         """
         if corners:
             return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
-        return (8 + 3 * self.itemsize) * self.square + state
+        return (8 + 4 * self.itemsize) * self.square + state
 
     def exact_ridge(self) -> int:
         """Bytes of ridge regression on all rows: their kernel matrix in float64, and blocks of its factor's inverse."""
