@@ -46,6 +46,7 @@ from ..tables import quick_and_full
 
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False) | st.integers(1, 10**20)
 bandwidths = positive | st.sampled_from(["scale", "median"])
+by_column = bandwidths | st.lists(positive, min_size=1, max_size=6).map(tuple)
 degrees = st.integers(1, 10**6)
 coefficients = st.lists(st.floats(0, 1e300) | st.integers(0, 9), min_size=1, max_size=6)
 maclaurins = st.builds(
@@ -68,11 +69,11 @@ leaves = st.one_of(
     st.sampled_from([AdditiveChi2(), Hellinger(), Intersection(), JensenShannon()]),
     positive.map(SkewedChi2),
     positive.map(SkewedIntersection),
-    bandwidths.map(Gaussian),
-    bandwidths.map(Laplacian),
-    bandwidths.map(Cauchy),
+    by_column.map(Gaussian),
+    by_column.map(Laplacian),
+    by_column.map(Cauchy),
     bandwidths.map(Exponential),
-    st.builds(lambda nu, scale: Matern(nu, length_scale=scale), positive, bandwidths),
+    st.builds(lambda nu, scale: Matern(nu, length_scale=scale), positive, by_column),
     st.builds(lambda d, g: Polynomial(d, gamma=g), degrees, bandwidths),
 )
 expressions = st.recursive(
@@ -264,7 +265,9 @@ MISTAKES = [
     ("linear() + gaussian(-1)", "gaussian(-1)", "gamma must be a positive finite number"),
     ("gaussian('wide')", "gaussian('wide')", "found 'wide'"),
     ("gaussian(inf)", "gaussian(inf)", "found inf"),
-    ("gaussian((1, 2))", "gaussian((1, 2))", "found (1, 2)"),
+    ("gaussian((1, -2))", "gaussian((1, -2))", "gamma of column 1 must be a positive finite number, found -2"),
+    ("gaussian(())", "gaussian(())", "one number per column, found none"),
+    ("exponential((1, 2))", "exponential((1, 2))", "found (1, 2)"),
     ("vovk_real(2.5)", "vovk_real(2.5)", "whole number"),
     ("maclaurin((1, -2))", "maclaurin((1, -2))", "a_1 = -2 is negative"),
     ("maclaurin(())", "maclaurin(())", "must not be empty"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,15 +44,20 @@ class _Pair(Kernel):
         return self.left.has_spectrum and self.right.has_spectrum and self.left.chart == self.right.chart
 
     @property
-    def chart(self) -> float | None:
+    def chart(self) -> Hashable:
         return self.left.chart
 
     def coordinates(self, X: Array) -> Array:
         return self.left.coordinates(X)
 
     @property
+    def has_gradient(self) -> bool:
+        return self.left.has_gradient and self.right.has_gradient
+
+    @property
     def is_rotation_invariant(self) -> bool:
-        return self.left.is_rotation_invariant and self.right.is_rotation_invariant
+        rotates = self.left.is_rotation_invariant and self.right.is_rotation_invariant
+        return rotates and self.left.chart == self.right.chart
 
     @property
     def radius(self) -> float:
@@ -85,6 +91,9 @@ class Sum(_Pair):
 
     def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.left.gradients(X, Y, weights) + self.right.gradients(X, Y, weights)
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) + self.right.value(t)
@@ -149,6 +158,10 @@ class Product(_Pair):
     def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.left.diagonal(X) * self.right.diagonal(X)
 
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        of_left = self.left.gradients(X, Y, weights * self.right.gram(X, Y))
+        return of_left + self.right.gradients(X, Y, weights * self.left.gram(X, Y))
+
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.left.value(t) * self.right.value(t)
 
@@ -211,6 +224,13 @@ class Scaled(Kernel):
     def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.diagonal(X)
 
+    @property
+    def has_gradient(self) -> bool:
+        return self.kernel.has_gradient
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.weight * self.kernel.gradients(X, Y, weights)
+
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.weight * self.kernel.value(t)
 
@@ -253,7 +273,7 @@ class Scaled(Kernel):
         return self.weight * self.kernel.amplitude
 
     @property
-    def chart(self) -> float | None:
+    def chart(self) -> Hashable:
         return self.kernel.chart
 
     def coordinates(self, X: Array) -> Array:

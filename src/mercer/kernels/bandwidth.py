@@ -19,11 +19,11 @@ RULES = ("scale", "median")
 MEDIAN_ROWS = 1000
 
 
-def check_bandwidth(name: str, value: Any) -> None:
+def check_bandwidth(name: str, value: Any, alternatives: str = "") -> None:
     """A bandwidth is a positive number or the name of a rule."""
     if isinstance(value, str) and value in RULES:
         return
-    check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}")
+    check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}{alternatives}")
 
 
 class LearnedBandwidth(Kernel):

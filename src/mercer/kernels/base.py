@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -204,6 +204,21 @@ class Kernel(ABC):
             place = f"row {first_row + row} of X" + "".join(f" and row {other} of Y" for other in column)
             raise ValueError(f"{self!r} overflows {values.dtype} at {place}: scale the rows down or lower the degree")
 
+    # -- derivatives ---------------------------------------------------------------------------------------------------
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether ``gradients`` gives the derivatives of k with respect to the columns of a row."""
+        return False
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weighted sums of derivatives sum_l weights[i, l] dk(x_i, y_l) / dx_i, one row for every row of X.
+
+        For dense float64 rows; ``weights`` has the shape of the Gram matrix. A pair of equal rows, where some kernels
+        have a corner, counts as flat.
+        """
+        raise ValueError(f"{self!r} has no derivatives with respect to columns")
+
     # -- algebra -------------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Sum:
@@ -368,7 +383,7 @@ class Kernel(ABC):
 
     @property
     def is_rotation_invariant(self) -> bool:
-        """Whether k is a function of ||x - y||: its frequencies are normal vectors times random ``scales``."""
+        """Whether k is a function of ||x - y|| of ``coordinates``: frequencies are normal vectors times ``scales``."""
         return False
 
     @property
@@ -377,8 +392,8 @@ class Kernel(ABC):
         raise self._without_spectrum()
 
     @property
-    def chart(self) -> float | None:
-        """What tells the ``coordinates`` of kernels apart: the shift of a logarithm, None for X itself."""
+    def chart(self) -> Hashable:
+        """What tells the ``coordinates`` of kernels apart: a shift, factors of columns, or None for X itself."""
         return None
 
     def coordinates(self, X: Array) -> Array:

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from .._array import Array, dense
 from .._rows import Rows
-from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
-from .families import FAR, ShiftInvariant, by_columns, column_product, refuse_far_rows
+from .bandwidth import median_squared_distance, total_variance
+from .column_bandwidths import ColumnBandwidths
+from .families import FAR, by_columns, column_derivatives, column_product, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)
-class Cauchy(LearnedBandwidth, ShiftInvariant):
+class Cauchy(ColumnBandwidths):
     """k(x, y) = prod 1 / (1 + gamma^2 (x_i - y_i)^2).
 
-    gamma is an inverse length: ``"scale"`` is 1 / sqrt(width x variance), ``"median"`` 1 / median distance.
+    gamma is an inverse length: ``"scale"`` is 1 / sqrt(width x variance), ``"median"`` 1 / median distance. There may
+    be one for every column.
     """
 
-    gamma: float | str = 1.0
+    gamma: float | str | tuple[float, ...] = 1.0
 
     def _scale(self, rows: Rows) -> float:
         return float(1.0 / np.sqrt(total_variance(rows)))
@@ -33,29 +35,43 @@ class Cauchy(LearnedBandwidth, ShiftInvariant):
     @property
     def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            return not np.isfinite(np.square(np.float64(self.gamma) * FAR))
+            return not np.isfinite(np.square(np.float64(self.width) * FAR))
 
     def check_rows(self, X: Array) -> None:
         if not self.takes_every_row:
-            refuse_far_rows(self, X, lambda rows: dense(abs(rows).max(axis=1)).ravel(), "largest entry")
+            refuse_far_rows(
+                self, X, lambda rows: dense(abs(self.coordinates(rows)).max(axis=1)).ravel(), "largest entry"
+            )
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.gram_against(Y)(X)
 
     def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        gamma = float(self.gamma)
+        gamma, Y = self.width, self.coordinates(Y)
         compiled = by_columns("cauchy", Y, gamma)
 
         def block(X: Array) -> NDArray[np.float64]:
+            X = self.coordinates(X)
             values = compiled(X)
             return 1.0 / column_product(lambda delta: 1.0 + (gamma * delta) ** 2, X, Y) if values is None else values
 
         return block
 
+    has_gradient = True
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        square, slopes = self.width**2, weights * self.gram(X, Y)
+
+        def term(delta: NDArray[np.float64]) -> NDArray[np.float64]:
+            return delta / (1.0 + square * delta**2)
+
+        in_coordinates = column_derivatives(term, self.coordinates(X), self.coordinates(Y), -2.0 * square * slopes)
+        return self.coordinates(in_coordinates)  # by the chain rule: they multiply columns
+
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Laplace with scale gamma: its characteristic function is 1 / (1 + gamma^2 delta^2).
         centred = points - 0.5
-        return -float(self.gamma) * np.sign(centred) * np.log1p(-2.0 * np.abs(centred))
+        return -self.width * np.sign(centred) * np.log1p(-2.0 * np.abs(centred))
 
     def spectral_moment(self, n_features: int) -> float:
-        return 2.0 * float(self.gamma) ** 2 * n_features
+        return 2.0 * self.width**2 * n_features

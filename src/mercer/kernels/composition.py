@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +85,7 @@ class Composition(Kernel):
         return self.inner.is_rotation_invariant
 
     @property
-    def chart(self) -> float | None:
+    def chart(self) -> Hashable:
         return self.inner.chart
 
     def coordinates(self, X: Array) -> Array:
@@ -162,6 +163,11 @@ class DistanceComposition(Kernel):
         settle_kernel(self, "outer")
         if not self.outer.is_rotation_invariant:
             raise TypeError(f"only a function of ||x - y|| can take another kernel's distance, found {self.outer!r}")
+        if self.outer.chart is not None:
+            raise TypeError(
+                f"{self.outer!r} has a bandwidth per column, but another kernel's distance has no columns: give one "
+                "number, or give the inner kernel the bandwidths"
+            )
         settle_kernel(self, "inner")
         _check_numbers(self.outer)
 

@@ -29,6 +29,11 @@ class Exponential(LearnedBandwidth, DotProduct):
         t *= float(self.gamma)
         return np.exp(t, out=t)
 
+    has_gradient = True
+
+    def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return float(self.gamma) * self.value(t)
+
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()
         n = np.arange(count)

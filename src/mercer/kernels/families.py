@@ -60,6 +60,20 @@ class DotProduct(Kernel):
         """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
         return self.value(t)
 
+    @property
+    def has_gradient(self) -> bool:
+        return self.max_degree is not None
+
+    def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """f'(t)."""
+        if self.max_degree is None:
+            raise ValueError(f"{self!r} has no derivative in closed form")
+        series = np.polynomial.polynomial.polyder(self.series(self.max_degree + 1))
+        return np.asarray(np.polynomial.polynomial.polyval(t, series), dtype=np.float64)
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (weights * self.slope(inner_products(X, Y))) @ Y
+
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self._overwritten(inner_products(X, Y))
 
@@ -110,10 +124,23 @@ class Radial(ShiftInvariant):
     """k(x, y) = g(||x - y||^2) with g(0) = 1, in every dimension: a mixture of Gaussians (Schoenberg)."""
 
     is_rotation_invariant = True
+    has_gradient = True
 
     @abstractmethod
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         """g."""
+
+    @abstractmethod
+    def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """g'; 0 where it is infinite, which it can be at 0 alone."""
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        X, Y = self.coordinates(X), self.coordinates(Y)
+        # Distances do not change under a shift, and x - y loses fewer digits about the mean.
+        origin = Y.mean(axis=0)
+        slopes = weights * self.radial_slope(Distances(Y)(X))
+        in_coordinates = 2.0 * (slopes.sum(axis=1)[:, None] * (X - origin) - slopes @ (Y - origin))
+        return self.coordinates(in_coordinates)  # by the chain rule: they multiply columns
 
     @property
     def takes_every_row(self) -> bool:
@@ -122,7 +149,7 @@ class Radial(ShiftInvariant):
 
     def check_rows(self, X: Array) -> None:
         if not self.takes_every_row:
-            refuse_far_rows(self, X, squares, "squared norm")
+            refuse_far_rows(self, X, lambda rows: squares(self.coordinates(rows)), "squared norm")
 
     @property
     def _shape(self) -> tuple[str, float] | None:
@@ -133,18 +160,19 @@ class Radial(ShiftInvariant):
         return self.gram_against(Y)(X)
 
     def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        return self._of(Distances(Y))
+        return self._of(Distances(self.coordinates(Y)))
 
     def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        return self._of(Distances(Y, packed=True))
+        return self._of(Distances(self.coordinates(Y), packed=True))
 
     def values_at(self, landmarks: Array, dtype: DTypeLike) -> Callable[[Any, NDArray[Any]], None]:
         exact = super().values_at(landmarks, dtype)
         shape = self._shape
         if np.dtype(dtype) != np.float32 or shape is None or not _core.AVAILABLE or sp.issparse(landmarks):
             return exact
-        origin = landmarks.mean(axis=0)
-        shifted = np.ascontiguousarray(landmarks - origin)
+        centres = self.coordinates(landmarks)
+        origin = centres.mean(axis=0)
+        shifted = np.ascontiguousarray(centres - origin)
         norms = row_squares(shifted)
         if not self._takes_rounding(float(np.finfo(np.float32).eps * norms.max())):
             return exact
@@ -154,7 +182,7 @@ class Radial(ShiftInvariant):
             if sp.issparse(X) or not out.flags.c_contiguous:
                 exact(X, out)
             else:
-                _core.radial_values(np.ascontiguousarray(X - origin), panels, norms, *shape, out)
+                _core.radial_values(np.ascontiguousarray(self.coordinates(X) - origin), panels, norms, *shape, out)
 
         return write
 
@@ -166,6 +194,7 @@ class Radial(ShiftInvariant):
         shape = self._shape
 
         def block(X: Array) -> NDArray[np.float64]:
+            X = self.coordinates(X)
             if shape is not None and distances.are_compiled(X):
                 return distances(X, *shape)
             return self.radial(distances(X))
@@ -185,6 +214,20 @@ def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[n
             part = slice(start, start + step)
             total[part if full else np.ix_(rows[part], others)] += term(x[part, None], y)
     return total
+
+
+def column_derivatives(
+    term: Callable[[NDArray[np.float64]], NDArray[np.float64]], X: Array, Y: Array, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """sum_l weights[i, l] term(x_ij - y_lj) for every row i of X and every column j, for dense rows."""
+    totals = np.empty(X.shape)
+    step = max(1, CACHED_ELEMENTS // max(1, Y.shape[0]))
+    for start in range(0, X.shape[0], step):
+        part = slice(start, start + step)
+        for column in range(X.shape[1]):
+            terms = term(X[part, column, None] - Y[:, column])
+            totals[part, column] = np.einsum("il,il->i", terms, weights[part])
+    return totals
 
 
 Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]

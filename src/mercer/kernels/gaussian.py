@@ -11,34 +11,45 @@ from scipy.special import ndtri
 
 from .._random import Stream
 from .._rows import Rows
-from .bandwidth import LearnedBandwidth, median_squared_distance
+from .bandwidth import median_squared_distance
+from .column_bandwidths import ColumnBandwidths
 from .families import Radial
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian(LearnedBandwidth, Radial):
+class Gaussian(ColumnBandwidths, Radial):
     """k(x, y) = exp(-gamma ||x - y||^2).
 
-    ``gamma="scale"`` has scikit-learn's meaning; ``gamma="median"`` is 1 / (2 median squared distance).
+    ``gamma="scale"`` has scikit-learn's meaning; ``gamma="median"`` is 1 / (2 median squared distance). With one
+    number per column it is exp(-sum gamma_i (x_i - y_i)^2).
+
+    >>> float(Gaussian((0.0625, 1.0))([[4.0, 1.0]], [[0.0, 2.0]])[0, 0]) == math.exp(-2.0)
+    True
     """
 
-    gamma: float | str = 1.0
+    gamma: float | str | tuple[float, ...] = 1.0
+
+    def factor(self, widths: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.sqrt(widths)
 
     def _median(self, rows: Rows) -> float:
         return 0.5 / median_squared_distance(rows)
 
     @property
     def _shape(self) -> tuple[str, float]:
-        return "gaussian", float(self.gamma)
+        return "gaussian", self.width
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(-float(self.gamma) * squares)
+        return np.exp(-self.width * squares)
+
+    def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -self.width * self.radial(squares)
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        return math.sqrt(2.0 * float(self.gamma)) * ndtri(points)
+        return math.sqrt(2.0 * self.width) * ndtri(points)
 
     def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
-        return np.full(count, math.sqrt(2.0 * float(self.gamma)))
+        return np.full(count, math.sqrt(2.0 * self.width))
 
     def spectral_moment(self, n_features: int) -> float:
-        return 2.0 * float(self.gamma) * n_features
+        return 2.0 * self.width * n_features

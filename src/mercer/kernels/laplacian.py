@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from .._array import Array
 from .._rows import Rows
-from .bandwidth import LearnedBandwidth, median_manhattan_distance
-from .families import FAR, ShiftInvariant, manhattan_distances_to, refuse_far_rows
+from .bandwidth import median_manhattan_distance
+from .column_bandwidths import ColumnBandwidths
+from .families import FAR, column_derivatives, manhattan_distances_to, refuse_far_rows
 
 
 @dataclass(frozen=True, repr=False)
-class Laplacian(LearnedBandwidth, ShiftInvariant):
+class Laplacian(ColumnBandwidths):
     """k(x, y) = exp(-gamma sum |x_i - y_i|).
 
-    ``gamma="scale"`` is 1 / (width x variance) as in scikit-learn, ``gamma="median"`` 1 / median 1-norm distance.
+    ``gamma="scale"`` is 1 / (width x variance) as in scikit-learn, ``gamma="median"`` 1 / median 1-norm distance. With
+    one number per column it is exp(-sum gamma_i |x_i - y_i|).
     """
 
-    gamma: float | str = 1.0
+    gamma: float | str | tuple[float, ...] = 1.0
 
     def _median(self, rows: Rows) -> float:
         return 1.0 / median_manhattan_distance(rows)
@@ -30,28 +32,34 @@ class Laplacian(LearnedBandwidth, ShiftInvariant):
     @property
     def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            return not np.exp(-np.float64(self.gamma) * FAR) > 0.0
+            return not np.exp(-self.width * np.float64(FAR)) > 0.0
 
     def check_rows(self, X: Array) -> None:
         if not self.takes_every_row:
-            refuse_far_rows(self, X, lambda rows: np.asarray(abs(rows).sum(axis=1)).ravel(), "1-norm")
+            refuse_far_rows(self, X, lambda rows: np.asarray(abs(self.coordinates(rows)).sum(axis=1)).ravel(), "1-norm")
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.gram_against(Y)(X)
 
     def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        distances = manhattan_distances_to(Y)
+        distances = manhattan_distances_to(self.coordinates(Y))
 
         def block(X: Array) -> NDArray[np.float64]:
-            values = distances(X)
-            values *= -float(self.gamma)
+            values = distances(self.coordinates(X))
+            values *= -self.width
             return np.exp(values, out=values)
 
         return block
 
+    has_gradient = True
+
+    def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes = -self.width * weights * self.gram(X, Y)
+        return self.coordinates(column_derivatives(np.sign, X, Y, slopes))  # signs are the same in both
+
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
         # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).
-        return float(self.gamma) * np.tan(np.pi * (points - 0.5))
+        return self.width * np.tan(np.pi * (points - 0.5))
 
     def spectral_moment(self, n_features: int) -> float:
         return np.inf

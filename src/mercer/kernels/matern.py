@@ -13,7 +13,8 @@ from scipy.special import gammaincinv, gammaln, kve, ndtri
 from .._checks import check_positive
 from .._random import Stream
 from .._rows import Rows
-from .bandwidth import LearnedBandwidth, median_squared_distance, total_variance
+from .bandwidth import median_squared_distance, total_variance
+from .column_bandwidths import ColumnBandwidths
 from .families import Radial
 
 LARGE_NU = 50.0
@@ -45,21 +46,25 @@ def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, repr=False)
-class Matern(LearnedBandwidth, Radial):
+class Matern(ColumnBandwidths, Radial):
     """k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = sqrt(2 nu) ||x - y|| / length_scale.
 
-    ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance.
+    ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance. With one number per
+    column every difference x_i - y_i is divided by its own.
     """
 
     nu: float = 1.5
     _: KW_ONLY
-    length_scale: float | str = 1.0
+    length_scale: float | str | tuple[float, ...] = 1.0
 
     _bandwidth = "length_scale"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("nu", self.nu)
+
+    def factor(self, widths: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1.0 / widths
 
     def _scale(self, rows: Rows) -> float:
         return float(np.sqrt(total_variance(rows)))
@@ -70,21 +75,37 @@ class Matern(LearnedBandwidth, Radial):
     @property
     def _shape(self) -> tuple[str, float] | None:
         name = {0.5: "matern-1/2", 1.5: "matern-3/2", 2.5: "matern-5/2"}.get(self.nu)
-        return None if name is None else (name, math.sqrt(2.0 * self.nu) / float(self.length_scale))
+        return None if name is None else (name, math.sqrt(2.0 * self.nu) / self.width)
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
         # The bound changes nothing, every kernel is 0 there, but keeps the terms below from infinity times 0.
-        z = np.minimum(np.sqrt(2.0 * self.nu * squares) / float(self.length_scale), 1e100)
+        z = np.minimum(np.sqrt(2.0 * self.nu * squares) / self.width, 1e100)
         closed = {0.5: lambda: 1.0, 1.5: lambda: 1.0 + z, 2.5: lambda: 1.0 + z + z**2 / 3.0}
         if self.nu in closed:
             return closed[self.nu]() * np.exp(-z)
         return _by_bessel(self.nu, z) if self.nu < LARGE_NU else _by_expansion(self.nu, z)
 
+    def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        # d/dz of z^nu K_nu(z) is -z^nu K_(nu - 1)(z): above nu = 1 that is a smoother kernel's value, and K is even
+        # in its order.
+        factor = self.nu / (2.0 * self.width**2)
+        order = self.nu - 1.0
+        if order > 0.0:
+            smoother = Matern(order, length_scale=self.width * math.sqrt(order / self.nu))
+            return -factor / order * smoother.radial(squares)
+        z = np.where(squares > 0.0, np.minimum(np.sqrt(2.0 * self.nu * squares) / self.width, 1e100), 1.0)
+        if self.nu == 0.5:
+            values = np.exp(-z) / z
+        else:
+            constant = 2.0 ** (1.0 - self.nu) / math.gamma(self.nu)
+            values = constant * z**order * kve(-order, np.minimum(z, 2000.0)) * np.exp(-z)
+        return np.where(squares > 0.0, -2.0 * factor * values, 0.0)
+
     # A frequency is a multivariate t: normals over the root of one chi-squared draw that its coordinates share.
 
     def _scales(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         chi2 = 2.0 * gammaincinv(float(self.nu), uniforms)
-        return np.sqrt(2.0 * self.nu / chi2) / float(self.length_scale)
+        return np.sqrt(2.0 * self.nu / chi2) / self.width
 
     def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
         return self._scales(rng.uniforms((count,)))
@@ -98,4 +119,4 @@ class Matern(LearnedBandwidth, Radial):
     def spectral_moment(self, n_features: int) -> float:
         if self.nu <= 1.0:
             return np.inf
-        return n_features / float(self.length_scale) ** 2 * self.nu / (self.nu - 1.0)
+        return n_features / self.width**2 * self.nu / (self.nu - 1.0)

@@ -77,6 +77,10 @@ class Polynomial(LearnedBandwidth, DotProduct):
                 part *= base
         return t
 
+    def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        base = float(self.gamma) * t + self.coef0
+        return np.asarray(self.degree * float(self.gamma) * base ** (self.degree - 1))
+
     def series(self, count: int) -> NDArray[np.float64]:
         self.check_resolved()
         if self.coef0 < 0:

@@ -143,12 +143,12 @@ class CentreSplit(Split):
     learns = "centre"
 
     def __init__(self, kernel: Gaussian | Exponential, weight: float):
-        self.gaussian = isinstance(kernel, Gaussian)
-        self.gamma = float(kernel.gamma)
+        self.kernel, self.gaussian = kernel, isinstance(kernel, Gaussian)
+        self.gamma = kernel.width if isinstance(kernel, Gaussian) else float(kernel.gamma)
         self.weight = weight
 
     def learn(self, rows: Rows) -> Vector:
-        return mean_row(rows)[0]
+        return self.kernel.coordinates(mean_row(rows)[0][None, :])[0]
 
     def neutral(self, n_features: int) -> Vector:
         return np.zeros(n_features)
@@ -157,7 +157,7 @@ class CentreSplit(Split):
         return self.weight * Exponential(self.gamma * (2.0 if self.gaussian else 1.0)).series(count)
 
     def residual(self, X: Array, vector: Array) -> Array:
-        return dense(X) - vector
+        return dense(self.kernel.coordinates(X)) - vector
 
     def scalar(self, X: Array, vector: Array) -> Array | None:
         xp = namespace(X)

@@ -76,10 +76,6 @@ class FastfoodConstruction(RotationInvariantConstruction):
     def scratch(self) -> int:
         return super().scratch + 3 * padded_width(self.n_features)
 
-    @property
-    def rows_alone(self) -> bool:
-        return True
-
 
 class Fastfood(FourierMap):
     r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.

@@ -76,10 +76,6 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
     def scratch(self) -> int:
         return super().scratch + 3 * block_width(self.n_features)
 
-    @property
-    def rows_alone(self) -> bool:
-        return True
-
 
 class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
