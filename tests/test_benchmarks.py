@@ -51,3 +51,21 @@ def test_all_figures_of_streams(tmp_path):
     for title in ("GFLOP/s of Z'Z", "pass of KernelClassifier", "times scikit-learn's", "fresh process, ms"):
         assert run.stdout.count(title) == 1
     assert run.stdout.count("KernelRegressor, 600 rows") == 1
+
+
+CERTIFICATES = """
+import numpy as np
+import certificates
+certificates.SETS = ("digits",)
+certificates.KERNELS = {"gaussian": "gaussian('median')"}
+certificates.TARGETS, certificates.WIDTHS = (0.1,), (32,)
+certificates.ROWS, certificates.JUDGED, certificates.POOL, certificates.SAMPLED = 600, 300, 400, 60
+certificates.main(["--runs", "2"])
+"""
+
+
+@pytest.mark.full
+def test_all_parts_of_certificates():
+    run = subprocess.run([sys.executable, "-c", CERTIFICATES], cwd=FOLDER, capture_output=True, text=True, check=True)
+    for title in ("error below the target", "relative_frobenius   covers in", "regret at most 1.1 in"):
+        assert run.stdout.count(title) == 1

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ._kernel_error import KernelError as KernelError
     from ._kernel_error import kernel_error as kernel_error
     from ._versions import show_versions as show_versions
+    from .choose.auto_map import AutoMap as AutoMap
+    from .choose.certificate import certify as certify
+    from .choose.diagnosis import diagnose as diagnose
     from .choose.tune import tune as tune
     from .learn import KernelClassifier as KernelClassifier
     from .learn import KernelRegressor as KernelRegressor
@@ -29,9 +32,12 @@ __version__ = "0.1.0.dev0"
 
 _MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
 _HOMES = {
+    "AutoMap": ".choose",
     "KernelClassifier": ".learn",
     "KernelError": "._kernel_error",
     "KernelRegressor": ".learn",
+    "certify": ".choose",
+    "diagnose": ".choose",
     "feature_map": ".maps",
     "kernel_error": "._kernel_error",
     "load": ".persist",

@@ -38,3 +38,6 @@ WIDEST_SEARCHED = 8192
 
 SEARCH_SECONDS = 120.0
 """How long a search takes where neither time nor rounds are given."""
+
+WIDEST_CHOSEN = 32768
+"""Features of the map that a target for its error leads to, at most."""

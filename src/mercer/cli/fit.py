@@ -52,6 +52,14 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
     "--features", type=click.IntRange(1), default=TABLE_WIDTH, show_default=True, help="The width of the map."
 )
 @click.option(
+    "--target-error", type=click.FloatRange(0, min_open=True),
+    help="Choose map and width so that the relative error of the kernel matrix stays below this, verified.",
+)  # fmt: skip
+@click.option(
+    "--time-budget", type=click.FloatRange(0, min_open=True),
+    help="Choose map and width that fit in so many seconds on one thread, by a count of operations.",
+)  # fmt: skip
+@click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
     help="auto: standard, and none for kernels that take no negative values.",
 )  # fmt: skip
@@ -89,6 +97,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     Examples:
       mercer fit houses.csv --target price -o houses.mercer
       mercer fit flowers.csv --target kind --loss logistic --features 512 -o flowers.mercer
+      mercer fit flowers.csv --target kind --target-error 0.05 -o flowers.mercer
     """
     from time import perf_counter
 
@@ -105,6 +114,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     for path in (output, report) if not dry_run else ():
         check_writable(path)
     check_pictures(report)
+    choose_map(options, seed)
     reading = {name: options.pop(name) for name in (*READING, "exclude")}
     going_on = {name: options.pop(name) for name in ("checkpoint", "every", "resume")}
     with table_of(data, memory, target=target, weight=weight, columns=columns, **reading) as table:
@@ -135,6 +145,29 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         show_concerns(assessed.concerns)
         if report is not None:
             write_page(report, output, model, rows, test, assessed, times)
+
+
+def choose_map(options: dict[str, Any], seed: int) -> None:
+    """Let a target for the error, or a budget of time, choose the map in place of --map and --features."""
+    target, seconds = options.pop("target_error"), options.pop("time_budget")
+    if target is None and seconds is None:
+        return
+    if options["map"] != "auto":
+        raise click.UsageError("--target-error and --time-budget choose the map: leave --map out")
+    from ..choose import AutoMap
+
+    given = click.get_current_context().get_parameter_source("features")
+    most = None if given is click.core.ParameterSource.DEFAULT else options["features"]
+    options["map"] = AutoMap(
+        options["kernel"], n_components=most, target_error=target, time_budget=seconds, random_state=seed
+    )
+
+
+def chosen_by(model: Any) -> Any:
+    """The AutoMap of a model, None where it has another map."""
+    from ..choose import AutoMap
+
+    return model.map_ if isinstance(model.map_, AutoMap) else None
 
 
 def arguments(options: dict[str, Any]) -> dict[str, Any]:
@@ -238,7 +271,7 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
     """What was done."""
     from pathlib import Path
 
-    written = Path(output).stat().st_size
+    written, auto = Path(output).stat().st_size, chosen_by(model)
     if for_machines():
         return show_json(
             {
@@ -249,13 +282,17 @@ def show(model: Any, chosen: Any, found: Any, assessed: Any, output: str) -> Non
                 "held_out": assessed.held_out,
                 "unknown_rows": assessed.unknown.rows,
                 "columns": found.columns,
-                "map": found.map if found.map == "exact" else type(model.map_).__name__,
+                "map": found.map if found.map == "exact" else type(model.map_ if auto is None else auto.map_).__name__,
                 "kernel": repr(model.map_.kernel_),
                 "features": model.map_.n_components_,
                 "alpha": getattr(model, "alpha_", None),
                 "C": getattr(model, "C_", None),
+                **({} if auto is None else {"kernel_error": None if auto.error_ is None else auto.error_._asdict()}),
                 **as_assessed(assessed),
             }
         )
     show_assessed(assessed, model)
+    if auto is not None and auto.error_ is not None:
+        how = f"on {auto.pilot_.fresh_rows:,} rows kept for it" if auto.target_error is not None else "in a pilot"
+        click.echo(f"{type(auto.map_).__name__} was chosen; relative error of the kernel matrix {how}: {auto.error_}")
     click.echo(f"{output}: {found.learner}, {width_in_words(found.map, model.map_.n_components_)}, {size(written)}")

@@ -1,0 +1,376 @@
+"""AutoMap: the map and the width for a kernel, rows and the error that can be tolerated."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from .._checks import check_choice, check_jobs, check_positive, check_whole
+from .._defaults import LEARNER_WIDTH, MAP_WIDTH, SEARCH_SECONDS, WIDEST_CHOSEN
+from .._memory import as_bytes
+from .._random import RandomState, Stream
+from .._rows import Rows
+from .._tiles import single_threaded_blas
+from ..kernels import Kernel
+from ..kernels.defaults import GAUSSIAN
+from ..maps import FeatureMap
+from ..maps.construction import Construction
+from ..maps.description import MapDescription
+from ..maps.row_checks import check_domain
+from ..maps.rules import feature_map
+from .gram_errors import Estimate
+from .held_out_rows import RowsWithout
+from .map_costs import operations_in
+from .map_pilot import NEGLIGIBLE, Budget, Candidate, Pilot, PilotTable, PilotTrial
+from .verification import Passed, Verification
+
+ERRORS = ("relative_frobenius", "max")
+FEWEST_ROWS = 32
+"""With fewer rows there is nothing to measure, and the rules for the kernel decide."""
+JUDGED_ROWS, FRESH_ROWS = 1000, 2000
+"""Rows that judge the pilot, and rows that verify its choice: a quarter and a third of the rows at most."""
+FINALISTS, NEAR = 4, 1.5
+"""How many maps are fitted to choose among them, and how many times the least error they may have in the pilot."""
+AS_GOOD = 1.02
+"""Errors that differ by no more than this factor count as equal, and the cheaper map is taken."""
+
+
+class TargetNotMetError(ValueError):
+    """No map within the budget has an error as small as was asked for; ``pilot`` has what was tried.
+
+    Parameters
+    ----------
+    message : str
+    pilot : PilotTable
+    """
+
+    def __init__(self, message: str, pilot: PilotTable):
+        super().__init__(message)
+        self.pilot = pilot
+
+
+class AutoMap(FeatureMap):
+    r"""The map and the width that a kernel, the rows and a tolerable error ask for, verified on rows of their own.
+
+    Take it where the error of the kernel matters and the map does not: give ``target_error``, and ``fit`` finds the
+    cheapest map and width that meet it, or says how near the budget comes. Give ``n_components`` alone, and it finds
+    the most accurate map of that width. Where the map is known, name it: the pilot costs a few seconds.
+
+    ``fit`` sets rows apart and tries every map that serves the kernel (:func:`mercer.choose.maps_for`, and
+    :class:`Nystrom` with both kinds of landmarks) at widths 4, 8, 16, ... up to 1,024. A power law between and beyond
+    the widths that were tried gives the width that each map needs; what least squares on that many features would cost
+    ranks the maps, counted in operations and never timed, so that a seed makes the same choice everywhere. The first in
+    rank is fitted with other random numbers than in the pilot, on all rows but up to 2,000 fresh ones, a third at most.
+    These have had no part in the choice or the fit. The width grows until the upper confidence limit of the error on
+    them is below the target. The limit is the upper end of a two-sided 95 % interval, which is exceeded once in 40
+    times; what is left of 5 % allows for looking at the same rows again with a wider map, whose errors are similar.
+
+    The error is :math:`\|ZZ^\top - K\|_F / \|K\|_F` for the kernel matrix K of as many new rows as ``fit`` has seen, or
+    with ``error="max"`` the largest entry of :math:`|ZZ^\top - K|` among as many new rows as were kept to verify. Rows
+    from another source than those of ``fit`` are not covered: use :func:`mercer.certify` on such rows.
+
+    Parameters
+    ----------
+    kernel : Kernel or str, default=Gaussian("scale")
+        A kernel of :mod:`mercer.kernels`, or text that describes one.
+    n_components : int or None, default=None
+        The width of the output; beside a target, the most features. None is 256 if nothing else is given, else as many
+        as it takes, up to 32,768.
+    target_error : float or None, default=None
+        What the error is to stay below, with 95 % confidence.
+    time_budget : float or None, default=None
+        Seconds for least squares on the features of all rows of ``fit``, the map included, on one thread: by a count
+        of operations and a fixed speed, not by the clock. None is 120 unless ``n_components`` alone is given.
+    memory_budget : int, str or None, default=None
+        Bytes for the features of all rows of ``fit``, also as text such as "2GB"; None means no limit.
+    error : {"relative_frobenius", "max"}, default="relative_frobenius"
+        Which error is meant.
+    random_state : int, numpy Generator or RandomState, or None, default=None
+        An int names the choice and the map; see :class:`FeatureMap`.
+    n_jobs : int or None, default=None
+        The number of threads; see :class:`FeatureMap`.
+
+    Attributes
+    ----------
+    map_ : FeatureMap
+        The map that was chosen, fitted.
+    pilot_ : PilotTable
+        What was tried: map, width, error with its interval, cost. Empty below 32 rows, which are too few to measure
+        anything: then :func:`mercer.feature_map` decides.
+    error_ : Estimate or None
+        The error of the choice with its 95 % interval: verified on fresh rows where there was a target. Else it was
+        measured on the rows that also chose among the best maps, before the choice was fitted to these rows as well.
+        None below 32 rows.
+    n_components_ : int
+        The width of the output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(1500, 4))
+    >>> auto = mercer.AutoMap("gaussian('median')", target_error=0.05, random_state=0).fit(X[:1000])
+    >>> bool(mercer.kernel_error(auto, X[1000:]).relative < 0.05)
+    True
+    >>> auto.error_.high < 0.05, auto.pilot_.chosen.verified
+    (True, True)
+    """
+
+    description = MapDescription(
+        features="those of the map that was found to suit the kernel and the rows",
+        kernels="all of `mercer.kernels`",
+        when="the error is given, and neither map nor width",
+        cost="that of the chosen map",
+        variance="no",
+        over=True,
+    )
+    construction: ClassVar[type[Construction]] = Construction  # type: ignore[type-abstract]  # it has none of its own
+    _choices: ClassVar[dict[str, tuple[Any, ...]]] = {"error": ERRORS}
+
+    map_: FeatureMap
+    pilot_: PilotTable
+
+    def __init__(
+        self,
+        kernel: Kernel | str = GAUSSIAN,
+        *,
+        n_components: int | None = None,
+        target_error: float | None = None,
+        time_budget: float | None = None,
+        memory_budget: int | str | None = None,
+        error: str = "relative_frobenius",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ):
+        self.kernel = kernel
+        self.n_components: Any = n_components
+        self.target_error = target_error
+        self.time_budget = time_budget
+        self.memory_budget = memory_budget
+        self.error = error
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # -- arguments -----------------------------------------------------------------------------------------------------
+
+    def width(self) -> Any:
+        return MAP_WIDTH if self.n_components is None else self.n_components
+
+    def width_for(self, n_rows: int) -> int:
+        """A guess: what it takes is known when ``fit`` is done.
+
+        Parameters
+        ----------
+        n_rows : int
+        """
+        if self.n_components is None and (self.target_error is not None or self._has_budget):
+            return LEARNER_WIDTH
+        return int(self.width())
+
+    def check_arguments(self) -> None:
+        if self.n_components is not None:
+            check_whole("n_components", self.n_components, alternatives=" or None")
+        for name in ("target_error", "time_budget"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name), " or None")
+        if self.memory_budget is not None:
+            as_bytes(self.memory_budget)
+        check_choice("error", self.error, ERRORS)
+        check_jobs(self.n_jobs)
+
+    def construct(self, rows: Rows) -> Construction:
+        """Refused: what is chosen is known when ``fit`` is done.
+
+        Parameters
+        ----------
+        rows : Rows
+        """
+        raise TypeError(
+            "AutoMap cannot stand inside another map, since it chooses in fit: fit it first, and give its map_ instead"
+        )
+
+    @property
+    def _has_budget(self) -> bool:
+        return self.time_budget is not None or self.memory_budget is not None
+
+    @property
+    def _most_features(self) -> int:
+        """How many features the choice may have."""
+        if self.n_components is not None:
+            return int(self.n_components)
+        return WIDEST_CHOSEN if self.target_error is not None or self._has_budget else MAP_WIDTH
+
+    def _budget(self) -> Budget:
+        seconds = self.time_budget
+        if seconds is None:  # a width that is asked for is made, whatever it costs
+            alone = self.n_components is not None and self.target_error is None
+            seconds = math.inf if alone else SEARCH_SECONDS
+        memory = math.inf if self.memory_budget is None else float(as_bytes(self.memory_budget))
+        return Budget(operations_in(float(seconds)), memory, float(self._most_features))
+
+    # -- from rows to a choice -----------------------------------------------------------------------------------------
+
+    def fit_rows(self, rows: Rows, seed: int) -> Self:
+        self.__dict__.pop("fitted_", None)
+        self.check_arguments()
+        if rows.dtype == object or self.is_opaque:
+            raise TypeError(
+                f"AutoMap needs a kernel of mercer.kernels and rows of numbers, found {self.kernel!r}: of a function "
+                "or a kernel matrix only Nystrom makes features"
+            )
+        self.seed_ = seed
+        kernel = self.resolved_kernel(rows)
+        check_domain(kernel, rows)
+        with single_threaded_blas():  # so that a choice does not depend on the number of threads
+            map, pilot = self._choose(kernel, rows, seed)
+        self.adopt_choice(map, pilot)
+        return self
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether nothing is known of the kernel but its values."""
+        return self.kernel == "precomputed" or not isinstance(self.kernel, Kernel | str)
+
+    def _choose(self, kernel: Kernel, rows: Rows, seed: int) -> tuple[FeatureMap, PilotTable]:
+        n, wanted = rows.n_rows, self.target_error
+        if n < FEWEST_ROWS:
+            if wanted is not None:
+                raise ValueError(
+                    f"AutoMap verifies an error on rows of its own and needs {FEWEST_ROWS} rows at least, found "
+                    f"n_samples={n}: give more rows, or no target_error"
+                )
+            rule = feature_map(kernel, n_components=self._most_features)
+            return self._fitted(rule, rows, seed), self._table([], None, 0, 0)
+        n_fresh = 0 if wanted is None else min(n // 3, FRESH_ROWS)
+        n_judged = min(n // 4, JUDGED_ROWS)
+        numbers = rows.choose(n_fresh + n_judged)
+        order = Stream(seed, "AutoMap", "apart").permutation(len(numbers))
+        fresh, judged = (np.sort(numbers[part]) for part in np.split(order, [n_fresh]))
+        pilot = Pilot(
+            kernel,
+            RowsWithout(rows, numbers, Stream(seed, "AutoMap", "taught")),
+            rows.take(judged),
+            size=n,
+            most_landmarks=n - n_fresh,
+            error=self.error,
+            budget=self._budget(),
+            seed=_pilot_seed(seed),
+            n_jobs=self.n_jobs,
+        )
+        if wanted is None:
+            left = RowsWithout(rows, judged, Stream(seed, "AutoMap", "fitted"))
+            best = self._most_accurate(pilot, left, seed)
+            return self._fitted(clone(best.map), rows, seed), self._table(pilot.trials, best.trial, n_judged, 0)
+        left = RowsWithout(rows, fresh, Stream(seed, "AutoMap", "fitted"))
+        best = self._verified(pilot, left, rows.take(fresh), seed)
+        return best.map, self._table(pilot.trials, best.trial, n_judged, n_fresh)
+
+    def _fitted(self, map: FeatureMap, rows: Rows, seed: int) -> FeatureMap:
+        map.set_params(random_state=seed, n_jobs=self.n_jobs)
+        map.fit_rows(rows, seed)
+        return map
+
+    def _table(self, trials: list[PilotTrial], chosen: PilotTrial | None, rows: int, fresh: int) -> PilotTable:
+        wanted = None if self.target_error is None else float(self.target_error)
+        marked = tuple(one._replace(chosen=one is chosen) for one in trials)
+        return PilotTable(self.error, wanted, rows, fresh, marked)
+
+    def _most_accurate(self, pilot: Pilot, left: Rows, seed: int) -> Passed:
+        """The map with the least error at the largest width that the budget allows it.
+
+        Those that come first in the pilot are fitted with the seed that was asked for, since landmarks differ much from
+        draw to draw.
+        """
+        widths = {one.name: pilot.widest(one, self._most_features) for one in pilot.candidates}
+        pilot.climb(None, max(widths.values()))
+        if not pilot.known:
+            raise self._unmet(pilot, "no map fits in the budget")
+        expected = sorted(pilot.known, key=lambda one: one.error_at(widths[one.name]))
+        most = NEAR * expected[0].error_at(widths[expected[0].name])
+        finalists = [one for one in expected[:FINALISTS] if one.error_at(widths[one.name]) <= most]
+        found = [self._judged(pilot, one, widths[one.name], left, seed) for one in finalists]
+        # Two draws say more than one: the map of the pilot had other random numbers.
+        errors = [
+            max(math.sqrt(one.error_at(widths[one.name]) * two.trial.error), NEGLIGIBLE)
+            for one, two in zip(finalists, found, strict=True)
+        ]
+        good = [one for one, error in zip(found, errors, strict=True) if error <= AS_GOOD * min(errors)]
+        return min(good, key=lambda one: one.trial.operations)
+
+    def _judged(self, pilot: Pilot, candidate: Candidate, width: int, left: Rows, seed: int) -> Passed:
+        map = self._fitted(candidate.at(width), left, seed)
+        map.n_features_in_ = left.n_features
+        return Passed(map, pilot.note(candidate, map.n_components_, pilot.judge(map)))
+
+    # -- a target ------------------------------------------------------------------------------------------------------
+
+    def _verified(self, pilot: Pilot, left: Rows, fresh: Any, seed: int) -> Passed:
+        """The cheapest map whose upper limit on fresh rows is below the target."""
+        assert self.target_error is not None
+
+        def fit(map: FeatureMap) -> FeatureMap:
+            fitted = self._fitted(map, left, seed)
+            fitted.n_features_in_ = left.n_features
+            return fitted
+
+        target = float(self.target_error)
+        pilot.climb(target, self._most_features)
+        passed = Verification(pilot, fit, fresh, target, self._most_features).cheapest()
+        if passed is None:
+            raise self._unmet(pilot, "no map meets the target within the budget")
+        return passed
+
+    def _unmet(self, pilot: Pilot, what: str) -> TargetNotMetError:
+        table = self._table(pilot.trials, None, 0, 0)
+        if not pilot.trials:
+            return TargetNotMetError(f"{what} ({self._budget()}): allow more time, memory or features", table)
+        best = min(pilot.trials, key=lambda one: one.high)
+        return TargetNotMetError(
+            f"{what} ({self._budget()}): target_error={self.target_error:g} was asked for, and the best is {best.map} "
+            f"with {best.n_components:,} features and the error {best.error:.3g} ({best.low:.3g} to {best.high:.3g}); "
+            "give a larger target_error, or allow more time, memory or features",
+            table,
+        )
+
+    # -- what was chosen -----------------------------------------------------------------------------------------------
+
+    def adopt_choice(self, map: FeatureMap, pilot: PilotTable) -> None:
+        """Take over a fitted map, and what was tried before it was chosen.
+
+        Parameters
+        ----------
+        map : FeatureMap
+        pilot : PilotTable
+        """
+        map.n_features_in_ = self.n_features_in_ = map.construction_.n_features
+        if hasattr(self, "feature_names_in_"):
+            map.feature_names_in_ = self.feature_names_in_
+        self.map_, self.pilot_, self.fitted_ = map, pilot, map.fitted_
+
+    @property
+    def error_(self) -> Estimate | None:
+        """The error of the choice with its interval; None where it was not measured."""
+        if not self.pilot_.trials:
+            return None
+        chosen = self.pilot_.chosen
+        return Estimate(chosen.error, chosen.low, chosen.high)
+
+    def plot(self) -> Any:
+        """A picture of what was tried: error over width, and error over cost.
+
+        Returns
+        -------
+        figure : matplotlib Figure, with ``savefig``
+            It needs no display.
+        """
+        from .pilot_picture import draw_pilot
+
+        return draw_pilot(self.pilot_)
+
+
+def _pilot_seed(seed: int) -> int:
+    """Another seed than that of the map."""
+    return int(Stream(seed, "AutoMap", "pilot").words(1)[0])

@@ -1,0 +1,349 @@
+"""A pilot: every map that serves a kernel, tried on rows at rising widths, and a model of its error at others."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from .._defaults import WIDEST_CHOSEN
+from .._random import Stream
+from .._rows import ArrayRows, Rows
+from ..kernels import Kernel
+from ..maps import FeatureMap, Nystrom
+from .gram_errors import Estimate, GramErrors, gram_errors
+from .map_catalogue import maps_for
+from .map_costs import work_bytes, work_operations
+
+LEVEL = 0.95
+"""The confidence of intervals."""
+NARROWEST, WIDEST_TRIED = 4, 1024
+"""The widths of the pilot, which double from the first to the last."""
+HOPELESS = 4.0
+"""A map with so many times the error of the best at the same width is tried no further."""
+TAUGHT_ROWS = 3000
+"""Rows to draw landmarks from, or three a feature."""
+STEEPEST, FLATTEST = -3.0, -0.2
+"""Bounds for the slope of the logarithm of the error over that of the width, beyond the widths that were tried."""
+USUAL_SLOPE = -0.5
+"""That of random features."""
+LARGEST_REACH = 3.0
+"""Beyond it an interval only says that there are too few rows."""
+NEGLIGIBLE = 1e-9
+"""Relative errors below this are those of rounding, which must not decide."""
+DIGITS = 6
+"""Of errors that decide: those beyond differ from machine to machine."""
+
+
+class PilotTrial(NamedTuple):
+    """A map at one width, and its error on rows that it has not seen.
+
+    ``low`` and ``high`` are the ends of the interval of the error; ``operations`` is what least squares on these
+    features are expected to cost; ``verified`` tells that the rows had no part in the choice; ``chosen`` that this is
+    the map that was taken.
+    """
+
+    map: str
+    n_components: int
+    error: float
+    low: float
+    high: float
+    operations: float
+    verified: bool = False
+    chosen: bool = False
+
+
+class PilotTable(NamedTuple):
+    """What was tried, in order.
+
+    ``error`` is the kind of error, ``target`` what was asked of it; ``rows`` and ``fresh_rows`` are how many rows
+    judged the pilot and verified the choice.
+    """
+
+    error: str
+    target: float | None
+    rows: int
+    fresh_rows: int
+    trials: tuple[PilotTrial, ...]
+
+    @property
+    def chosen(self) -> PilotTrial:
+        """The trial of the map that was taken."""
+        return next(trial for trial in self.trials if trial.chosen)
+
+    def __str__(self) -> str:
+        """A table for people."""
+        lines = [f"{'map':<28}{'D':>7}{'error':>11}{'95 % interval':>25}{'operations':>13}"]
+        for one in self.trials:
+            mark = "chosen" if one.chosen else "verified" if one.verified else ""
+            between = f"{one.low:.4g} to {one.high:.4g}"
+            lines.append(
+                f"{one.map:<28}{one.n_components:>7,}{one.error:>11.4g}{between:>25}{one.operations:>13.3g}  {mark}"
+            )
+        return "\n".join(line.rstrip() for line in lines)
+
+
+class Budget(NamedTuple):
+    """What a choice may cost; infinity where there is no end to it."""
+
+    operations: float
+    bytes: float
+    features: float
+
+    def __str__(self) -> str:
+        limits = {
+            f"{self.operations:.3g} operations": self.operations,
+            f"{self.bytes:.3g} bytes": self.bytes,
+            f"{self.features:g} features": self.features,
+        }
+        return ", ".join(text for text, limit in limits.items() if math.isfinite(limit)) or "no limit"
+
+
+class Candidate:
+    """A map with what is known of its error.
+
+    Parameters
+    ----------
+    name : str
+    map : FeatureMap
+        Not fitted.
+    """
+
+    def __init__(self, name: str, map: FeatureMap):
+        self.name = name
+        self.map = map
+        self.widths: list[int] = []
+        self.errors: list[float] = []
+        self.reach = 1.0
+        """How many times the error the upper end of its interval is, on the rows that judge the pilot."""
+
+    def at(self, width: int) -> FeatureMap:
+        """The map at a width, not fitted."""
+        made: FeatureMap = clone(self.map).set_params(n_components=width)
+        return made
+
+    def learn(self, width: int, error: float) -> None:
+        """Take a measured error into the model; the latest counts where a width was measured before."""
+        known = dict(zip(self.widths, self.errors, strict=True)) | {width: error}
+        self.widths, self.errors = sorted(known), [known[one] for one in sorted(known)]
+
+    def error_at(self, width: float) -> float:
+        """The expected error: measured, between measured ones, or by the slope at the nearest end."""
+        x, y = self._logarithms()
+        at = math.log(width)
+        if x[0] <= at <= x[-1]:
+            return float(np.exp(np.interp(at, x, y)))
+        end = 0 if at < x[0] else -1
+        return float(np.exp(y[end] + self._slope(end) * (at - x[end])))
+
+    def width_for(self, error: float) -> float:
+        """The expected least width whose error is at most this."""
+        if self.errors[-1] <= 0.0 or min(self.errors) <= 0.0:
+            return float(next(width for width, found in zip(self.widths, self.errors, strict=True) if found <= 0.0))
+        x, y = self._logarithms()
+        goal = math.log(error)
+        below = np.flatnonzero(y <= goal)
+        if len(below) == 0:
+            return float(np.exp(x[-1] + (goal - y[-1]) / self._slope(-1)))
+        place = int(below[0])
+        if place == 0:
+            return float(self.widths[0])
+        share = (goal - y[place - 1]) / (y[place] - y[place - 1])
+        return float(np.exp(x[place - 1] + share * (x[place] - x[place - 1])))
+
+    def _logarithms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        tiny = np.finfo(np.float64).tiny
+        return np.log(np.array(self.widths, dtype=np.float64)), np.log(np.maximum(self.errors, tiny))
+
+    @property
+    def slope(self) -> float:
+        """That of the error over the width, both as logarithms, at the widest map that was tried."""
+        return self._slope(-1)
+
+    def _slope(self, end: int) -> float:
+        """By the widths within a factor of four of an end, so that one uneven step says little."""
+        x, y = self._logarithms()
+        near = np.abs(x - x[end]) <= math.log(4.0) + 1e-9
+        if np.count_nonzero(near) < 2:
+            return USUAL_SLOPE
+        return float(np.clip(np.polyfit(x[near], y[near], 1)[0], STEEPEST, FLATTEST))
+
+
+def candidates_for(kernel: Kernel) -> list[Candidate]:
+    """Every map that serves a kernel; landmarks are drawn in two ways.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With every field a number.
+    """
+    found = [Candidate(name, map) for name, map in maps_for(kernel).items()]
+    return [*found, Candidate("Nystrom(rpcholesky)", Nystrom(kernel, landmarks="rpcholesky"))]
+
+
+class Pilot:
+    """Tries candidates on rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With every field a number.
+    rows : Rows
+        Those that maps may learn from.
+    judged : matrix
+        Rows to measure errors on.
+    size : int
+        The rows of the kernel matrix that errors are about.
+    most_landmarks : int
+        How many rows the choice can take landmarks from: more than the pilot has.
+    error : {"relative_frobenius", "max"}
+    budget : Budget
+    seed : int
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        judged: Any,
+        *,
+        size: int,
+        most_landmarks: int,
+        error: str,
+        budget: Budget,
+        seed: int,
+        n_jobs: int | None,
+    ):
+        self.kernel = kernel
+        self.candidates = candidates_for(kernel)
+        self.trials: list[PilotTrial] = []
+        self._rows = rows
+        self._judged = judged
+        self.judged_kernel = kernel(judged)
+        self._size = size
+        self._most_landmarks = most_landmarks
+        self._error = error
+        self._budget = budget
+        self._seed = seed
+        self._n_jobs = n_jobs
+        self._sample: Rows | None = None
+
+    # -- one map at one width ------------------------------------------------------------------------------------------
+
+    def try_at(self, candidate: Candidate, width: int) -> Estimate | None:
+        """The error of a map at a width; None where it cannot map these rows, and then it is no candidate any more."""
+        map = candidate.at(width).set_params(n_jobs=self._n_jobs)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # what a narrow map warns of is measured here
+                map.fit_rows(self._taught(width), self._seed)
+                map.n_features_in_ = self._rows.n_features
+                found = self.judge(map)
+        except (ValueError, MemoryError):
+            self.candidates.remove(candidate)
+            return None
+        self.note(candidate, map.n_components_, found)
+        candidate.learn(width, float(f"{found.value:.{DIGITS}g}") if found.value > NEGLIGIBLE else 0.0)
+        candidate.reach = min(found.high / found.value, LARGEST_REACH) if found.value > 0.0 else 1.0
+        return found
+
+    def judge(self, map: FeatureMap) -> Estimate:
+        """The error of a fitted map on the rows that judge the pilot."""
+        return self.estimate(gram_errors(map, self._judged, self.judged_kernel), LEVEL)
+
+    def note(self, candidate: Candidate, width: int, found: Estimate, verified: bool = False) -> PilotTrial:
+        """Add a line to the table."""
+        trial = PilotTrial(candidate.name, width, *found, self.cost(candidate, width), verified)
+        self.trials.append(trial)
+        return trial
+
+    def estimate(self, errors: GramErrors, confidence: float) -> Estimate:
+        """The kind of error that is asked for."""
+        if self._error == "max":
+            return errors.maximum(confidence)
+        return errors.relative(self._size, confidence)
+
+    def _taught(self, width: int) -> Rows:
+        """Rows for a map to learn from: a sample of them, the same for all maps of a width."""
+        count = max(TAUGHT_ROWS, 3 * width)
+        if self._sample is None or (self._sample.n_rows < count and self._sample.n_rows < self._rows.n_rows):
+            self._sample = ArrayRows(self._rows.sample(count), Stream(self._seed, "AutoMap", "pilot"))
+        return self._sample
+
+    # -- what is allowed -----------------------------------------------------------------------------------------------
+
+    def cost(self, candidate: Candidate, width: float) -> float:
+        """Operations of least squares on these features of all rows."""
+        return work_operations(candidate.map, self._size, self._rows.n_features, int(width))
+
+    def most_features(self, candidate: Candidate) -> float:
+        """How wide a map can be: as many features as rows where each belongs to a landmark."""
+        return float(self._most_landmarks) if candidate.map.has_landmarks else math.inf
+
+    def allows(self, candidate: Candidate, width: float) -> bool:
+        """Whether a map of this width is within the budget."""
+        if width > self._budget.features:
+            return False
+        held = work_bytes(candidate.map, self._size, int(width), self._rows.dtype.itemsize)
+        return held <= self._budget.bytes and self.cost(candidate, width) <= self._budget.operations
+
+    def widest(self, candidate: Candidate, most: int) -> int:
+        """The largest width up to ``most`` that is allowed, 0 where none is."""
+        low, high = 0, most
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.allows(candidate, middle) else (low, middle - 1)
+        return low
+
+    # -- climbing ------------------------------------------------------------------------------------------------------
+
+    def climb(self, goal: float | None, most: int) -> None:
+        """Double the width until a map has an error below the goal, or the widest one of the pilot is reached.
+
+        Parameters
+        ----------
+        goal : float or None
+            None: up to ``most``.
+        most : int
+            Where the pilot ends at the latest.
+        """
+        last = min(most, WIDEST_TRIED)
+        first = NARROWEST if goal is not None else max(last // 4, 1)
+        rungs = [*(width for width in _doubling(first, last)), last]
+        for width in rungs:
+            tried = [one for one in list(self.candidates) if self._is_worth(one, width)]
+            found = [self.try_at(candidate, width) for candidate in tried]
+            if goal is not None and any(one is not None and one.value <= goal for one in found):
+                return
+
+    def _is_worth(self, candidate: Candidate, width: int) -> bool:
+        """Whether to try a map at a width: neither too costly, nor far behind others, nor as wide as it can be."""
+        if not self.allows(candidate, width):
+            return False
+        if not candidate.errors:
+            return True
+        last = candidate.widths[-1]
+        best = min(one.error_at(last) for one in self.known)
+        return candidate.errors[-1] <= HOPELESS * best and width <= self.widest_measured(candidate)
+
+    def widest_measured(self, candidate: Candidate) -> int:
+        """The largest width that the rows of the pilot are enough for."""
+        return self._rows.n_rows if candidate.map.has_landmarks else WIDEST_CHOSEN
+
+    @property
+    def known(self) -> list[Candidate]:
+        """The candidates of which something is known."""
+        return [candidate for candidate in self.candidates if candidate.errors]
+
+
+def _doubling(first: int, last: int) -> list[int]:
+    found = []
+    while first < last:
+        found.append(first)
+        first *= 2
+    return found

@@ -1,0 +1,133 @@
+"""From a pilot to a map whose error was verified: the cheapest one, at the least width that passes on fresh rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .._defaults import WIDEST_CHOSEN
+from ..maps import FeatureMap
+from .gram_errors import gram_errors
+from .map_pilot import LEVEL, Candidate, Pilot, PilotTrial
+
+LARGEST_STEP = 4.0
+"""How many times as wide as the widest before it a map is at most: beyond, the model of its error is a guess."""
+LARGEST_GROWTH = 1.25
+"""The same from one verification to the next: a few rows far out may rule the upper limit, until they are covered."""
+LARGEST_CUT = 1.5
+"""By how much a map that passes easily is made narrower at once, at most."""
+EASILY = 0.93
+"""An upper limit below this share of the target is worth a try with fewer features."""
+CLOSE = 1.05
+"""Widths are not told apart more finely than by this factor."""
+MOST_STEPS, MOST_CUTS = 12, 4
+
+
+class Passed(NamedTuple):
+    """A fitted map whose upper limit is below the target, with its line in the table."""
+
+    map: FeatureMap
+    trial: PilotTrial
+
+
+class Verification:
+    """Looks for the cheapest map whose error is below a target on rows that had no part in the choice.
+
+    Parameters
+    ----------
+    pilot : Pilot
+        Whose candidates were tried at small widths.
+    fit : callable
+        Fits a map, with the seed that was asked for, to the rows that are not fresh.
+    fresh : matrix
+        Rows that neither the pilot nor the fit has seen.
+    target : float
+    most_features : int
+    """
+
+    def __init__(
+        self, pilot: Pilot, fit: Callable[[FeatureMap], FeatureMap], fresh: Any, target: float, most_features: int
+    ):
+        self._pilot = pilot
+        self._fit = fit
+        self._fresh = fresh
+        self._K = pilot.kernel(fresh)
+        self._target = target
+        self._most_features = most_features
+        # Intervals are as much shorter as there are more fresh rows than rows that judge the pilot.
+        self._shorter = math.sqrt(len(pilot.judged_kernel) / len(self._K))
+
+    def cheapest(self) -> Passed | None:
+        """The map and its trial; None where the budget has none."""
+        while (found := self._promising()) is not None:
+            passed = self._grown(*found)
+            if passed is not None:
+                return self._cut(*passed)
+            self._pilot.candidates.remove(found[0])
+        return None
+
+    # -- by the pilot --------------------------------------------------------------------------------------------------
+
+    def _promising(self) -> tuple[Candidate, int] | None:
+        """The cheapest map that is expected to meet the target, with the width."""
+        pilot, target = self._pilot, self._target
+        for _ in range(MOST_STEPS):
+            options = []
+            for one in pilot.known:
+                needed = math.ceil(min(one.width_for(target / one.reach**self._shorter), 2.0 * WIDEST_CHOSEN))
+                most = min(pilot.widest(one, self._most_features), pilot.most_features(one))
+                # A map that seems to need more is still tried as wide as it may be: its error may fall faster there.
+                near = one.error_at(most) <= LARGEST_STEP * target if 1 <= most < needed else needed <= most
+                if near:
+                    options.append((pilot.cost(one, needed), one, min(needed, int(most))))
+            if not options:
+                return None
+            _, best, width = min(options, key=lambda option: option[0])
+            step = min(width, math.ceil(LARGEST_STEP * best.widths[-1]), pilot.widest_measured(best))
+            if min(abs(math.log(step / known)) for known in best.widths) <= math.log(CLOSE):
+                if best.error_at(width) * best.reach**self._shorter <= CLOSE * target:
+                    return best, width
+                pilot.candidates.remove(best)  # as wide as it may be, and not enough
+            else:
+                pilot.try_at(best, step)
+        return None
+
+    # -- on fresh rows -------------------------------------------------------------------------------------------------
+
+    def _look(self, candidate: Candidate, width: int) -> Passed:
+        """A map of this width with what fresh rows say of it, whether it passes or not."""
+        map = self._fit(candidate.at(width))
+        error = self._pilot.estimate(gram_errors(map, self._fresh, self._K), LEVEL)
+        return Passed(map, self._pilot.note(candidate, map.n_components_, error, verified=True))
+
+    def _width_by(self, candidate: Candidate, width: int, high: float, least: float, most: float) -> int:
+        """The width at which the model expects this upper limit to reach the target, within two factors."""
+        factor = (high / self._target) ** (-1.0 / candidate.slope) if high > 0.0 else 0.0
+        return math.ceil(width * min(max(factor, least), most))
+
+    def _grown(self, candidate: Candidate, width: int) -> tuple[Passed, Candidate, int, int] | None:
+        """The first map that passes as the width grows, with its width and the last one that failed."""
+        failed = 0
+        while width <= self._pilot.most_features(candidate) and self._pilot.allows(candidate, width):
+            found = self._look(candidate, width)
+            if found.trial.high <= self._target:
+                return found, candidate, width, failed
+            failed, width = width, self._width_by(candidate, width, found.trial.high, CLOSE, LARGEST_GROWTH)
+        return None
+
+    def _cut(self, passed: Passed, candidate: Candidate, width: int, failed: int) -> Passed:
+        """The narrowest map that still passes, where the first one did so easily."""
+        for _ in range(MOST_CUTS):
+            if passed.trial.high > EASILY * self._target:
+                break
+            less = self._width_by(candidate, width, passed.trial.high, 1.0 / LARGEST_CUT, 1.0 / CLOSE)
+            less = max(less, math.ceil(math.sqrt(failed * width)))
+            if not failed < less < width:
+                break
+            found = self._look(candidate, less)
+            if found.trial.high > self._target:
+                failed = less
+            else:
+                passed, width = found, less
+        return passed
