@@ -1,6 +1,7 @@
 """Every (map, kernel) pair once, with the laws that it obeys; the common tests run over this table.
 
-A law that does not hold carries the reason in place of True, and the tests then leave it out.
+A law that does not hold carries the reason in place of True, and the tests then leave it out. AutoMap is not here: its
+features are those of another map, which are; it is tested in ``choose/test_auto_map.py``.
 """
 
 from __future__ import annotations

@@ -155,5 +155,5 @@ def test_what_was_only_prepared_is_not_fitted():
 def test_the_least_precise_batch_counts():
     X, y, _ = problem(100)
     model = machine().partial_fit(X.astype(np.float32), y, NAMES).partial_fit(X, y)
-    assert model._precision == np.finfo(np.float32).eps
-    assert machine().partial_fit(X, y, NAMES).merge(model)._precision == np.finfo(np.float32).eps
+    assert model._precision == np.finfo(np.float32).eps / 2  # each feature is rounded by so much
+    assert machine().partial_fit(X, y, NAMES).merge(model)._precision == pytest.approx(np.finfo(np.float32).eps / 3)

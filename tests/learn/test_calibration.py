@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_digits
 
 import mercer
@@ -11,12 +13,12 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, calibration
-from mercer.learn.calibration import Calibration, curve
+from mercer.learn.calibration import Calibration, curve, sharpness
 from mercer.learn.left_out import influences, left_out_each
 from mercer.learn.losses import SquaredHinge
 from mercer.persist import train
 
-LOSSES = ("squared_hinge", "squared")
+LOSSES = ("squared_hinge", "squared", "logistic")
 
 
 def rows(n, classes=2, seed=0):
@@ -46,7 +48,7 @@ def calibration_error(chances, right, bins=15):
 @pytest.mark.parametrize("n", [800, 4000])
 def test_probabilities_are_as_often_right_as_they_say(n, classes, loss):
     X, y, _ = rows(n, classes)
-    model = learner(loss).fit(X, y)
+    model = learner(loss, C=10.0 if loss == "logistic" else 1.0).fit(X, y)  # a loss that is flatter
     new, _, chances = rows(20000, classes, seed=1)
     found = model.predict_proba(new)
     right = chances[np.arange(len(new)), np.searchsorted(model.classes_, model.predict(new))]  # without what luck adds
@@ -66,6 +68,40 @@ def test_rows_that_were_learned_by_heart_are_not_trusted(loss):
     model = learner(loss, width=300, C=100.0).fit(X, y)
     assert model.score(X, y) > 0.95
     assert np.quantile(model.predict_proba(rng.normal(size=(1000, 5))).max(axis=1), 0.9) < 0.75
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_the_penalty_holds_back_of_the_logistic_loss_is_made_up_for(classes):
+    X, y, _ = rows(3000, classes)
+    model = learner("logistic", C=0.01).fit(X, y)
+    new, _, chances = rows(20000, classes, seed=1)
+    values = model.decision_function(new)
+    values = np.column_stack([np.zeros(len(new)), values]) if classes == 2 else values
+    found, own = model.predict_proba(new), softmax(values, axis=1)
+    right = chances[np.arange(len(new)), found.argmax(axis=1)]
+    assert calibration_error(found.max(axis=1), right) < 0.5 * calibration_error(own.max(axis=1), right)
+    assert len(set(model.calibration_.slopes)) == 1
+    np.testing.assert_allclose(found, softmax(model.calibration_.slopes[0] * values, axis=1))
+    model.calibration_ = None  # as in files of earlier versions
+    np.testing.assert_allclose(model.predict_proba(new), own)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_sharpness_is_the_most_likely_one(weighted):
+    rng = np.random.default_rng(0)
+    F = 3.0 * rng.normal(size=(500, 3))
+    chances = softmax(0.4 * F, axis=1)
+    codes = (chances.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)
+    weight = rng.integers(1, 4, 500).astype(float) if weighted else np.ones(500)
+    doubt = 3.0 / (weight.sum() + 3.0)
+    targets = (1.0 - doubt) * np.eye(3)[codes] + doubt / 3.0
+    best = minimize_scalar(
+        lambda a: -(weight @ (targets * log_softmax(a * F, axis=1)).sum(axis=1)), bounds=(0.01, 10.0), method="bounded"
+    )
+    assert sharpness(F, codes, weight) == pytest.approx(best.x, rel=1e-4)
+    assert 0.25 < best.x < 0.55
+    assert sharpness(F, (-F).argmax(axis=1), weight) == calibration.LEAST_SLOPE  # which must not turn the order round
+    assert np.isfinite(sharpness(F, F.argmax(axis=1), weight))
 
 
 def test_a_group_that_is_left_out_was_not_learned_by_heart():

@@ -66,6 +66,7 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:alpha='gcv' is not to be trusted:UserWarning")  # by so few rows
 # 18 rows have a weight, and 36 are there when repeated.
 @every_pair(
     learner=[pytest.param(learner, id=repr(learner)) for learner in LEARNERS],

@@ -10,15 +10,17 @@ import mercer
 from mercer import Nystrom, RandomFourier
 from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, KernelRegressor, machine
+from mercer.learn import KernelClassifier, KernelRegressor, loss_fit, machine
 from mercer.learn.context import FitContext
 from mercer.learn.feature_matrix import HeldFeatures
 from mercer.learn.losses import Squared
 from mercer.learn.memory_estimates import Extent
 from mercer.learn.passes import Passes
 from mercer.learn.solvers import wide
-from mercer.learn.solvers.choice import RIDGE_PASSES, is_wide, least_cost, sums_cost, works_wide
+from mercer.learn.solvers.choice import is_wide, works_wide
+from mercer.learn.solvers.conjugate_gradients import solver_for
 from mercer.learn.solvers.wide import SampledFeatures, WideNewton, sample_size
+from mercer.learn.solvers.wide_ridge import MOST_LANDMARKS, RowPreconditioner, WideRidge, landmark_count
 from mercer.learn.statistics import chunk_rows
 from mercer.persist import train
 
@@ -58,6 +60,83 @@ def test_ridge_regression_is_that_of_sums(intercept, weighted, memory):
     report = model.convergence_
     assert (report.method, report.converged, hasattr(sums, "convergence_")) == ("wide", True, False)
     assert model.objective_ == pytest.approx(ours, rel=1e-9)
+
+
+# -- ridge regression in the space of rows -----------------------------------------------------------------------------
+
+
+def is_by_rows(solver):
+    return isinstance(solver, WideRidge)
+
+
+@pytest.fixture
+def solvers(monkeypatch):
+    """The solvers that are taken."""
+    taken, original = [], loss_fit.solver_for
+    monkeypatch.setattr(loss_fit, "solver_for", lambda *given: taken.append(original(*given)) or taken[-1])
+    return taken
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("memory", [pytest.param(None, marks=pytest.mark.full), 1000])
+def test_ridge_regression_by_rows_is_that_of_sums(solvers, intercept, weighted, dtype, memory):
+    X, Y, _ = problem(dtype=dtype)
+    weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
+    given = {"map": features(2000), "alpha": 0.3, "fit_intercept": intercept}
+    sums = KernelRegressor(**given).fit(X, Y, weight)
+    tol = 1e-9 if dtype == np.float64 else 1e-5
+    model = KernelRegressor(solver="wide", tol=tol, memory=memory, **given).fit(X, Y, weight)
+    assert is_by_rows(solvers[0])
+    ours, theirs = (
+        ridge_objective(one, X, Y, 0.3, np.ones(len(X)) if weight is None else weight) for one in (model, sums)
+    )
+    assert abs(ours / theirs - 1.0) < 10 * tol
+    assert model.objective_ == pytest.approx(ours, rel=1e-9 if dtype == np.float64 else 1e-4)
+    assert model.convergence_.converged
+    assert model.convergence_.gap <= tol
+
+
+@pytest.mark.parametrize("tol", [0.3, 0.03, 1e-4])
+def test_the_gap_by_rows_is_a_bound(tol):
+    X, Y, _ = problem()
+    given = {"map": features(1500), "alpha": 0.1}
+    least = ridge_objective(KernelRegressor(**given).fit(X, Y[:, 0]), X, Y[:, 0], 0.1, np.ones(len(X)))
+    model = KernelRegressor(solver="wide", tol=tol, memory=1000, **given).fit(X, Y[:, 0])
+    excess = model.objective_ - least
+    assert -1e-9 * least <= excess <= model.convergence_.gap * model.objective_ * (1 + 1e-9)
+    assert model.convergence_.gap <= tol
+
+
+@pytest.mark.parametrize("count", [40, 300])
+def test_the_preconditioner_of_rows_is_the_inverse_on_landmarks(monkeypatch, count):
+    """And close to that of the kernel matrix, of which it is what landmarks see."""
+    X, Y, _ = problem(300)
+    monkeypatch.setattr(loss_fit, "landmark_count", lambda *size: count)
+    made = []
+    monkeypatch.setattr(loss_fit, "solver_for", lambda design, loss: made.append(design) or solver_for(design, loss))
+    KernelRegressor(map=features(900), alpha=0.5, solver="wide", memory=1000).fit(X, Y)
+    landmarks, roots = made[0].near(), RNG.uniform(0.0, 2.0, len(X))
+    F = landmarks.root.factor.solve(landmarks.values.whole().T).T
+    inverse = np.linalg.inv(np.eye(len(X)) + roots[:, None] * (F @ F.T) * roots)
+    R = RNG.normal(size=(len(X), 3))
+    np.testing.assert_allclose(RowPreconditioner(landmarks, roots)(R), inverse @ R, atol=1e-6)
+    if count == len(X):
+        prepared = made[0]._rows.take(np.arange(len(X)))
+        np.testing.assert_allclose(F @ F.T, Gaussian(0.1)(prepared, prepared), atol=1e-6)
+
+
+def test_few_features_are_not_solved_by_rows(solvers):
+    X, Y, _ = problem()
+    KernelRegressor(map=features(60), alpha=0.01, solver="wide").fit(X, Y)
+    KernelRegressor(map=features(60), alpha=1.0, solver="wide").fit(X, Y)
+    assert [is_by_rows(one) for one in solvers] == [False, True]
+
+
+def test_landmarks_of_the_preconditioner_are_few():
+    assert landmark_count(1000, 1_000_000, 10) == 1000
+    assert landmark_count(60_000, 65_536, 10) < landmark_count(60_000, 524_288, 10) == MOST_LANDMARKS
 
 
 @pytest.mark.parametrize(
@@ -135,6 +214,8 @@ def test_bits_do_not_depend_on_threads(monkeypatch, memory):
     X, Y, y = problem()
     ridge = [KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, Y) for n in (1, 3)]
     np.testing.assert_array_equal(ridge[0].coef_, ridge[1].coef_)
+    rows = [KernelRegressor(map=features(1500), solver="wide", memory=memory, n_jobs=n).fit(X, Y[:, 0]) for n in (1, 3)]
+    np.testing.assert_array_equal(rows[0].coef_, rows[1].coef_)
     hinge = [KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, y) for n in (1, 3)]
     np.testing.assert_array_equal(hinge[0].coef_, hinge[1].coef_)
 
@@ -209,21 +290,19 @@ def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
 
 def test_the_choice_is_by_operations_and_by_memory():
     def sums(D, n, memory):
-        extent = Extent(D, n)
-        return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
+        return is_wide(Extent(D, n), squared=True, memory=memory)
 
     assert not sums(8192, 1_000_000, 64 * GIB)
     assert sums(8192, 1_000_000, GIB)
     assert sums(65_536, 60_000, 1024 * GIB)
     assert not sums(65_536, 60_000, GIB // 4)  # which neither fits
-    extent = Extent(32_768, 60_000, 10)
-    assert is_wide(extent, extent.newton(), least_cost(extent), RIDGE_PASSES, 1024 * GIB)
-    narrow = Extent(2048, 60_000, 10)
-    assert not is_wide(narrow, narrow.newton(), least_cost(narrow), RIDGE_PASSES, 1024 * GIB)
+    assert is_wide(Extent(32_768, 60_000, 10), squared=False, memory=1024 * GIB)
+    assert not is_wide(Extent(2048, 60_000, 10), squared=False, memory=1024 * GIB)
 
 
 def test_a_million_features_fit():
-    assert Extent(1_000_000, 60_000, 10, 4, 2).wide() < 3 * GIB
+    for squared in (False, True):
+        assert Extent(1_000_000, 60_000, 10, 4, 2).wide(squared) < 3 * GIB
 
 
 def test_landmarks_are_not_solved_without_second_moments():

@@ -26,7 +26,7 @@ from .small_runs import CHUNK, ROWS, checkpoint_of, features, problem
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
-AGAIN = ("labels", "levels", "scales", "map", "features", "solution")
+AGAIN = ("labels", "levels", "scales", "map", "features", "preconditioner", "solution")
 """Passes that a run which goes on makes again."""
 
 
@@ -45,7 +45,8 @@ MODELS = {
     "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks"),
     "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3),
     "hinge": KernelClassifier(**NEWTON),
-    "wide": KernelRegressor(map=features(), solver="wide", memory=1000),
+    "wide": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=0.01),
+    "wide-rows": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=10.0, tol=1e-4),
     "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),
     "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **NEWTON),
     "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **NEWTON),

@@ -42,7 +42,7 @@ def test_unknown_levels_are_counted(fitted):
     assert found == (3, 100, {"zip": 3, "town": 1})
     assert found.sentence == (
         "3 of 100 rows have levels that were not in the rows learned from (column 'zip': 3, column 'town': "
-        "1); such a level counts as none"
+        "1); such a level counts as none, or as rare where rare levels share a column"
     )
     assert unknown_levels(model, train) == (0, 300, {})
     assert unknown_levels(model, train).sentence == ""

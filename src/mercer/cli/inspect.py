@@ -31,7 +31,9 @@ def command(model):
     if for_machines():
         columns = None if found.named is None else [column._asdict() for column in found.named]
         held = {**found._asdict(), "named": columns}
-        return show_json({name: value for name, value in held.items() if name != "steps" or value is not None})
+        return show_json(
+            {name: value for name, value in held.items() if name not in ("steps", "prepared") or value is not None}
+        )
     rows = {
         "file": f"{found.name}, {size(found.bytes)}",
         "sha256": found.sha256,
@@ -46,6 +48,8 @@ def command(model):
         "written by": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
     }
     show_table(("what", "found"), [(name, value) for name, value in rows.items() if value is not None])
+    for sentence in found.prepared or ():
+        click.echo(f"{sentence[0].upper()}{sentence[1:]}.")
     if found.named is None:
         click.echo(f"needs {found.columns:,} columns of numbers without names")
     else:

@@ -10,16 +10,21 @@ that of ``predict``. Of more classes each has a curve of its own, and what the c
 that makes another class the most likely one than ``predict`` names, as it may where both are about as likely, the two
 change places.
 
+The logistic loss has probabilities of its own, the softmax of its decision values f. Its penalty holds them back, and
+makes them less sure than they are right. They are sharpened, or blunted, by one number for all classes, as the softmax
+of a f, which leaves the order of classes as it is.
+
 The curve is learned on decision values as new rows would have them. Those of the rows that a model has learned from lie
 too far on the side of their class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.optimize
 from numpy.typing import NDArray
 
 from .._random import Stream
@@ -41,6 +46,8 @@ FORGOTTEN = 0.1
 STEPS = 100
 ENOUGH = 1e-10
 """The gradient of a curve, for every row, at which it is found."""
+LEAST_SLOPE, MOST_SLOPE = 1e-2, 1e3
+"""Between which numbers probabilities that are a model's own are sharpened: the order of classes must stay."""
 HELD = 1e-9
 """What holds back the numbers of a curve that rows leave open."""
 
@@ -72,6 +79,50 @@ class Calibration(NamedTuple):
         found[rows, likely] = found[rows, predicted]
         found[rows, predicted] = most
         return found.astype(values.dtype)
+
+
+def sharpened(values: NDArray[Any], slopes: tuple[float, ...]) -> NDArray[Any]:
+    """Values whose softmax has the probabilities of a task, where its own are those of its decision values."""
+    return (slopes[0] * values.astype(np.float64)).astype(values.dtype)
+
+
+def learned_sharpness(
+    method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]
+) -> Calibration:
+    """One slope for all columns of a task, where probabilities are the softmax of decision values."""
+    slopes: list[float] = []
+    for columns, mine, weight in zip(tasks.columns, codes.T, weights, strict=True):
+        F = values[:, columns]
+        F = np.hstack([np.zeros_like(F), F]) if F.shape[1] == 1 else F
+        slopes += (columns.stop - columns.start) * [sharpness(F, mine, weight)]
+    nothing = (0.0,) * len(slopes)
+    return Calibration(method, len(values), tuple(slopes), nothing, nothing)
+
+
+def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
+    """The a of largest likelihood of the softmax of a F.
+
+    As in :func:`curve`, a row is of its class with a probability a little below 1: as if there were one more row of
+    every class, at no place, so that classes which do not overlap leave a finite.
+    """
+    weight = weight / min(1.0, float(weight.max(initial=1e-300)))
+    size = max(float(np.abs(F).max(initial=0.0)), 1e-300)
+    F, count = F / size, F.shape[1]
+    doubt = count / (float(weight.sum()) + count)
+    wanted = (1.0 - doubt) * F[np.arange(len(F)), codes] + doubt * F.mean(axis=1)
+    low, high = LEAST_SLOPE * size, MOST_SLOPE * size
+
+    def slope(a: float) -> float:
+        """The derivative of the loss, which rises with a."""
+        odds = a * F
+        p = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return float(weight @ ((p * F).sum(axis=1) / p.sum(axis=1) - wanted))
+
+    if slope(low) >= 0.0:
+        return LEAST_SLOPE
+    if slope(high) <= 0.0:
+        return MOST_SLOPE
+    return float(scipy.optimize.brentq(slope, low, high, rtol=1e-10)) / size
 
 
 def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]) -> Calibration:
@@ -151,13 +202,13 @@ class KeptRows:
     ----------
     seed : that of the map
     n_rows : how many rows there are
-    tasks : the classes
+    targets : makes what is kept of targets, given with the number of the first row: codes of classes, or numbers
     """
 
-    def __init__(self, seed: int, n_rows: int, tasks: Tasks):
+    def __init__(self, seed: int, n_rows: int, targets: Callable[[Any, int], NDArray[Any]]):
         self._rng = Stream(seed).child("calibration")
         self._below = 2**64 if n_rows <= KEPT else 2**64 * KEPT // n_rows
-        self._tasks = tasks
+        self._targets = targets
         self._parts: dict[int, tuple[NDArray[Any], ...]] = {}
         self._lengths: dict[int, int] = {}
 
@@ -174,12 +225,12 @@ class KeptRows:
         weight = np.ones(len(Z)) if chunk.weight is None else chunk.weight
         words = self._rng.words(len(Z), chunk.first)
         chosen = np.flatnonzero((words < self._below if self._below < 2**64 else True) & (weight > 0.0))
-        codes = self._tasks.codes(np.asarray(chunk.y)[chosen], chunk.first)
+        targets = self._targets(np.asarray(chunk.y)[chosen], chunk.first)
         self._lengths[chunk.first] = len(Z)
-        self._parts[chunk.first] = Z[chosen], codes, weight[chosen]
+        self._parts[chunk.first] = Z[chosen], targets, weight[chosen]
 
-    def all(self) -> tuple[Matrix, Codes, Matrix]:
-        """Features, codes of classes and weights of what was kept."""
+    def all(self) -> tuple[Matrix, NDArray[Any], Matrix]:
+        """Features, targets and weights of what was kept."""
         parts = zip(*(self._parts[first] for first in sorted(self._parts)), strict=True)
-        Z, codes, weight = (np.concatenate(part) for part in parts)
-        return Z, codes, weight
+        Z, targets, weight = (np.concatenate(part) for part in parts)
+        return Z, targets, weight

@@ -238,7 +238,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         super().check_arguments()
         check_whole("n_directions", self.n_directions)
         check_positive("alpha", self.alpha)
-        check_map_choice(self.kernel_y, self.n_components_y, self.map_y)
+        check_map_choice(self.kernel_y, self.n_components_y, self.map_y, has_pilot=False)
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", DECOMPOSITION * float(width) ** 3)]

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._tiles import tiles
 
 RowNumbers = NDArray[np.int64]
 
 FEW_COLUMNS = 24
 """Columns up to which rows are read at the speed of memory; BLAS is made for more."""
+STRETCH = 16384
+"""Features of a row that are multiplied at once, so that what they are multiplied with stays in a cache."""
 
 
 class ChosenRows(NamedTuple):
@@ -60,15 +63,29 @@ class ChosenRows(NamedTuple):
         if not self._is_read_in_place(len(columns)):
             return self.values() @ columns.T
         out = np.empty((len(self.numbers), len(columns)), dtype=self.dtype)
-        _core.few_columns(self.Z, self.numbers, self._in_units(columns), out)
-        return out
+        columns, width = self._in_units(columns), self.Z.shape[1]
+        if width <= STRETCH:
+            _core.few_columns(self.Z, self.numbers, columns, out)
+            return out
+        total = np.zeros_like(out)
+        for some in tiles(width, STRETCH):
+            _core.few_columns(self.Z[:, some], self.numbers, np.ascontiguousarray(columns[:, some]), out)
+            total += out
+        return total
 
     def add_to(self, sums: NDArray[Any], weights: NDArray[Any]) -> None:
         """Add weights' Z; rows of weight 0 cost nothing."""
-        if self._is_read_in_place(len(sums)):
-            _core.add_transposed(self.Z, self.numbers, np.ascontiguousarray(self._in_units(weights)), sums)
-        else:
+        if not self._is_read_in_place(len(sums)):
             sums += weights.T @ self.values()
+            return
+        weights, width = np.ascontiguousarray(self._in_units(weights)), self.Z.shape[1]
+        if width <= STRETCH:
+            _core.add_transposed(self.Z, self.numbers, weights, sums)
+            return
+        for some in tiles(width, STRETCH):
+            part = np.zeros((len(sums), some.stop - some.start), dtype=sums.dtype)
+            _core.add_transposed(self.Z[:, some], self.numbers, weights, part)
+            sums[:, some] += part
 
     def add_curved(
         self, sums: NDArray[Any], curvature: NDArray[Any], columns: NDArray[Any], offsets: NDArray[Any]

@@ -16,7 +16,9 @@ from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
+from ..data.block import Block
 from ..maps.array_layouts import floats
+from ..maps.nystrom_parameters import restored
 from .argument_types import (
     ClassWeightArgument,
     KernelArgument,
@@ -25,7 +27,7 @@ from .argument_types import (
     PenaltyArgument,
     WeightArgument,
 )
-from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned
+from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned, learned_sharpness, sharpened
 from .context import FitContext
 from .exact_fit import ExactFit
 from .exact_ridge import exact_ridge
@@ -37,6 +39,7 @@ from .labels import (
     Tasks,
     checked_labels,
     classes_of,
+    columns_of,
     each,
     given_classes,
     known_classes,
@@ -48,9 +51,9 @@ from .left_out import NEAREST, left_out_each
 from .loss_fit import features_of_rows, minimised, warn_unless_converged
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
-from .map_choice import exact_map, expected_map, is_exact, is_narrow
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .memory_estimates import Extent
-from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
+from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
 from .penalty_path import (
     GCV,
     HOLDOUT,
@@ -64,6 +67,7 @@ from .penalty_path import (
     rule_of,
     unkept,
 )
+from .pilot.choice import Choice
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .protocols import LinearClassifier
@@ -80,14 +84,17 @@ from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import liblinear
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, best_of, solve_ridge
-from .statistics import Moments, chunk_rows
+from .statistics import Moments
 from .time_forecast import Work, exact_works, features_work, usual_works
+from .training_region import Region, decays, fallback
 from .warm_start import widened
 
 Matrix = NDArray[np.float64]
 
 LOSSES = ("squared_hinge", "logistic", "squared")
 ADVICE = "raise max_iter or tol, or lower C"
+LESS_SHARP = 1e3
+"""How much smaller a penalty may be beside rounding where the loss is not squared: rows beyond a margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
 
 
@@ -109,7 +116,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     ----------
     kernel : Kernel, str, callable or None, default=None
         The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. "auto" leaves it
+        to a pilot on at most 4,000 rows, which also chooses the scales of columns and, where they are "auto" too,
+        ``scale`` and the penalty: see ``choice_``. With
         "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
         rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
         "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
@@ -127,7 +136,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.
-    C : float, sequence of floats, "loo", "holdout" or "gcv", default=1.0
+    C : float, sequence of floats, "loo", "holdout", "gcv" or "auto", default=1.0
         How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation. Of
         several values that of the least mean loss on rows left out is taken, and of those that hardly differ the least.
         Features are made once, and each value, from the least to the largest, is fitted from the coefficients of the
@@ -138,7 +147,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         rows is left out together: see :mod:`mercer.learn.penalty_path`. With ``loss="squared"`` leaving out is exact.
         "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is held out
         of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv", generalised
-        cross-validation, is for ``loss="squared"``. ``map="exact"`` and ``solver="liblinear"`` take one number.
+        cross-validation, is for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where leaving out
+        a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``, for which
+        only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one number.
+        "auto", with ``kernel="auto"``, is that of the pilot.
     class_weight : dict, "balanced", list of these, or None, default=None
         How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
         all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
@@ -171,7 +183,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
-    scale : {"standard", "unit", "minmax"} or None, default=None
+    columns : {"auto", None}, default="auto"
+        With ``kernel="auto"``, whether every column may be multiplied by a scale of its own, which is learned on a
+        thousand rows and taken if it lowers the error on rows held out of everything; None keeps columns as they are.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
         Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
@@ -213,6 +228,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         ``convergence_.method`` is "landmarks" or "wide".
     C_ : float
         The C that was taken.
+    choice_ : Choice or None
+        With ``kernel="auto"``, what the pilot has chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``, the
+        errors on rows held out, and all ``trials``. None where rows are too few to choose by.
     penalty_path_ : PenaltyPath
         Where there were several C, from the least to the largest: ``penalties``, their ``scores``, ``objectives`` and
         ``n_iter``, and the ``rule`` of the scores, which are the mean loss on new rows, as estimated.
@@ -223,10 +241,13 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The curves by which decision values become probabilities, and how they were learned: with ``loss="squared"`` by
         "leave-one-out", of up to 2,048 rows exactly; with "squared_hinge" by "approximate leave-one-out" of up to 1,000
         rows, a Newton step for each, and of more rows, or of more than 1,000 of "squared" on landmarks, by "left-out
-        rows", up to 4,096 together, without which the solver takes a step or a few. None where probabilities are the
-        model's own, and where there are none.
+        rows", up to 4,096 together, without which the solver takes a step or a few. With "logistic" the same, for one
+        slope that all classes share. None where there are no probabilities.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
+    region_ : Region
+        The region of the rows that were learned from: the ``least`` and the ``most`` of every prepared column, see
+        :meth:`extrapolates`.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
@@ -287,6 +308,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         max_iter: int = 100,
         memory: MemoryArgument = None,
         keep_statistics: bool = False,
+        columns: str | None = "auto",
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
@@ -316,6 +338,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.max_iter = max_iter
         self.memory = memory
         self.keep_statistics = keep_statistics
+        self.columns = columns
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -335,9 +358,29 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(), classes)
 
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
-        passes = self._begin_fit(table, context)
         classes = None if classes is None else given_classes(classes)
-        plan, labels = ScanPlan(table, passes), AllLabels()
+        if is_open(self.kernel):
+            return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
+        return self._fit_plan(ScanPlan(table, self._begin_fit(table, context)), classes)
+
+    def _pilot_targets(self, block: Block) -> Matrix:
+        labels = checked_labels(block.y)
+        known = [np.unique(column) for column in columns_of(labels)]
+        if any(len(classes) < 2 for classes in known):  # in so few rows; fit itself refuses one class
+            return np.zeros((len(labels), 1))
+        tasks = Tasks(known if labels.ndim == 2 else known[0])
+        return tasks.signs(tasks.codes(labels))
+
+    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
+        if self.C != OPEN:
+            return {}
+        # The slopes of squares and of the squared hinge change by 2, that of the logistic loss by a quarter at most.
+        return {"C": 1.0 if choice is None else (2.0 if self.loss == "logistic" else 0.5) / choice.alpha}
+
+    def _fit_plan(self, plan: ScanPlan, classes: Any) -> Self:
+        """Learn by scans of a table, with arguments that are settled."""
+        table, passes, labels = plan.table, plan.passes, AllLabels()
+        context = passes.context
         all_labels = self.iterates(table.n_rows) or is_exact(self) or isinstance(self.class_weight, str)
         are_known = classes is not None and not all_labels
         if not are_known:
@@ -361,9 +404,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             )
         if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
             self.map_ = chosen.fit_rows(rows, draft.seed)
-            kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes))
-            moments, factor = self._fit_sums(rows, kept.watch)
-            self.calibration_ = self._left_one_out(moments, factor, rows, kept)
+            kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes).codes)
+            moments, factor = self._fit_sums(rows, kept)
+            self.calibration_ = self._left_one_out(moments, factor, kept)
             return self
         codes = Tasks(classes).codes(y)
         weights = [weight] * codes.shape[1]
@@ -375,7 +418,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         design: Design
         loss = class_loss(self, codes, weights)
         if works_on_landmarks(self, chosen, rows.n_rows):
-            fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns)
+            alpha = (1.0 if self.loss == "squared" else LESS_SHARP) * self._least_alpha / float(weight.sum())
+            fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha)
             pilot = self._pilot(loss, draft.seed, rows.n_rows)
             self.map_, design, start = fit.grown(chosen, pilot) if isinstance(self.map, str) else fit.chosen(chosen)
         else:
@@ -387,7 +431,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if is_several(self.C):
             path = PathFit(design, loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
             found = path.chosen(self._candidates, rule_of(self.C))
-            warn_unless_converged(found.solution.report, ADVICE, stacklevel=4)
+            warn_unless_converged(found.solution.report, ADVICE)
             self.penalty_path_ = found.path(rule_of(self.C), self._candidates)
             self.C_, loss, solver = self._candidates[found.place], found.loss, found.solver
             W, self.convergence_ = found.solution.W, found.solution.report
@@ -396,9 +440,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             loss = loss.scaled(self.C_)
             W, self.convergence_, solver = least_loss(self, design, loss, codes, weights, start)
         self._check_finite(W)
-        if self.loss != "logistic":
-            self.calibration_ = calibrated(self, design, W, solver, loss, codes, weights, weight)
+        self.calibration_ = calibrated(self, design, W, solver, loss, codes, weights, weight)
         passes.report.end()
+        self._keep_region(rows)
         self._adopt(design.coefficients(W))
         self.statistics_ = None
         return self
@@ -430,6 +474,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), 1)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
         rows.rows.passes.report.end()
+        self.region_ = Region.of(restored(ridge.map.parameters_.landmarks, ridge.map.n_features_in_))
         self._adopt(np.vstack([beta, offset[None]]))
         self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
         return self
@@ -448,7 +493,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         fit, tasks, few = LandmarkFit.of(self, rows, seed, loss.n_columns), Tasks(self.classes_), rows.n_rows <= SMALL
         exact = ExactFit(fit, map, loss)
         machine = exact.minimise(float(self.tol), int(self.max_iter), left_out[:0] if few else left_out)
-        warn_unless_converged(machine.report, ADVICE, stacklevel=4)
+        warn_unless_converged(machine.report, ADVICE)
         self.map_, self.convergence_ = machine.map, machine.report
         if few:
             values, counted = exact.each_left_out(machine, 1.0 / np.maximum(weight, 1.0)), np.flatnonzero(weight > 0.0)
@@ -458,6 +503,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             counts = [weight[left_out]]
             self.calibration_ = learned("left-out rows", tasks, machine.left_out, codes[left_out], counts)
         rows.passes.report.end()
+        self._keep_region(rows)
         self._adopt(machine.coefficients)
         self.statistics_ = None
 
@@ -493,7 +539,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and not is_exact(self)
+        return self.loss == "squared" and not is_exact(self) and not is_open(self.kernel)
 
     def check_arguments(self) -> None:
         super().check_arguments()
@@ -504,8 +550,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 "map='exact' is for loss='squared_hinge', or 'squared' and keep_statistics=False, found "
                 f"loss={self.loss!r} and keep_statistics={self.keep_statistics!r}"
             )
-        check_penalty("C", self.C, (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT))
-        if is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
+        rules = (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT)
+        check_penalty("C", self.C, (*rules, OPEN) if is_open(self.kernel) else rules)
+        if self.C != OPEN and is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
             raise ValueError(f"map='exact' and solver='liblinear' take one C, found C={self.C!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
@@ -556,7 +603,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if self.solver == "liblinear":
             return 0
         if works_wide(self, extent, memory):
-            return extent.wide()
+            return extent.wide(squared=False)
         return extent.newton() + (extent.left_out() if is_several(self.C) and rule_of(self.C) == LOO else 0)
 
     def _check_additive(self) -> None:
@@ -599,13 +646,24 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             weight = self._class_weights[0][codes[:, 0]] * (1.0 if weight is None else weight)
         return tasks.signs(codes), weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
+    def _solve(
+        self,
+        moments: Moments,
+        rows: PreparedRows | None,
+        report: Reporter | None,
+        kept: KeptRows | None = None,
+    ) -> Factor | None:
         """Ridge regression on targets 1 and -1."""
         intercept = bool(self.fit_intercept)
         C, path = self._candidates[0], None
         if is_several(self.C):
             rule, alphas = rule_of(self.C), 0.5 / np.array(self._candidates[::-1])
-            C, path = self._best_of_squares(rule, self._tried(rule, alphas, moments, rows, report))
+            found = self._tried(rule, alphas, moments, rows, report)
+            C, path = self._best_of_squares(rule, found)
+            if rule == GCV and kept is not None:
+                place = int(np.argmin(np.abs(found.alphas - 0.5 / C)))
+                centred = moments.centred(intercept)
+                self._check_gcv("C", found, 0.5 / found.alphas, place, centred, self._kept_signs(kept))
         coef, factor = solve_ridge(moments, 0.5 / C, intercept, self._precision)
         if report is not None:
             report.end()
@@ -623,15 +681,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         objectives = tuple(found.path.objective(alpha) / alpha for alpha in found.alphas[::-1].tolist())
         return several[best], PenaltyPath(rule, several, tuple(scores.tolist()), objectives, (1,) * len(several))
 
-    def _left_one_out(self, moments: Moments, factor: Factor | None, rows: PreparedRows, kept: KeptRows) -> Calibration:
-        """How the decision values of least squares become probabilities: by those of rows left out one by one."""
-        if kept.n_seen < rows.n_rows:  # sums that are resumed do not show the features of the rows before
-            for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
-                if chunk not in kept:
-                    kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+    def _kept_signs(self, kept: KeptRows) -> Sample:
+        """Features of kept rows, 1 and -1 for their classes, and what they count."""
         Z, codes, weight = kept.all()
-        tasks = Tasks(self.classes_)
         counts = weight if self._class_weights is None else weight * self._class_weights[0][codes[:, 0]]
+        return Z, Tasks(self.classes_).signs(codes), counts
+
+    def _left_one_out(self, moments: Moments, factor: Factor | None, kept: KeptRows) -> Calibration:
+        """How the decision values of least squares become probabilities: by those of rows left out one by one."""
+        Z, codes, weight = kept.all()
+        tasks, counts = Tasks(self.classes_), self._kept_signs(kept)[2]
         own = Leverages.of(moments, factor, bool(self.fit_intercept), self._precision).at(Z)
         own *= counts / np.maximum(weight, 1.0)  # one copy of a row that counts as several
         values = Z @ self.coef_.T + self.intercept_
@@ -664,6 +723,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def decision_function(self, X: Any) -> Any:
         """How far rows are on the side of each class; of two classes, on that of the second.
 
+        Far from all rows that were learned from nothing is known but the intercept. On rows that extrapolate (see
+        :meth:`extrapolates`) decision values therefore fall back to ``intercept_``: with a kernel of the difference of
+        two rows, such as the Gaussian one, the part that the features give is multiplied by 0.1 over the row's distance
+        from the region, and classes and probabilities follow. Kernels that grow with the rows, such as polynomials,
+        are left as they are, and so is the certainty they have far away.
+
         Parameters
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
@@ -673,7 +738,17 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         array of shape (n_rows,) or (n_rows, n_classes); for several tasks a list of such
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).apart(self.linear_values(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).apart(self._decision_values(X))
+
+    def _decision_values(self, X: Any) -> NDArray[Any]:
+        """Decision values, one column per row of ``coef_``."""
+        falls_back = hasattr(self, "region_") and decays(self.map_.kernel_)
+
+        def left(prepared: Any) -> Matrix:
+            return fallback(self.region_.distances(prepared))
+
+        size = np.ones(len(self.coef_))  # the margin
+        return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
@@ -687,14 +762,15 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         array of shape (n_rows,) or (n_rows, n_tasks)
         """
         check_is_fitted(self)
-        return Tasks(self.classes_).predicted(self.linear_values(X, self.coef_, self.intercept_))
+        return Tasks(self.classes_).predicted(self._decision_values(X))
 
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class, one column per class.
 
-        With ``loss="logistic"`` they are the model's own. Other losses have none: ``fit`` learns curves from decision
-        values to probabilities, on rows as if they had been left out (``calibration_`` tells how). The most likely
-        class is that of ``predict``. After ``partial_fit``, ``merge`` and ``forget`` there are none.
+        ``fit`` learns curves from decision values to probabilities, on rows as if they had been left out
+        (``calibration_`` tells how). With ``loss="logistic"`` they are the softmax of decision values, times one number
+        that makes up for the penalty. The most likely class is that of ``predict``. After ``partial_fit``, ``merge``
+        and ``forget`` there are none.
 
         Parameters
         ----------
@@ -732,9 +808,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         the same, of the same shape
         """
         check_is_fitted(self)
-        if self.loss == "logistic":
-            return values
-        calibration = self.calibration_
+        calibration, is_own = self.calibration_, self.loss == "logistic"
+        if calibration is None and is_own:
+            return values  # in files of earlier versions
         if calibration is None:
             raise ValueError(
                 f"probabilities with loss={self.loss!r} are learned in fit, and this model has none: it has learned "
@@ -742,7 +818,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             )
         tasks = Tasks(self.classes_)
         parts = values if tasks.several else [values]
-        found = [calibration.log_odds(part, columns) for part, columns in zip(parts, tasks.columns, strict=True)]
+        found = [
+            sharpened(part, calibration.slopes[columns]) if is_own else calibration.log_odds(part, columns)
+            for part, columns in zip(parts, tasks.columns, strict=True)
+        ]
         return found if tasks.several else found[0]
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
@@ -773,6 +852,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         "C_": float,
         "penalty_path_": PenaltyPath,
         "solver_": SolverCost,
+        "choice_": Choice | None,
     }
 
     @property
@@ -838,7 +918,7 @@ def calibrated(
     Each of few rows is left out by itself. Some of many are left out together: a step or a few from the solution bring
     the objective without them close to its least value.
     """
-    tasks = Tasks(model.classes_)
+    tasks, found = Tasks(model.classes_), learned_sharpness if model.loss == "logistic" else learned
     if design.n_rows <= SMALL and design.most_sample_bytes is None:
         with unkept(design):
             F = design.products(W, "decision values")
@@ -848,9 +928,11 @@ def calibrated(
         counted = np.flatnonzero(weight > 0.0)
         counts = [one[counted] for one in weights]
         method = "leave-one-out" if model.loss == "squared" else "approximate leave-one-out"
-        return learned(method, tasks, values[counted], codes[counted], counts)
+        return found(method, tasks, values[counted], codes[counted], counts)
     rows, kept = chosen_rows(model.map_.seed_, weight), np.ones(design.n_rows)
     kept[rows] = 0.0
+    if model.loss == "logistic":  # whose sharpness depends on the penalty: others count for those left out
+        kept *= float(weight.sum()) / max(float(kept @ weight), 1e-300)
     others = loss.scaled(kept)
     again = solver_for(design, others) if solver is None else solver.for_loss(others)
     enough = max(float(model.tol), FORGOTTEN * len(rows) / design.n_rows)
@@ -859,4 +941,4 @@ def calibrated(
     with unkept(design):
         forgotten = again.minimise(enough, steps, W).W
         values = design.products(forgotten, "decision values")[rows].astype(np.float64)
-    return learned("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])
+    return found("left-out rows", tasks, values, codes[rows], [one[rows] for one in weights])

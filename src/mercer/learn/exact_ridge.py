@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..maps import FeatureMap
 from .argument_types import PenaltyArgument
 from .exact_rows import ExactRows
+from .leverages import LeftOut
 from .passes import Passes
 from .solvers.ridge import best_of
 from .solvers.row_ridge import RowRidge, RowSolution
@@ -50,33 +51,39 @@ def exact_ridge(
     gram = rows.gram(map, np.zeros((0, 0)), np.float64, "rows")
     passes.report.done("kernel matrix")
     ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept, rows.n_jobs)
-    tried = None
+    tried = left_out_all = None
     if isinstance(alpha, str) or np.ndim(alpha):
         alphas = ridge.alphas() if isinstance(alpha, str) else np.asarray(alpha, dtype=np.float64)
-        rule = "loo" if isinstance(alpha, str) and alpha == "loo" else "gcv"
-        scores = np.stack([kept_score(passes, ridge, place, one, rule) for place, one in enumerate(alphas.tolist())])
+        by_rows = isinstance(alpha, str) and alpha == "loo"
+        errors = np.stack([kept_scores(passes, ridge, place, one) for place, one in enumerate(alphas.tolist())])
+        scores = errors[:, 0 if by_rows else 1]
         if not np.isfinite(scores).all(axis=1).any():
             raise ValueError("none of the alphas tells the rows apart, or the targets overflow: raise alpha")
-        taken = float(alphas[best_of(scores, ridge.spread())])
-        tried = alphas, scores
+        place = best_of(scores, ridge.spread())
+        taken, tried, left_out_all = float(alphas[place]), (alphas, scores), None if by_rows else errors[:, 0]
     else:
         taken = float(np.asarray(alpha))
     try:
-        solution = ridge.solve(taken, left_out)
+        solution = ridge.solve(taken, left_out or left_out_all is not None)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"alpha={taken:g} is too small to tell {len(numbers)} rows apart, of which some are equal or next to it: "
             "raise alpha"
         ) from None
+    if tried is not None and left_out_all is not None:
+        leverages, total = solution.leverages(taken, weight[numbers]), float(weight.sum())
+        variance, mean = ridge.spread() / total, float(leverages.sum()) / total
+        check = LeftOut(left_out_all, tried[1], variance, len(numbers), mean, float(leverages.max()))
+        check.warn("alpha", tried[0], place)
     return ExactRidge(map, numbers, solution, taken, tried)
 
 
-def kept_score(passes: Passes, ridge: RowRidge, place: int, alpha: float, rule: str) -> Matrix:
-    """The score of an alpha, unless it is known already."""
+def kept_scores(passes: Passes, ridge: RowRidge, place: int, alpha: float) -> Matrix:
+    """The scores of an alpha, unless they are known already."""
 
     def make() -> tuple[Matrix]:
         tell = passes.begin("alphas")
-        found = ridge.score(alpha, rule)
+        found = ridge.scores(alpha)
         if tell is not None:
             tell(len(ridge.gram))
         return (found,)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from .losses import Bend
 from .passes import Passes, after_chunks
 from .prepared_rows import Chunk, PreparedRows
 from .statistics import chunk_rows
+
+if TYPE_CHECKING:
+    from .solvers.landmarks import LandmarkFeatures
 
 Matrix = NDArray[np.float64]
 
@@ -38,6 +42,8 @@ CACHED_BYTES = 4 * 2**20
 """Features that stay in a cache between two products."""
 LEAST_ROWS = 64
 """Fewer at once would make products slow."""
+SUMMED_ROWS = 512
+"""Rows whose sums are worth adding up in float64, at least."""
 LARGEST = 65535.0
 """Of 16-bit integers."""
 AVERAGED = 0.125
@@ -53,6 +59,8 @@ class FeatureMatrix(ABC):
     """How often all rows were gone through."""
     most_sample_bytes: float | None = None
     """What the features of a sample may take, for a solver that does without second moments; None for all others."""
+    near: Callable[[], LandmarkFeatures] | None = None
+    """Makes features of few landmarks whose products are close to those of these, for ridge regression without them."""
 
     def __init__(self, n_rows: int, n_features: int, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
         self.n_rows = n_rows
@@ -115,13 +123,15 @@ class FeatureMatrix(ABC):
         self.n_passes += 1
         R = R.astype(self.dtype, copy=False)
 
-        def work(chunk: FeatureChunk) -> tuple[Matrix]:
+        def work(chunks: list[FeatureChunk]) -> tuple[Matrix]:
             sums = np.zeros((R.shape[1], self.n_features), dtype=self.dtype)
-            chunk.features().add_to(sums, R[chunk.rows])
+            for chunk in chunks:
+                chunk.features().add_to(sums, R[chunk.rows])
             return (sums.T.astype(np.float64),)
 
-        held, after = 8 * self.n_features * R.shape[1], after_chunks(self.passes.begin(what))
-        (G,) = sum_in_order(work, self.chunks(rows), self.n_jobs, held, after)
+        held, tell = 8 * self.n_features * R.shape[1], after_chunks(self.passes.begin(what))
+        after = None if tell is None else lambda chunks: tell(chunks[-1])
+        (G,) = sum_in_order(work, joined(self.chunks(rows), self.chunk_rows), self.n_jobs, held, after)
         return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
 
     def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
@@ -208,6 +218,14 @@ class FeatureMatrix(ABC):
 def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
     """The row numbers from ``first`` on that are below ``last``."""
     return rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)]
+
+
+def joined(chunks: Iterator[FeatureChunk], rows: int) -> Iterator[list[FeatureChunk]]:
+    """Chunks of so many rows, as many at a time as are summed in the precision of features: of few rows several.
+
+    Sums of wide features in float64 would else take longer to add up than the features to make.
+    """
+    return iter(lambda: list(islice(chunks, max(1, SUMMED_ROWS // rows))), [])
 
 
 def part_of(rows: slice | RowNumbers, start: int, count: int) -> slice | RowNumbers:

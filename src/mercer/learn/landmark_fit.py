@@ -7,6 +7,7 @@ the slope of its loss, so that they lie where the first machine errs. The values
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ from .memory_estimates import Extent, known_width, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.choice import WITH_CORNERS
-from .solvers.landmarks import LandmarkFeatures, LandmarkNewton, LandmarkRoot
+from .solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton, LandmarkRoot
 
 Matrix = NDArray[np.float64]
 
@@ -39,6 +40,8 @@ PILOT_TOL, PILOT_STEPS = 0.03, 20
 """How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
 FIXED_BYTES = 2**28
 """From so many in float32 on, kernel values are held as 16-bit integers: half of what every pass reads."""
+MEASURED = 256
+"""Landmarks whose kernel matrix tells how large the largest eigenvalue of that of all rows is."""
 EVEN = 0.01
 """The share of the mean slope that is added to that of every row, so that no row is out of the question."""
 
@@ -63,6 +66,8 @@ class LandmarkFit(NamedTuple):
     n_jobs : int or None
     most_bytes : float
         What kernel values may take that are held; where they take more they are made again in every pass.
+    alpha : float
+        What squared residuals are weighed against, as a share of the weight of all rows; infinity for other losses.
     """
 
     rows: PreparedRows
@@ -70,22 +75,41 @@ class LandmarkFit(NamedTuple):
     intercept: bool
     n_jobs: int | None
     most_bytes: float
+    alpha: float = np.inf
 
     @classmethod
-    def of(cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int) -> LandmarkFit:
+    def of(
+        cls, model: LinearMachine, rows: PreparedRows, seed: int, columns: int, alpha: float = np.inf
+    ) -> LandmarkFit:
         """That of a machine, with kernel values that are held where they fit; refused where the landmarks do not."""
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
         work = extent.landmarks(model.loss in WITH_CORNERS)
         check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
         most = room_for_features(model, work, memory)
-        return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most)
+        return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most, alpha)
+
+    def in_digits_for(self, map: FeatureMap) -> LandmarkFit:
+        """The same, with kernel values in float64 where alpha is no more than what those of float32 rows are off.
+
+        Steps go through the factor of the landmarks' kernel matrix, which is held together by a share of ``ROUNDING``
+        times the precision of kernel values and multiplies their rounding by the inverse of its root.
+        """
+        if not np.isfinite(self.alpha) or self.rows.dtype == np.float64:
+            return self
+        landmarks = restored(map.parameters_.landmarks, map.n_features_in_)[:MEASURED].astype(np.float64)
+        gram = map.kernel_.gram(landmarks, landmarks)
+        largest = float(np.linalg.norm(gram, 2)) / len(gram)
+        if self.alpha > math.sqrt(float(np.finfo(self.rows.dtype).eps) / ROUNDING) * largest:
+            return self
+        return self._replace(rows=self.rows.in_float64())
 
     def chosen(self, asked: FeatureMap) -> LandmarkStart:
         """With the landmarks that the map chooses itself; it is not fitted yet."""
         map = clone(asked).set_params(whiten=False).fit_rows(self.rows, self.seed)
-        values = self.kernel_values(map, self.room(map, int(map.n_components_)))
-        return LandmarkStart(map, self.design(map, values), None)
+        fit = self.in_digits_for(map)
+        values = fit.kernel_values(map, fit.room(map, int(map.n_components_)))
+        return LandmarkStart(map, fit.design(map, values), None)
 
     def grown(self, asked: FeatureMap, loss: Loss) -> LandmarkStart:
         """With landmarks where a first machine, on fewer of them, has the steepest loss."""
@@ -96,13 +120,14 @@ class LandmarkFit(NamedTuple):
             return self.chosen(asked)
         pilot = clone(whole).set_params(n_components=first).fit_rows(self.rows, self.seed)
         whole.set_params(kernel=pilot.kernel_)  # whose bandwidth is learned once
-        room, numbers = self.room(pilot, count), pilot.parameters_.indices
-        known, slopes = self.piloted(pilot, self.kernel_values(pilot, room), loss)
+        fit = self.in_digits_for(pilot)
+        room, numbers = fit.room(pilot, count), pilot.parameters_.indices
+        known, slopes = fit.piloted(pilot, fit.kernel_values(pilot, room), loss)
         further = self.drawn(slopes, numbers, count - first)
         rest = clone(whole).set_params(landmarks=further).fit_rows(self.rows, self.seed)
         whole.set_params(landmarks=np.concatenate([numbers, further])).fit_rows(self.rows, self.seed)
-        values = self.kernel_values(whole, None) if room is None else self.kernel_values(rest, room, first)
-        design = self.design(whole, values)
+        values = fit.kernel_values(whole, None) if room is None else fit.kernel_values(rest, room, first)
+        design = fit.design(whole, values)
         start = np.zeros((design.width, loss.n_columns))
         start[:first], start[count:] = known[:first], known[first:]
         return LandmarkStart(whole, design, design.root.weights(start))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from .._caller import warn_caller
+from ..maps import Nystrom
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from .landmark_fit import LandmarkFit
 from .losses import Loss, SmoothedLoss
 from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
-from .solvers.choice import expected_cost, works_wide
+from .solvers.choice import expected_cost, has_landmark_values, works_wide
 from .solvers.conjugate_gradients import pass_cost, solver_for
-from .solvers.landmarks import Design
+from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import check_copies
 from .solvers.newton import Newton, Report, Solution
+from .solvers.wide_ridge import landmark_count
 
 Matrix = NDArray[np.float64]
 
@@ -51,8 +54,22 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
     streamed = not can_hold_features(model, extent, needed.work, memory)
     design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
     if works_wide(model, extent, memory):
-        design.most_sample_bytes = room_for_features(model, needed.work, memory) if streamed else 0.0
+        room = room_for_features(model, needed.work, memory) - (0 if streamed else extent.features())
+        design.most_sample_bytes = room
+        design.near = landmarks_near(model, rows, columns, room)
     return design
+
+
+def landmarks_near(
+    model: LinearMachine, rows: PreparedRows, columns: int, most_bytes: float
+) -> Callable[[], LandmarkFeatures] | None:
+    """Features of a few landmarks of the map's kernel, for ridge regression; None where that has no plain values."""
+    map = model.map_
+    few = Nystrom(map.kernel_, n_components=landmark_count(rows.n_rows, map.n_components_, columns))
+    if model.loss != "squared" or not has_landmark_values(few):
+        return None
+    fit = LandmarkFit(rows, map.seed_, False, model.n_jobs, most_bytes)
+    return lambda: fit.chosen(few).design
 
 
 def minimised(
@@ -68,7 +85,7 @@ def minimised(
     else:
         solver = solver_for(design, loss)
         solution = solver.minimise(tol, max_iter, start)
-    warn_unless_converged(solution.report, advice, stacklevel=6)
+    warn_unless_converged(solution.report, advice)
     return solution._replace(report=counted(solution.report, design, [loss])), solver
 
 
@@ -82,14 +99,13 @@ def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
     )
 
 
-def warn_unless_converged(report: Report, advice: str, stacklevel: int) -> None:
+def warn_unless_converged(report: Report, advice: str) -> None:
     """Warn where a solver has ended before its objective was near enough to the least one."""
     if not report.converged:
-        warnings.warn(
+        warn_caller(
             f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
             f"{advice}",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
 

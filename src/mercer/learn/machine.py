@@ -38,7 +38,10 @@ from .scan_plan import RowSample, ScanPlan
 from .statistics import chunk_rows
 from .time_forecast import Work
 from .training_origin import remember
+from .training_region import Extremes, decays
 
+ROUNDED = 1e-4
+"""How far the rounding of products may put predictions off, as a share of their size."""
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
 
@@ -89,6 +92,9 @@ class KernelMachine(MachineParameters):
     can_be_exact: ClassVar[bool] = False
     """Whether ``map="exact"`` is understood: every row may have a coefficient."""
 
+    has_pilot: ClassVar[bool] = False
+    """Whether ``kernel="auto"`` is understood: a pilot chooses the kernel."""
+
     _set_last: ClassVar[str] = "coef_"
     """The attribute that ``fit`` sets last: without it nothing is fitted."""
 
@@ -122,7 +128,7 @@ class KernelMachine(MachineParameters):
         check_jobs(self.n_jobs)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
             check_choice(name, getattr(self, name), choices)
-        check_map_choice(self.kernel, self.n_components, self.map)
+        check_map_choice(self.kernel, self.n_components, self.map, self.has_pilot)
         if is_exact(self) and not self.can_be_exact:
             raise ValueError(f"map='exact' is for classifiers and regressors, found {type(self).__name__}")
         if not (self.callback is None or callable(self.callback)):
@@ -239,9 +245,13 @@ class KernelMachine(MachineParameters):
     def _begin_fit(self, table: Table, context: FitContext) -> Passes:
         """The same, with what is to come as far as it is known."""
         passes = self._begin(table, context, self.may_iterate)
+        self._announce(passes, table)
+        return passes
+
+    def _announce(self, passes: Passes, table: Table) -> None:
+        """Tell what is to come."""
         if passes.report.is_heard:
             passes.report.expect(self._expected(table.n_rows, min(known_width(self), table.n_rows)))
-        return passes
 
     def _start(self, table: Table, exact: bool, passes: Passes) -> PreparedRows:
         """Learn the preparation and the map; ``exact`` allows the map that "auto" takes for few rows."""
@@ -250,13 +260,24 @@ class KernelMachine(MachineParameters):
 
     def _learn_preparation(self, plan: ScanPlan) -> MapDraft:
         """Learn the preparation, in scans that serve all that is waiting and take a sample along for the map."""
+        chosen = chosen_map(self)
+        if plan.settled is not None:
+            self.preparation_ = plan.settled.preparation
+            plan.finish()
+            return MapDraft(chosen, plan.settled.seed, plan.settled.sample)
         table, passes = plan.table, plan.passes
         names = getattr(self, "feature_names_in_", None)
         self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
-        chosen = chosen_map(self)
         seed = passes.context.seed(chosen.random_state)
-        count = max(rows_sampled(chosen), self._rows_sampled)
-        sample = RowSample(row_stream(seed), count) if count and not isinstance(table, ArrayTable) else None
+        looked_at = self.preparation_.rows_sampled
+        count = looked_at if isinstance(table, ArrayTable) else max(rows_sampled(chosen), self._rows_sampled, looked_at)
+        sample = RowSample(row_stream(seed), count) if count else None
+        self._scan_columns(plan, sample)
+        return MapDraft(chosen, seed, sample)
+
+    def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
+        """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along."""
+        table, passes, looked_at = plan.table, plan.passes, self.preparation_.rows_sampled
         if sample is not None:
             plan.add("sample", sample)
         head = table.head().X
@@ -268,9 +289,11 @@ class KernelMachine(MachineParameters):
             )
         check_levels(self, self.preparation_, passes.context.memory)
         if self.preparation_.needs_summary:
-            self.preparation_.learn_scale((block.X, block.weight) for block in plan.scan("scales"))
+            self.preparation_.learn_scale(
+                ((block.X, block.weight) for block in plan.scan("scales")),
+                None if sample is None else lambda: sample.block(looked_at),
+            )
         plan.finish()
-        return MapDraft(chosen, seed, sample)
 
     def _learn_map(self, draft: MapDraft, exact: bool, plan: ScanPlan) -> PreparedRows:
         """Fit the map, or the exact one in its place where that is allowed and there are few rows."""
@@ -284,8 +307,14 @@ class KernelMachine(MachineParameters):
         return chosen
 
     def _prepared_rows(self, draft: MapDraft, plan: ScanPlan) -> PreparedRows:
-        """The rows that the map is fitted on."""
-        return PreparedRows(plan.table, self.preparation_, row_stream(draft.seed), plan.passes, draft.sample)
+        """The rows that the map is fitted on: how they are prepared is settled now."""
+        self.preparation_.forget()
+        stream = row_stream(draft.seed)
+        return PreparedRows(plan.table, self.preparation_, stream, plan.passes, draft.sample, self._extremes())
+
+    def _extremes(self) -> Extremes | None:
+        """What watches rows for the region that they are in; None where nobody asks for it."""
+        return None
 
     @property
     def _rows_sampled(self) -> int:
@@ -378,19 +407,43 @@ class KernelMachine(MachineParameters):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
-    def linear_values(self, X: Any, coef: NDArray[Any], intercept: NDArray[Any], result: Any = None) -> NDArray[Any]:
+    def linear_values(
+        self,
+        X: Any,
+        coef: NDArray[Any],
+        intercept: NDArray[Any],
+        result: Any = None,
+        size: NDArray[Any] | None = None,
+        left: Callable[[Any], NDArray[np.float64]] | None = None,
+    ) -> NDArray[Any]:
         """<coef, z> + intercept for every row of X and every row of ``coef``.
 
-        In the precision of the rows, or in that of ``result``, in which the intercept is then added.
+        In the precision of the rows, or in that of ``result``, in which the intercept is then added. ``size`` is how
+        large the values are, one number per row of ``coef``: products are in float64 where those in float32 would be
+        off by more than a small share of it. ``left`` tells of prepared rows what is left of <coef, z>.
         """
         fitted, weights = self.map_.fitted_.linear(coef)
+        digits = np.float32 if size is None or weights is None else self._precision_for(weights, size)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
-            Z, dtype = features(fitted, prepared, 1, first), prepared.dtype
-            found = Z if weights is None else Z @ weights.T.astype(dtype)
-            return found.astype(result or dtype, copy=False) + intercept.astype(result or dtype)
+            dtype = prepared.dtype
+            Z = features(fitted, prepared.astype(np.result_type(dtype, digits), copy=False), 1, first)
+            found = Z if weights is None else Z @ weights.T.astype(Z.dtype)
+            if left is not None:
+                found = found * left(prepared)[:, None]
+            return (found + intercept.astype(np.result_type(Z.dtype, result or dtype))).astype(
+                result or dtype, copy=False
+            )
 
         return self._by_rows(X, products)
+
+    def _precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
+        """That in which features are multiplied by weights: those of dependent features are large and cancel."""
+        kernel = self.map_.kernel_
+        if not decays(kernel):
+            return np.float32
+        off = float(np.finfo(np.float32).eps) * float(kernel.amplitude) * np.linalg.norm(weights, axis=1)
+        return np.float64 if (off > ROUNDED * size).any() else np.float32
 
     def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
         """What a function gives for prepared rows, some of them at a time."""
@@ -411,6 +464,7 @@ class KernelMachine(MachineParameters):
             return function(prepared, numbers.start)
 
         head = part(slice(0, 1))
+        self.preparation_.new_gaps.clear()  # this row comes again
         out = np.empty((X.shape[0], *head.shape[1:]), dtype=head.dtype)
 
         def fill(rows: slice) -> None:
@@ -418,6 +472,7 @@ class KernelMachine(MachineParameters):
 
         rows = min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
         run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        self.preparation_.new_gaps.tell()
         return out
 
     @available_if(lambda self: hasattr(self, "predict"))
@@ -507,7 +562,7 @@ class KernelMachine(MachineParameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.pairwise = self._is_pairwise
         parts = (self.known_kernel, self.map)
         tags.input_tags.positive_only = any(

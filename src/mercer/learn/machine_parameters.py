@@ -9,6 +9,7 @@ from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap
 from ..maps.kernel_parameters import KernelParameters
+from .map_choice import is_open
 
 
 def map_beside(kernel: str) -> str:
@@ -20,7 +21,7 @@ class MachineParameters(KernelParameters):
     """An estimator with a map beside every kernel."""
 
     def _kernel_of(self, name: str, params: Mapping[str, Any]) -> Kernel | None:
-        left_out = name in self._kernel_names and params.get(name) is None
+        left_out = name in self._kernel_names and (params.get(name) is None or is_open(params[name]))
         if left_out and not isinstance(params.get(map_beside(name)), FeatureMap):  # which brings its own
             return GAUSSIAN
         return super()._kernel_of(name, params)

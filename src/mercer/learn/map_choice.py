@@ -26,6 +26,8 @@ from .protocols import MapArguments
 
 EXACT = "exact"
 """In the place of a map: the kernel machine itself, in which every row may have a coefficient."""
+OPEN = "auto"
+"""In the place of a kernel: a pilot chooses it."""
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
@@ -48,6 +50,11 @@ def may_be_exact(model: MapArguments) -> bool:
     if not isinstance(model.map, str) or is_exact(model):
         return False
     return model.map == "auto" or named_map(model.map).has_landmarks
+
+
+def is_open(kernel: Any) -> bool:
+    """Whether a kernel is left to a pilot."""
+    return isinstance(kernel, str) and kernel == OPEN
 
 
 def is_exact(model: MapArguments) -> bool:
@@ -107,15 +114,20 @@ def map_kernels(texts: list[str]) -> list[Kernel]:
     return [parse(text) for text in texts if text != "precomputed"]
 
 
-def check_map_choice(kernel: Any, n_components: Any, map: Any) -> None:
-    """Refuse what describes no features."""
+def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) -> None:
+    """Refuse what describes no features; ``has_pilot`` tells whether the kernel may be "auto"."""
     if n_components is not None:
         check_whole("n_components", n_components, alternatives=" or None")
     if isinstance(map, str) and map not in ("auto", EXACT):
         named_map(map)
     elif not isinstance(map, str | FeatureMap):
         check_choice("map", map, ("auto", "the name of a map", "a FeatureMap"))
-    if not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
+    if is_open(kernel):
+        if not has_pilot:
+            raise ValueError("kernel='auto' is for learners that have a target: give a kernel")
+        if isinstance(map, FeatureMap):
+            raise ValueError("a FeatureMap brings its own kernel: give kernel=None beside it, found 'auto'")
+    elif not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
         raise TypeError(
             "kernel must be a kernel of mercer.kernels, text that describes one, a function of two rows, 'precomputed' "
             f"or None, found {kernel!r}"

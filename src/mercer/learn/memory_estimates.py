@@ -15,10 +15,13 @@ from .prepare.preparation import Preparation
 from .protocols import LinearMachine, Machine, MapArguments
 from .solvers.triangular import BLOCK
 from .solvers.wide import LEAST_BLOCKS, block_rows, sample_size
+from .solvers.wide_ridge import landmark_count
 from .statistics import chunk_rows
 
 VECTORS = 10
 """Of the size of the coefficients, in steps of conjugate gradients."""
+RIDGE_VECTORS = 5
+"""The same where steps are in the space of rows."""
 COPIES = 5
 """Of a block of dense rows: as it is encoded, and as it is scaled."""
 ENTRY_BYTES = 80
@@ -83,17 +86,26 @@ class Extent(NamedTuple):
         blocks = (1 + n_threads(self.n_jobs)) * self.n_rows * min(BLOCK, self.n_rows)
         return 8 * (self.n_rows**2 + blocks + 4 * self.n_rows * (self.columns + 1))
 
-    def wide(self) -> int:
+    def wide(self, squared: bool) -> int:
         """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
 
-        Of the features of the sample there are as few as can be; more are held where there is room for them.
+        Of the features of the sample there are as few as can be; more are held where there is room for them. With
+        ``squared``, for ridge regression, the more of the two ways that it has.
         """
         sample = sample_size(self.n_rows, self.columns)
         vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
         state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
         panel = min(LEAST_BLOCKS * block, 8 * self.width * sample)
         blocks = panel + summing_threads(self.n_jobs, vector) * (block + vector)
-        return VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
+        needed = VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
+        return max(needed, self._wide_ridge()) if squared else needed
+
+    def _wide_ridge(self) -> int:
+        """The same for ridge regression: two kernel matrices of landmarks, and vectors of features and of rows."""
+        count, vector = landmark_count(self.n_rows, self.width, self.columns), 8 * self.width * self.columns
+        whitening = chunk_rows(count, self.itemsize) * count * (8 + 2 * self.itemsize)
+        state = self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
+        return 16 * count**2 + state + max(whitening, RIDGE_VECTORS * vector + self.chunks(2 * vector))
 
     def features(self) -> int:
         """Bytes of the features of all rows."""

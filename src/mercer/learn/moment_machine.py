@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._checks import check_truth
+from .._caller import warn_caller
+from .._checks import check_choice, check_truth
+from ..data import Table
+from ..data.block import Block
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
+from .calibration import KeptRows
 from .context import FitContext
+from .leverages import LeftOut
 from .machine import KernelMachine, row_stream
-from .memory_estimates import Extent, check_after
+from .map_choice import OPEN, width_asked
+from .memory_estimates import Extent, check_after, check_before
+from .passes import Passes
 from .penalty_path import GCV, HOLDOUT, LOO, held_out
+from .pilot.choice import Choice
+from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
+from .prepare.preparation import Preparation
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
+from .scan_plan import ScanPlan
 from .solvers.choice import SolverCost, path_cost, sums_cost
 from .solvers.landmarks import LandmarkNewton
 from .solvers.ridge import LeaveOneOut, Path
-from .statistics import Centred, Moments
+from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY
+from .targets import checked_targets
 from .time_forecast import Work, sums_work
+from .training_region import MARGIN, Extremes, Region
 
 Matrix = NDArray[np.float64]
 Factor = tuple[Matrix, bool]
+Sample = tuple[NDArray[Any], Matrix, Matrix]
+"""Features, targets and weights of some rows."""
 Watch = Callable[[NDArray[Any], Chunk], None]
 """Shown the features of every chunk of rows."""
 
@@ -54,6 +68,10 @@ class AdditiveMachine(KernelMachine, ABC):
 
     keep_statistics: bool
     statistics_: Moments | None
+    region_: Region
+
+    _has_number_targets: ClassVar[bool] = False
+    """Whether targets are numbers, whose range is kept."""
 
     @property
     @abstractmethod
@@ -61,9 +79,14 @@ class AdditiveMachine(KernelMachine, ABC):
         """Whether sums are all that it needs of rows, as its arguments are."""
 
     fit_intercept: bool
+    columns: str | None
+    choice_: Choice | None
+
+    has_pilot = True
 
     def check_arguments(self) -> None:
         super().check_arguments()
+        check_choice("columns", self.columns, (OPEN, None))
         for name in ("fit_intercept", "keep_statistics"):
             check_truth(name, getattr(self, name))
 
@@ -72,11 +95,48 @@ class AdditiveMachine(KernelMachine, ABC):
         """The targets of rows as numbers, one column per target, and what every row counts; None where that is 1."""
 
     @abstractmethod
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
+    def _solve(
+        self,
+        moments: Moments,
+        rows: PreparedRows | None,
+        report: Reporter | None,
+        kept: KeptRows | None = None,
+    ) -> Factor | None:
         """Coefficients from moments, and the factor that gave them; ``rows`` for a second pass, where it is asked for.
 
-        ``report`` is told before anything is set: an error that it raises leaves all as it was.
+        ``report`` is told before anything is set: an error that it raises leaves all as it was. With ``kept`` rows, a
+        penalty that was chosen by generalised cross-validation is checked.
         """
+
+    # -- what is left to a pilot -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _pilot_targets(self, block: Block) -> Matrix:
+        """The targets of rows as numbers about as large as each other, one column per target."""
+
+    @abstractmethod
+    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
+        """The penalty as an argument, where it is left to the pilot; ``targets`` are those of its rows."""
+
+    def _fit_open(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
+        """Let a pilot choose what is left to it, and learn what ``fit`` does with the choice."""
+        seed = context.seed(self.random_state)
+        plan = ScanPlan(table, Passes(table, context, self.callback, self.n_jobs))
+        sample, names = pilot_sample(seed, width_asked(self)), getattr(self, "feature_names_in_", None)
+        machine = with_arguments(self, random_state=seed, map="Nystrom" if self.map == "auto" else self.map)
+        machine.preparation_ = Preparation.automatic(self.scale, self.missing, self.unknown, self.dates, names)
+        machine._scan_columns(plan, sample)
+        block = sample.block(PILOT_ROWS)
+        plan.settled = found = settled(self, machine.preparation_, sample, block, self._pilot_targets(block), seed)
+        penalty = self._settled_penalty(found.choice, block.y)
+        machine.__dict__.update(kernel=found.kernel, scale=found.preparation.scale, **penalty)
+        check_before(machine, table, context.memory, machine.may_iterate)
+        machine._announce(plan.passes, table)
+        fit(machine, plan)
+        arguments = self.get_params(deep=False)
+        self.__dict__.update({name: value for name, value in vars(machine).items() if name not in arguments})
+        self.choice_ = found.choice
+        return self
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
@@ -108,15 +168,44 @@ class AdditiveMachine(KernelMachine, ABC):
         self.statistics_ = None
         return self
 
+    def _extremes(self) -> Extremes | None:
+        return None if self._is_pairwise else Extremes(checked_targets if self._has_number_targets else None)
+
+    def _keep_region(self, rows: PreparedRows, before: Region | None = None) -> None:
+        """Keep the region of the rows that were learned from, and of those before them."""
+        if rows.extremes is not None:
+            found = rows.found_extremes().rows
+            self.region_ = found.joined(before)  # type: ignore[union-attr]
+
+    def extrapolates(self, X: Any) -> NDArray[np.bool_]:
+        """Which rows lie outside the region of the rows that were learned from.
+
+        The region is a box, from the least to the largest value of every prepared column. A row extrapolates where its
+        distance from the box is more than a tenth of the box's diagonal. Rows that are taken back stay in it.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        bool array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "region_"):
+            raise ValueError(
+                "this model cannot tell which rows extrapolate: kernel='precomputed' has kernel values in place of "
+                "columns, and model files of earlier versions do not hold the region of their rows; fit it again"
+            )
+        return self._by_rows(X, lambda rows, first: self.region_.distances(rows) > MARGIN)
+
     def _make_ready(self, X: Any, y: Any, sample_weight: WeightArgument) -> None:
         """Prepare for ``partial_fit`` unless that is done; say where what ``fit`` has learned is given up."""
         if not self.is_prepared:
             self.prepare(X, y, sample_weight)
         elif self.statistics_ is None and hasattr(self, "coef_"):
-            warnings.warn(
+            warn_caller(
                 "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
-                UserWarning,
-                stacklevel=3,
             )
             report = getattr(self, "convergence_", None)
             if report is not None and report.method == LandmarkNewton.name:
@@ -124,30 +213,39 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:
         """Learn from more rows, with the preparation and the map that are there."""
-        more, precision, report = self._more(X, y, sample_weight)
-        if self.statistics_ is not None:
-            more, precision = summed(self.statistics_, more), max(self._precision, precision)
-        self._renew(more, precision, report)
+        held, before = self.statistics_, self._before()
+        rows = self._more(X, y, sample_weight)
+        more, precision = self._moments(rows, spent=0.0 if held is None else held.rounding(self._precision))
+        if held is not None:
+            more, precision = summed(held, self._precision, more, precision)
+        self._renew(more, precision, rows.passes.report)
+        self._keep_region(rows, before)
         return self
+
+    def _before(self) -> Region | None:
+        """The region of the rows that the sums are of; None where there are none."""
+        return None if self.statistics_ is None else getattr(self, "region_", None)
 
     @available_if(can_add_rows)
     def forget(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> Self:
         """Take back rows that were learned from, as if they had never been seen.
 
-        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays.
+        What ``fit`` or ``prepare`` learned before features (scales, bandwidths, landmarks) stays, and so does the
+        region of rows and targets, in which the rows were.
 
         Parameters
         ----------
         X, y, sample_weight : as they were given
         """
         held = self._held()
-        less, precision, report = self._more(X, y, sample_weight)
+        rows = self._more(X, y, sample_weight)
+        less, precision = self._moments(rows, spent=held.rounding(self._precision))
         if less.rows[0] >= held.rows[0] or less.weight[0] >= held.weight[0]:
             raise ValueError(
                 f"{int(less.rows[0])} rows of weight {less.weight[0]:g} cannot be forgotten: "
                 f"{int(held.rows[0])} rows of weight {held.weight[0]:g} were learned from"
             )
-        self._renew(summed(held, less, sign=-1.0), max(self._precision, precision), report)
+        self._renew(*summed(held, self._precision, less, precision, sign=-1.0), rows.passes.report)
         return self
 
     @available_if(can_add_rows)
@@ -165,8 +263,16 @@ class AdditiveMachine(KernelMachine, ABC):
         difference = self._difference(other)
         if difference is not None:
             raise ValueError(f"learners with different features or classes cannot be merged: {difference}")
-        self._renew(summed(ours, theirs), max(self._precision, other._precision), None)
+        self._renew(*summed(ours, self._precision, theirs, other._precision), None)
+        self._join_regions(other)
         return self
+
+    def _join_regions(self, other: Self) -> None:
+        """Keep the region of the rows of both; none where that of the others is not known."""
+        if hasattr(self, "region_") and hasattr(other, "region_"):
+            self.region_ = self.region_.joined(other.region_)
+        else:
+            self.__dict__.pop("region_", None)
 
     # -- sums ----------------------------------------------------------------------------------------------------------
 
@@ -177,46 +283,53 @@ class AdditiveMachine(KernelMachine, ABC):
             raise ValueError("there are no sums to work on: give keep_statistics=True, or use partial_fit")
         return self.statistics_
 
-    def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> tuple[Moments, float, Reporter]:
-        """The moments of more rows, their precision, and who is told of them."""
+    def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> PreparedRows:
+        """More rows, of which callbacks are told."""
         self.check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
         passes = self._begin(table, FitContext())
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
-        rows = PreparedRows(table, self.preparation_, row_stream(self.map_.seed_), passes)
-        return self._moments(rows), self._precision_of(rows), passes.report
+        stream = row_stream(self.map_.seed_)
+        return PreparedRows(table, self.preparation_, stream, passes, extremes=self._extremes())
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
         return [sums_work(n_rows, width), Work("solution", float(width) ** 3 / 3.0)]
 
-    def _moments(self, rows: PreparedRows, watch: Watch | None = None) -> Moments:
-        """The sums over all rows; ``watch`` is shown the features that they are made of."""
+    def _moments(self, rows: PreparedRows, watch: Watch | None = None, spent: float = 0.0) -> tuple[Moments, float]:
+        """The sums over all rows, and their precision; ``watch`` is shown the features that they are made of.
+
+        ``spent`` is how far sums are off already that these are to be added to.
+        """
         width = self.map_.n_components_
         check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), rows.passes.context.memory)
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             if watch is not None:
                 watch(Z, chunk)
-            return Moments.of(Z, *self._targets(chunk), exact)
+            return self._rounded_moments(Z, *self._targets(chunk), rows.n_rows, spent)
 
-        exact = self._needs_digits(rows)
-        return Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+        *sums, rounded = self._summed(part, rows, 8 * width * width, "sums")
+        moments = Moments(*sums)
+        return moments, moments.precision(float(rounded[0]), float(np.finfo(rows.dtype).eps))
 
-    def _needs_digits(self, rows: PreparedRows) -> bool:
-        """Whether the least alpha that may be asked for is below what sums in the precision of the rows are off.
+    def _rounded_moments(
+        self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, n_rows: int, spent: float = 0.0
+    ) -> tuple[Matrix, ...]:
+        """The moments of a chunk, and the trace of their second moments where these are in the precision of float32.
 
-        Features are taken to be of norm 1, as those of most kernels are.
+        They are in float64 where the least alpha that may be asked for would be no more than what sums in float32 are
+        off, were all rows like those of the chunk, beside what is ``spent``: what alpha holds is then never rounding.
         """
-        return self._least_alpha <= SAFETY * float(np.finfo(rows.dtype).eps) * rows.n_rows
+        with np.errstate(over="ignore", invalid="ignore"):  # sums in float64 are then all that is left
+            trace = float(np.vdot(Z, Z)) if weight is None else float(weight @ np.einsum("ij,ij->i", Z, Z))
+        off = SAFETY * float(np.finfo(Z.dtype).eps) * trace * n_rows / max(len(Z), 1)
+        exact = not self._least_alpha > off + spent
+        return *Moments.of(Z, Y, weight, exact), np.array([0.0 if exact else trace])
 
     @property
     @abstractmethod
     def _least_alpha(self) -> float:
         """The least alpha that is given, 0 where it is chosen."""
-
-    def _precision_of(self, rows: PreparedRows) -> float:
-        """That of sums over these rows."""
-        return float(np.finfo(np.float64 if self._needs_digits(rows) else rows.dtype).eps)
 
     def _tried(
         self, rule: str, given: Matrix | None, moments: Moments, rows: PreparedRows | None, report: Reporter | None
@@ -245,6 +358,20 @@ class AdditiveMachine(KernelMachine, ABC):
             return Tried(path, alphas, *self._left_out_errors(path, alphas, centred, rows))
         return Tried(path, alphas, np.stack([path.gcv(alpha) for alpha in alphas.tolist()]), {})
 
+    @staticmethod
+    def _check_gcv(name: str, found: Tried, penalties: Matrix, place: int, centred: Centred, rows: Sample) -> None:
+        """Warn where the alpha at this place, which generalised cross-validation chose, is a bad one for left-out rows.
+
+        ``penalties`` are the alphas as the user knows them.
+        """
+        path, alphas, weight = found.path, found.alphas, rows[2]
+        left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+        errors = left_out.errors_and_hits(*rows, counted=False)[0] / float(weight.sum())
+        own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(*rows)[1]
+        mean, variance = path.freedom(float(alphas[place])) / path.weight, path.squares / path.weight
+        check = LeftOut(errors, found.scores, variance, len(weight), mean, float(own.max()))
+        check.warn(name, penalties, place)
+
     def _left_out_errors(
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows
     ) -> tuple[Matrix, dict[str, Matrix]]:
@@ -260,13 +387,14 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _held_moments(self, rows: PreparedRows) -> Moments:
         """Those of the rows that are held out."""
-        width, seed, exact = self.map_.n_components_, self.map_.seed_, self._needs_digits(rows)
+        width, seed = self.map_.n_components_, self.map_.seed_
 
-        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+        def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:
             held, (Y, weight) = held_out(seed, chunk.first, len(Z)), self._targets(chunk)
-            return Moments.of(Z[held], Y[held], None if weight is None else weight[held], exact)
+            weight = None if weight is None else weight[held]
+            return self._rounded_moments(Z[held], Y[held], weight, rows.n_rows)
 
-        return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums"))
+        return Moments(*self._summed(part, rows, 8 * width * width, "held-out sums")[:-1])
 
     def _cost(self, moments: Moments, rule: str | None) -> SolverCost:
         """What sums and their solution take; ``rule`` is that by which a penalty is chosen."""
@@ -284,12 +412,17 @@ class AdditiveMachine(KernelMachine, ABC):
             raise
         self.statistics_ = moments
 
-    def _fit_sums(self, rows: PreparedRows, watch: Watch | None = None) -> tuple[Moments, Factor | None]:
+    def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:
         """Coefficients from one pass, and perhaps another; the sums of the first, and their factor."""
         rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
-        moments, self._precision = self._moments(rows, watch), self._precision_of(rows)
-        factor = self._solve(moments, rows, rows.passes.report)
+        moments, self._precision = self._moments(rows, None if kept is None else kept.watch)
+        if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
+            for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
+                if chunk not in kept:
+                    kept.watch(self.features_of(chunk.X, chunk.first), chunk)
+        factor = self._solve(moments, rows, rows.passes.report, kept)
         self.statistics_ = moments if self.keep_statistics else None
+        self._keep_region(rows)
         return moments, factor
 
     # -- model files ---------------------------------------------------------------------------------------------------
@@ -302,13 +435,19 @@ class AdditiveMachine(KernelMachine, ABC):
     def array_layout(self) -> dict[str, Any]:
         width, targets = self.map_.n_components_, self._n_targets
         sums = ((width, width), (width, targets), (targets, targets), (width,), (targets,), (1,), (1,))
-        return {"statistics_": Moments(*(floats(*shape) for shape in sums))}
+        columns = int(self.map_.n_features_in_)
+        return {
+            "statistics_": Moments(*(floats(*shape) for shape in sums)),
+            "region_": Region(floats(columns), floats(columns)),
+        }
 
     def check_arrays(self) -> None:
         self.statistics_ = statistics = getattr(self, "statistics_", None)
         if not hasattr(self, "coef_"):  # `prepare` gives none
             self._refuse_unless(statistics is None and not hasattr(self, "intercept_"))
             return
+        if hasattr(self, "region_"):  # which older files do not have
+            self._refuse_unless(bool((self.region_.least <= self.region_.most).all()))
         targets = np.atleast_2d(self.coef_).shape[0]
         self._check_coefficients(targets)
         path = getattr(self, "penalty_path_", None)
@@ -322,8 +461,12 @@ class AdditiveMachine(KernelMachine, ABC):
         """Raise a ValueError where what belongs to coefficients for so many targets is missing, or of another size."""
 
 
-def summed(ours: Moments, theirs: Moments, sign: float = 1.0) -> Moments:
-    """The moments of both sets of rows; with a sign of -1, those of the first without the second."""
+def summed(
+    ours: Moments, precision: float, theirs: Moments, other_precision: float, sign: float = 1.0
+) -> tuple[Moments, float]:
+    """The moments of both sets of rows, or with a sign of -1 those of the first without the second; their precision."""
     if ours.cross.shape != theirs.cross.shape:
         raise ValueError(f"expected {ours.cross.shape[1]} targets, found {theirs.cross.shape[1]}")
-    return ours.plus(theirs, sign)
+    moments = ours.plus(theirs, sign)
+    off, largest = precision * ours.largest() + other_precision * theirs.largest(), moments.largest()
+    return moments, off / largest if largest > 0.0 else max(precision, other_precision)

@@ -16,15 +16,18 @@ from .._checks import check_choice, check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
+from ..data.block import Block
 from ..maps.array_layouts import floats
+from ..maps.nystrom_parameters import restored
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
+from .calibration import KeptRows
 from .context import FitContext
 from .exact_ridge import exact_ridge
 from .exact_rows import ExactRows
 from .landmark_fit import LandmarkFit
 from .loss_fit import features_of_rows, minimised, warn_unless_converged
 from .losses import TargetLoss
-from .map_choice import exact_map, expected_map, is_exact, is_narrow
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .memory_estimates import Extent, known_width
 from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
 from .penalty_path import (
@@ -38,6 +41,7 @@ from .penalty_path import (
     is_several,
     rule_of,
 )
+from .pilot.choice import Choice
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Progress, Reporter
 from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
@@ -50,6 +54,7 @@ from .solvers.ridge import N_ALPHAS, Posterior, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets import AllTargets, Units, checked_targets
 from .time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
+from .training_region import Region, decays, has_linear_term
 
 Matrix = NDArray[np.float64]
 
@@ -60,6 +65,7 @@ FIRST_TOL = 1e-2
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = (GCV, LOO, HOLDOUT)
+EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
 """What choosing among several alphas leaves."""
 ITERATED = ("convergence_", "n_iter_", "objective_", "gap_")
@@ -94,7 +100,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ----------
     kernel : Kernel, str, callable or None, default=None
         The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. With
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. "auto" leaves it
+        to a pilot on at most 4,000 rows, which also chooses the scales of columns and, where they are "auto" too,
+        ``scale`` and the penalty: see ``choice_``. With
         "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
         rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
         "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
@@ -109,11 +117,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv", "loo" or "holdout", default=1.0
+    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default=1.0
         How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
         generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
         of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
         the map chooses; both need a second pass.
+
+        Generalised cross-validation takes all rows to have the same leverage. Where columns have heavy tails or a few
+        rows lie far out they do not, and it may choose next to no penalty. ``fit`` checks the alpha that was chosen on
+        a sample of about 2,048 rows, each left out by itself, and warns where another alpha has a far smaller error on
+        them: give "loo" there. With ``partial_fit``, ``merge`` and ``forget`` only sums are left of the rows,
+        and nothing is checked.
 
         With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
         coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
@@ -121,6 +135,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times their
         mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
         fitted with the best. There is no "gcv" for them.
+
+        "auto", with ``kernel="auto"``, is "loo" for squares, and otherwise the penalty of the pilot in the unit of the
+        loss.
     delta : float or None, default=None
         With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
         the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
@@ -132,6 +149,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         brings none further from its quantile.
     epsilon : float, default=0.1
         With ``loss="epsilon_insensitive"``, the residual up to which there is no error, in the unit of the targets.
+    extrapolate : {"auto", "clip", "free"}, default="auto"
+        What predictions may be on rows unlike those of ``fit``. "clip" keeps them between the least and the largest
+        target that was learned from, and a tenth of that range beyond on either side: features of rows far away mean
+        little, and what coefficients make of them can be anything. "free" leaves predictions as they are. "auto" clips
+        them, with two exceptions: a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes
+        on; and on landmarks of a kernel of the distance, predictions far away fall back to the intercept by themselves.
+        :meth:`extrapolates` tells which rows are unlike those of ``fit``. Models from files of earlier versions do not
+        know the range of their targets and are free.
     fit_intercept : bool, default=True
         Whether predictions have a constant, which is not regularised.
     solver : {"auto", "features", "landmarks", "wide"}, default="auto"
@@ -158,7 +183,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes: ``merge``, ``forget`` and
         standard deviations need them. ``partial_fit`` always does.
-    scale : {"standard", "unit", "minmax"} or None, default=None
+    columns : {"auto", None}, default="auto"
+        With ``kernel="auto"``, whether every column may be multiplied by a scale of its own, which is learned on a
+        thousand rows and taken if it lowers the error on rows held out of everything; None keeps columns as they are.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default=None
         How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
         as they are. Zeros of sparse rows stay zeros.
         Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
@@ -188,6 +216,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The constants of the predictions.
     alpha_ : float
         The alpha that was taken.
+    choice_ : Choice or None
+        With ``kernel="auto"``, what the pilot has chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``, the
+        errors on rows held out, and all ``trials``. None where rows are too few to choose by.
     delta_ : ndarray of shape (n_targets,)
         The delta of ``loss="huber"`` for every target.
     quantiles_ : tuple of floats
@@ -215,6 +246,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         by the passes that were made. Nothing is decided by time.
     statistics_ : Moments or None
         The sums over the rows, where they are kept.
+    target_range_ : ndarray of shape (2, n_targets)
+        The least and the largest target of the rows that were learned from.
+    region_ : Region
+        The region of these rows: the ``least`` and the ``most`` of every prepared column, see :meth:`extrapolates`.
     map_ : FeatureMap
         The fitted map.
     preparation_ : Preparation
@@ -250,6 +285,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     """
 
     can_be_exact = True
+    _has_number_targets = True
 
     def __init__(
         self,
@@ -262,12 +298,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         delta: float | None = None,
         quantile: float | Sequence[float] = 0.5,
         epsilon: float = 0.1,
+        extrapolate: Literal["auto", "clip", "free"] = "auto",
         fit_intercept: bool = True,
         solver: Literal["auto", "features", "landmarks", "wide"] = "auto",
         tol: float = 1e-4,
         max_iter: int = 100,
         memory: MemoryArgument = None,
         keep_statistics: bool = False,
+        columns: str | None = "auto",
         scale: str | None = None,
         missing: str = "error",
         unknown: str = "error",
@@ -293,12 +331,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.delta = delta
         self.quantile = quantile
         self.epsilon = epsilon
+        self.extrapolate = extrapolate
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
         self.keep_statistics = keep_statistics
+        self.columns = columns
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
@@ -315,14 +355,43 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        passes = self._begin_fit(table, context)
-        if is_exact(self):
-            self._fit_exact(ScanPlan(table, passes))
-        elif self.iterates(table.n_rows, context.memory):
-            self._fit_loss(ScanPlan(table, passes))
-        else:
-            self._fit_sums(self._start(table, exact=True, passes=passes))
+        if is_open(self.kernel):
+            return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan))
+        self._fit_plan(ScanPlan(table, self._begin_fit(table, context)))
         return self
+
+    def _fit_plan(self, plan: ScanPlan) -> None:
+        """Learn by scans of a table, with arguments that are settled."""
+        if is_exact(self):
+            self._fit_exact(plan)
+        elif self.iterates(plan.table.n_rows, plan.passes.context.memory):
+            self._fit_loss(plan)
+        else:
+            rows = self._learn_map(self._learn_preparation(plan), True, plan)
+            kept = KeptRows(self.map_.seed_, rows.n_rows, lambda y, first: by_column(checked_targets(y)))
+            self._fit_sums(rows, None if is_number(self.alpha) or self._rule != GCV else kept)
+
+    def _pilot_targets(self, block: Block) -> Matrix:
+        targets = checked_targets(block.y)
+        targets = targets.reshape(len(targets), -1)
+        weight = np.ones(len(targets)) if block.weight is None else block.weight
+        return Units.of(targets[weight > 0.0], weight[weight > 0.0], True).within(targets)
+
+    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
+        if self.alpha != OPEN:
+            return {}
+        if choice is None:
+            return {"alpha": 1.0}
+        if self.loss == "squared":
+            by_sums = self.solver in ("auto", "features")
+            return {"alpha": LOO if by_sums else choice.alpha}
+        numbers = np.asarray(targets, dtype=np.float64)
+        if self.loss == "poisson":  # whose curvature is the mean
+            return {"alpha": choice.alpha * float(np.mean(numbers))}
+        if self.loss in WITH_CORNERS:  # which count a residual by its size and not by its square
+            residual = float(np.std(numbers)) * float(np.sqrt(choice.trials[-1].error))
+            return {"alpha": choice.alpha / (2.0 * residual)}
+        return {"alpha": choice.alpha}
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         if is_exact(self):
@@ -353,6 +422,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.solver_ = SolverCost.of_exact_squares(len(beta), 1 if ridge.tried is None else len(ridge.tried[0]) + 1)
         self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
         self.intercept_ = float(offset[0]) if self._single else offset
+        self.region_ = Region.of(restored(ridge.map.parameters_.landmarks, ridge.map.n_features_in_))
+        self.target_range_ = range_of(targets, weight)
         self.coef_ = beta[:, 0] if self._single else np.ascontiguousarray(beta.T)
 
     def _fit_loss(self, plan: ScanPlan) -> None:
@@ -369,7 +440,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._n_columns = targets.shape[1] * levels
         design: Design
         if works_on_landmarks(self, chosen, rows.n_rows):
-            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns).chosen(chosen)
+            alpha = self._least_alpha / float(weight.sum()) if self.loss == "squared" else np.inf
+            self.map_, design, _ = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha).chosen(chosen)
         else:
             self.map_ = chosen.fit_rows(rows, draft.seed)
             plan.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
@@ -388,6 +460,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.n_iter_, self.gap_, self.objective_ = max(1, report.n_iter), report.gap, objective
         self.solver_ = SolverCost.of(report)
         self.alpha_, self.statistics_ = columns.alpha, None
+        self.target_range_ = range_of(targets, weight)
+        self._keep_region(rows)
         self.intercept_ = float(offset[0]) if self._one_column else offset
         self.coef_ = coef[0] if self._one_column else coef
 
@@ -403,7 +477,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         columns = self._columns(targets, weight, delta, 1.0)
         path = PathFit(design, columns.loss, weight, self.map_.seed_, float(self.tol), int(self.max_iter))
         found = path.chosen([1.0 / alpha for alpha in alphas], rule)
-        warn_unless_converged(found.solution.report, ADVICE, stacklevel=6)
+        warn_unless_converged(found.solution.report, ADVICE)
         self.penalty_path_ = found.path(rule, alphas)
         assert isinstance(found.loss, TargetLoss)
         return found.solution, columns._replace(loss=found.loss, alpha=alphas[found.place]), delta
@@ -442,6 +516,31 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         design.n_passes = int(passes[0])
         return delta, W
 
+    def _keep_region(self, rows: PreparedRows, before: Region | None = None) -> None:
+        super()._keep_region(rows, before)
+        if rows.extremes is not None and rows.extremes.targets is not None:
+            found = rows.extremes.targets
+            if before is not None and hasattr(self, "target_range_"):
+                found = found.joined(Region(*self.target_range_))
+            self.target_range_ = np.stack(found)
+
+    def _join_regions(self, other: Self) -> None:
+        super()._join_regions(other)
+        if hasattr(self, "target_range_") and hasattr(other, "target_range_"):
+            self.target_range_ = np.stack(Region(*self.target_range_).joined(Region(*other.target_range_)))
+        else:
+            self.__dict__.pop("target_range_", None)
+
+    @property
+    def _clips(self) -> bool:
+        """Whether predictions are kept near the targets that were learned from."""
+        if not hasattr(self, "target_range_"):
+            return False
+        if self.extrapolate != "auto":
+            return self.extrapolate == "clip"
+        falls_back = self.map_.has_landmarks and decays(self.map_.kernel_)
+        return not (falls_back or has_linear_term(self.map_.kernel_))
+
     @property
     def _one_column(self) -> bool:
         """Whether predictions have one number for every row."""
@@ -463,7 +562,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule == GCV and not is_exact(self)
+        return self.loss == "squared" and self._rule == GCV and not is_exact(self) and not is_open(self.kernel)
 
     @property
     def holds_rows(self) -> bool:
@@ -492,7 +591,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks(self.loss in WITH_CORNERS)
         if extent.n_rows and works_wide(self, extent, memory):
-            return extent.wide()
+            return extent.wide(squared=self.loss == "squared")
         if self.loss != "squared":
             several = is_several(self.alpha) and rule_of(self.alpha) == LOO
             return extent.newton() + (extent.left_out() if several else 0)
@@ -516,7 +615,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
-        check_alpha(self.loss, self.alpha)
+        if not (is_open(self.kernel) and isinstance(self.alpha, str) and self.alpha == OPEN):
+            check_alpha(self.loss, self.alpha)
         if is_exact(self) and (self.loss != "squared" or self.solver != "auto" or self.keep_statistics):
             raise ValueError(
                 "map='exact' of a regressor is for loss='squared', solver='auto' and keep_statistics=False, found "
@@ -528,6 +628,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 f"alpha, found {self.alpha!r}"
             )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
+        check_choice("extrapolate", self.extrapolate, EXTRAPOLATE)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
@@ -552,10 +653,15 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return table
 
     def _targets(self, chunk: Chunk) -> tuple[Matrix, Matrix | None]:
-        Y = checked_targets(chunk.y)
-        return Y.reshape(len(Y), -1), chunk.weight
+        return by_column(checked_targets(chunk.y)), chunk.weight
 
-    def _solve(self, moments: Moments, rows: PreparedRows | None, report: Reporter | None) -> Factor | None:
+    def _solve(
+        self,
+        moments: Moments,
+        rows: PreparedRows | None,
+        report: Reporter | None,
+        kept: KeptRows | None = None,
+    ) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Any] = {}
         if is_number(self.alpha):
@@ -565,10 +671,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             rule = self._rule
             given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
-            alpha = float(found.alphas[best_of(found.scores, spread)])
+            place = best_of(found.scores, spread)
+            alpha = float(found.alphas[place])
             path = path_of(rule, found, spread / float(moments.weight[0]))
             tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
             factor, coef = None, found.path.coefficients(alpha)
+            if kept is not None:
+                self._check_gcv("alpha", found, found.alphas, place, centred, kept.all())
             if rule == HOLDOUT:
                 coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
         if not np.isfinite(coef).all():
@@ -605,6 +714,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "gap_": float,
         "penalty_path_": PenaltyPath,
         "solver_": SolverCost,
+        "choice_": Choice | None,
     }
 
     @property
@@ -616,6 +726,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return super().array_layout() | {
             "coef_": floats(width) if targets == 1 else floats(None, width),
             "intercept_": floats(targets),
+            "target_range_": floats(2, None),
             "delta_": floats(None, least=0.0),
             "alphas_": floats(None, least=0.0),
             "scores_": floats(None, targets, finite=False),
@@ -624,7 +735,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def _check_coefficients(self, targets: int) -> None:
         iterated = ITERATED if hasattr(self, "convergence_") or self.loss != "squared" else ("_precision",)
         self._refuse_unless(all(hasattr(self, name) for name in ("_single", "alpha_", "intercept_", *iterated)))
-        self._refuse_unless(targets % len(getattr(self, "quantiles_", (0.5,))) == 0)
+        levels = len(getattr(self, "quantiles_", (0.5,)))
+        self._refuse_unless(targets % levels == 0)
+        if hasattr(self, "target_range_"):  # which older files do not have
+            least, most = self.target_range_
+            self._refuse_unless(len(least) * levels == targets and bool((least <= most).all()))
         self._refuse_unless(np.ndim(self.intercept_) == np.ndim(self.coef_) - 1 and np.size(self.intercept_) == targets)
         self._refuse_unless(hasattr(self, "scores_") == hasattr(self, "alphas_"))
         if hasattr(self, "scores_"):
@@ -652,20 +767,35 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         Returns
         -------
         y : float64 array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
-            With a list of quantiles the last axis has one entry for each, in their order.
+            With a list of quantiles the last axis has one entry for each, in their order. See ``extrapolate`` for
+            what they are on rows unlike those of ``fit``.
         """
         check_is_fitted(self)
         if return_std and self.loss != "squared":
             raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        y = self.linear_values(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), np.float64)
+        coef, size = np.atleast_2d(self.coef_), self._size_of_predictions()
+        y = self.linear_values(X, coef, np.atleast_1d(self.intercept_), np.float64, size)
         if self.loss == "poisson":
-            y = np.exp(y)
+            with np.errstate(over="ignore" if self._clips else "warn"):
+                y = np.exp(y)
         if hasattr(self, "quantiles_"):
             y = without_crossings(y.reshape(len(y), -1, len(self.quantiles_)), self.quantiles_)
-            return y[:, 0] if self._single else y
+        if self._clips:
+            least, most = Region(*self.target_range_).widened()
+            y = np.clip(y, *(one if y.ndim == 2 else one[:, None] for one in (least, most)))
         y = y[:, 0] if self._single else y
+        if hasattr(self, "quantiles_"):
+            return y
         return (y, self._deviations(X)) if return_std else y
+
+    def _size_of_predictions(self) -> Matrix | None:
+        """How large they are, before a link, one number per row of coefficients; None where nothing tells."""
+        if not hasattr(self, "target_range_"):
+            return None
+        least, most = self.target_range_
+        levels = len(getattr(self, "quantiles_", (0.5,)))
+        return np.ones_like(least) if self.loss == "poisson" else np.repeat(most - least, levels)
 
     def score(self, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> float:
         """The coefficient of determination of the predictions.
@@ -714,6 +844,17 @@ def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
     values = np.atleast_1d(np.asarray(alpha, dtype=np.float64)) if not isinstance(alpha, bool) else np.zeros(0)
     if values.ndim != 1 or len(values) == 0 or not (np.isfinite(values).all() and (values >= 0.0).all()):
         raise ValueError(f"alpha must be a number of at least 0, several, or one of {RULES}, found {alpha!r}")
+
+
+def by_column(Y: Matrix) -> Matrix:
+    """Targets, one column each."""
+    return Y.reshape(len(Y), -1)
+
+
+def range_of(targets: Matrix, weight: Matrix) -> Matrix:
+    """The least and the largest target of the rows that count."""
+    counted = targets[weight > 0.0]
+    return np.stack([counted.min(axis=0), counted.max(axis=0)])
 
 
 def path_of(rule: str, found: Tried, variance: Matrix) -> PenaltyPath:

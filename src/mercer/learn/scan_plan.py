@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._random import Stream
 from ..data import Table
-from ..data.block import BLOCK_ROWS, Block, part_of
+from ..data.block import BLOCK_ROWS, Block, concatenated, part_of, rows_of
 from .passes import Passes
+
+if TYPE_CHECKING:
+    from .pilot.settle import Settled
 
 
 class Need(ABC):
@@ -43,11 +46,17 @@ class ScanPlan:
     table : Table
     passes : Passes
         Told of every scan.
+
+    Attributes
+    ----------
+    settled : Settled or None
+        What a pilot over these rows has chosen and learned, where there was one.
     """
 
     def __init__(self, table: Table, passes: Passes):
         self.table = table
         self.passes = passes
+        self.settled: Settled | None = None
         self._waiting: dict[str, Need] = {}
 
     def add(self, what: str, need: Need) -> None:
@@ -98,14 +107,14 @@ class RowSample(Need):
     def begin(self) -> None:
         self._words = np.zeros(0, dtype=np.uint64)
         self._numbers = np.zeros(0, dtype=np.int64)
-        self._parts: list[tuple[NDArray[np.int64], Any]] = []
+        self._parts: list[tuple[NDArray[np.int64], Block]] = []
         self._below: int | None = None
 
     def update(self, block: Block, first: int) -> None:
         words = self._rng.words(block.X.shape[0], first)
         chosen = np.arange(len(words)) if self._below is None else np.flatnonzero(words < self._below)
         if len(chosen):
-            self._parts.append((first + chosen, part_of(block.X, chosen)))
+            self._parts.append((first + chosen, rows_of(block, chosen)))
             self._words = np.concatenate([self._words, words[chosen]])
             self._numbers = np.concatenate([self._numbers, first + chosen])
         spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
@@ -116,12 +125,12 @@ class RowSample(Need):
         kept = np.sort(np.argpartition(self._words, self._count)[: self._count])
         self._words, self._numbers = self._words[kept], self._numbers[kept]
         self._below = int(self._words.max())
-        self._parts = [(numbers, X) for numbers, X in map(self._among_kept, self._parts) if len(numbers)]
+        self._parts = [(numbers, block) for numbers, block in map(self._among_kept, self._parts) if len(numbers)]
 
-    def _among_kept(self, part: tuple[NDArray[np.int64], Any]) -> tuple[NDArray[np.int64], Any]:
-        numbers, X = part
+    def _among_kept(self, part: tuple[NDArray[np.int64], Block]) -> tuple[NDArray[np.int64], Block]:
+        numbers, block = part
         places = np.flatnonzero(np.isin(numbers, self._numbers, assume_unique=True))
-        return part if len(places) == len(numbers) else (numbers[places], part_of(X, places))
+        return part if len(places) == len(numbers) else (numbers[places], rows_of(block, places))
 
     def holds(self, numbers: NDArray[np.int64]) -> bool:
         """Whether all rows of these numbers are in the sample."""
@@ -129,9 +138,17 @@ class RowSample(Need):
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
         """The rows of these numbers, which rise, one part per block that has some."""
-        found = []
-        for held, X in self._parts:
+        return [part_of(block.X, places) for block, places in self._places(numbers)]
+
+    def block(self, count: int) -> Block:
+        """At most so many rows, with their targets and weights: a smaller sample than this one, or all of it."""
+        numbers = self._numbers
+        if len(numbers) > count:
+            numbers = np.sort(numbers[np.argpartition(self._words, count)[:count]])
+        return concatenated([rows_of(block, places) for block, places in self._places(numbers)])
+
+    def _places(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Block, NDArray[np.int64]]]:
+        for held, block in self._parts:
             here = numbers[np.searchsorted(numbers, held[0]) : np.searchsorted(numbers, held[-1], side="right")]
             if len(here):
-                found.append(part_of(X, np.searchsorted(held, here)))
-        return found
+                yield block, np.searchsorted(held, here)

@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import maps
+from ..choose import AutoMap
 from ..kernels import Kernel, Maclaurin, parse
 from ..maps import FeatureMap
 from ..maps.maclaurin_products import LONGEST_SERIES
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
+MAPS: dict[str, Any] = {cls.__name__: cls for cls in maps.MAPS} | {"AutoMap": AutoMap}
+"""The maps that a file may hold."""
 MAX_DEGREE = 10_000
 """Of a kernel in a file: one of a higher degree would be read in no time, and never be mapped."""
 
@@ -112,7 +115,7 @@ def _refusal(value: Any) -> str:
 def map_name(map: FeatureMap) -> str:
     """The name of a map's class, where it is one of this package."""
     name = type(map).__name__
-    if getattr(maps, name, None) is not type(map):
+    if MAPS.get(name) is not type(map):
         raise NotStoredError(f"{name} is not one of the maps of mercer.maps: a file with it could not be read")
     return name
 
@@ -189,9 +192,9 @@ class ArgumentReader:
 
 def map_class(name: Any, where: str) -> Any:
     """One of the maps by its name, and nothing else."""
-    if as_text(name, f"the class of {where}") not in maps.__all__ or name == "FeatureMap":
+    if as_text(name, f"the class of {where}") not in MAPS:
         refuse(f"{where} must be one of the maps of mercer.maps, found the class {name!r:.60}")
-    return getattr(maps, name)
+    return MAPS[name]
 
 
 def non_finite(value: Any, where: str) -> float:

@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 
 from .. import learn
 from .._random import as_seed
-from ..data.times import TIMES
 from ..learn.cca import View
 from ..learn.machine import KernelMachine
-from ..learn.prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Column, Preparation
 from ..maps import FeatureMap
-from ..maps.array_layouts import floats
-from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, non_finite, number, read_learned
+from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, learned_value, read_learned
 from .map_records import (
     ArraySink,
     ArraySource,
@@ -30,6 +27,7 @@ from .map_records import (
     take_tree,
     write_map,
 )
+from .preparation_records import read_preparation, write_preparation
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
 MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
@@ -48,7 +46,6 @@ ENTRIES = (
 )
 VIEW_ENTRIES = ("columns", "names", "preparation", "map")
 ROLES = ("target", "weight")
-VECTORS = ("offset", "factor", "filling")
 LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 MOST_TEXT = 2**24
 
@@ -92,38 +89,12 @@ def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, An
 
 
 def _write_view(model: Any, target: ArraySink, path: str) -> dict[str, Any]:
-    preparation = model.preparation_
-    for name in VECTORS:
-        if getattr(preparation, name) is not None:
-            put_tree(
-                floats(None, finite=name != "filling"), getattr(preparation, name), target, f"{path}preparation.{name}"
-            )
-    columns = preparation.columns
     record = {
         "columns": int(model.n_features_in_),
-        "preparation": {
-            "scale": preparation.scale,
-            "missing": preparation.missing,
-            "unknown": preparation.unknown,
-            "dates": preparation.dates,
-            "columns": None if columns is None else [_write_column(column) for column in columns],
-        }
-        | ({"sparse_levels": True} if preparation.sparse_levels else {}),
+        "preparation": write_preparation(model.preparation_, target, f"{path}preparation"),
         "map": write_map(model.map_, target, f"{path}map."),
     }
     return record | names_of(model)
-
-
-def _write_column(column: Column) -> list[Any]:
-    if column.levels is None:
-        return [column.name, None if column.time is None else {"time": column.time}]
-    for level in column.levels:
-        if type(level) not in (str, bool, int, float):
-            raise NotStoredError(
-                f"column {column.name!r} has the level {level!r} of type {type(level).__name__}, which a model file "
-                "does not hold: turn it into text"
-            )
-    return [column.name, [number(level) if isinstance(level, float) else level for level in column.levels]]
 
 
 def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
@@ -199,60 +170,11 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Arra
     model.n_features_in_ = columns = as_whole(record.get("columns"), f"{path}columns", 1)
     read_names(model, record.get("names"), columns)
     model.map_ = read_map(record.get("map"), source, f"{path}map.")
-    model.preparation_ = preparation = _read_preparation(record.get("preparation"), columns)
-    preparation.names = getattr(model, "feature_names_in_", None)
-    width = preparation.width(columns)
-    if width != model.map_.n_features_in_:
-        refuse(f"{columns} columns are prepared as {width}, but the map takes {model.map_.n_features_in_}")
-    for name in VECTORS:
-        if source.has(f"{path}preparation.{name}"):
-            leaf = floats(width, finite=name != "filling")
-            setattr(preparation, name, source.take(leaf, f"{path}preparation.{name}"))
-    scaled = preparation.scale in ("standard", "minmax")
-    if scaled != (preparation.factor is not None) or (preparation.missing == "mean") != (
-        preparation.filling is not None
-    ):
-        refuse("the preparation must have factors where it scales columns, and a filling where gaps are filled")
-
-
-def _read_preparation(record: Any, columns: int) -> Preparation:
-    record = {"dates": DATES[0]} | as_dict(record, "preparation")  # which older files do not have
-    check_names(record, ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"), "preparation")
-    for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
-        value = record.get(name)
-        if not (value is None or isinstance(value, str)) or value not in choices:
-            refuse(f"{name} of the preparation must be one of {choices}, found {value!r:.40}")
-    preparation = Preparation(record.get("scale"), record["missing"], record["unknown"], record["dates"])
-    if record.get("columns") is not None:
-        found = [_read_column(column) for column in as_list(record["columns"], "columns of the preparation")]
-        if len(found) != columns or len({column.name for column in found}) != columns:
-            refuse(f"the preparation must have {columns} columns of different names, found {len(found)}")
-        preparation.columns = tuple(found)
-    preparation.sparse_levels = record.get("sparse_levels", False)  # models of older files have dense rows
-    if preparation.sparse_levels is not False and (preparation.sparse_levels is not True or not preparation.levelled):
-        refuse("sparse_levels of the preparation must be true, and only where columns have levels")
-    return preparation
-
-
-def _read_column(record: Any) -> Column:
-    pair = as_list(record, "a column")
-    if len(pair) != 2:
-        refuse("a column must have a name and its levels")
-    name = as_text(pair[0], "the name of a column")
-    if pair[1] is None:
-        return Column(name, None)
-    if isinstance(pair[1], dict):
-        check_names(pair[1], ("time",), f"column {name!r:.40}")
-        if pair[1].get("time") not in TIMES:
-            refuse(f"column {name!r:.40} must be one of {TIMES}, found {pair[1].get('time')!r:.40}")
-        return Column(name, None, pair[1]["time"])
-    levels = []
-    for level in as_list(pair[1], f"the levels of column {name!r:.40}"):
-        level = non_finite(level.get("float"), name) if isinstance(level, dict) else level
-        if type(level) not in (str, bool, int, float):
-            refuse(f"column {name!r:.40} has a level that is no text or number: {level!r:.40}")
-        levels.append(level)
-    return Column(name, tuple(levels))
+    names = getattr(model, "feature_names_in_", None)
+    taken = model.map_.n_features_in_
+    model.preparation_ = read_preparation(
+        record.get("preparation"), columns, names, taken, source, f"{path}preparation"
+    )
 
 
 def _read_classes(record: Any) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .._random import SEED_BITS, Stream, as_seed
+from ..choose import AutoMap, PilotTable
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import Choice, Leaf, integers_of
@@ -38,6 +39,7 @@ MOST_DRAWN, MOST_PER_ENTRY = 2**26, 2**10
 MOST_BLOCKS = 2**18
 """Blocks of as many features as there are columns that a seed may draw, or as many as the file holds numbers."""
 OUTER_ENTRIES = (*ENTRIES, "class", "arguments", "names", "seed", "integers")
+CHOICE_ENTRIES = ("class", "arguments", "names", "seed", "chosen", "pilot")
 
 
 class ArraySink:
@@ -200,6 +202,8 @@ def write_map(map: FeatureMap, target: ArraySink, path: str = "") -> dict[str, A
     name, seed, params = map_name(map), map.seed_, map.parameters_
     record = {"class": name, "arguments": ArgumentWriter(target.arrays, seed).arguments(map, path), "seed": seed}
     record |= names_of(map)
+    if isinstance(map, AutoMap):
+        return record | {"chosen": write_map(map.map_, target, f"{path}chosen."), "pilot": learned_value(map.pilot_)}
     if target.from_seed:
         record["integers"] = digest(params)
     construction = map.construction_
@@ -262,11 +266,13 @@ def digest(params: Any) -> str:
 def read_map(record: Any, source: ArraySource, path: str = "") -> FeatureMap:
     """The map of a record, fitted."""
     record = as_dict(record, f"{path}map")
-    check_names(record, OUTER_ENTRIES, f"{path}map")
     cls = map_class(record.get("class"), f"{path}map")
+    check_names(record, CHOICE_ENTRIES if cls is AutoMap else OUTER_ENTRIES, f"{path}map")
     map = ArgumentReader(source.array).estimator(cls, record.get("arguments"), path)
     check_unfitted(map, f"{path}{cls.__name__}")
     map.seed_ = as_whole(record.get("seed"), "seed", 0, 2**SEED_BITS - 1)
+    if isinstance(map, AutoMap):
+        return _read_choice(map, record, source, path)
     columns = as_whole(record.get("columns"), "columns", 1)
     inner = {name: record.get(name) for name in ENTRIES}
     construction = _construction_of(map, inner, columns, f"{path}{cls.__name__}")
@@ -279,6 +285,20 @@ def read_map(record: Any, source: ArraySource, path: str = "") -> FeatureMap:
             refuse(f"the parameters that the seed {map.seed_} draws are not those of the model that was saved")
     _check_parameters(construction, params)
     map.adopt(construction.fitted(params))
+    return map
+
+
+def _read_choice(map: AutoMap, record: dict[str, Any], source: ArraySource, path: str) -> AutoMap:
+    """The map that was chosen, and what was tried before."""
+    held = as_dict(record.get("chosen"), f"{path}chosen")
+    if held.get("class") == type(map).__name__:
+        refuse(f"{path}AutoMap must have chosen another map, found AutoMap")
+    chosen = read_map(held, source, f"{path}chosen.")
+    read_names(map, record.get("names"), chosen.construction_.n_features)
+    pilot = read_learned(PilotTable, record.get("pilot"), f"pilot_ of {path}AutoMap")
+    if sum(trial.chosen for trial in pilot.trials) != min(len(pilot.trials), 1):
+        refuse(f"pilot_ of {path}AutoMap must have one trial that was chosen, or none at all")
+    map.adopt_choice(chosen, pilot)
     return map
 
 

@@ -24,7 +24,13 @@ def data_section(found: RowSummary, held_out: int) -> str:
         ("missing values", _gaps(found.columns)),
     ]  # fmt: skip
     target = _classes(found.classes) if found.classes is not None else pictures(values_picture(found.values))
-    return section("Data", facts(held), "<h3>Target</h3>", target, "<h3>Columns</h3>", _columns(found))
+    parts = [facts(held), "<h3>Target</h3>", target, "<h3>Columns</h3>", _columns(found)]
+    if found.prepared:
+        parts += [
+            "<h3>Preparation</h3>",
+            *(paragraph(f"{sentence[0].upper()}{sentence[1:]}.") for sentence in found.prepared),
+        ]
+    return section("Data", *parts)
 
 
 def _gaps(columns: Sequence[ColumnSummary]) -> str:

@@ -29,6 +29,8 @@ class RowSummary(NamedTuple):
     columns: list[ColumnSummary]
     classes: dict[str, float] | None
     values: Any
+    prepared: tuple[str, ...] = ()
+    """What is done to columns before the kernel sees them, in sentences."""
 
 
 def summary(model: Any, table: Table) -> RowSummary:
@@ -68,14 +70,15 @@ def summary(model: Any, table: Table) -> RowSummary:
     )
     whole = float(total.weight.max()) if len(total.weight) else 0.0
     columns = _columns(prepared, table.names, total, whole)
-    return RowSummary(table.n_rows, columns, classes, np.concatenate(values) if values else None)
+    found = np.concatenate(values) if values else None
+    return RowSummary(table.n_rows, columns, classes, found, prepared.describe())
 
 
 def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[ColumnSummary]:
     """Columns as the user has them: the parts that levels became are one again."""
     width = len(total.mean)
     kinds = (
-        [(column.name, column.levels, prepared.width_of(column)) for column in prepared.columns]
+        [(column.name, shown_levels(column), prepared.width_of(column)) for column in prepared.columns]
         if prepared.columns is not None
         else [(name, None, 1) for name in names or [f"column {number}" for number in range(width)]]
     )
@@ -88,3 +91,10 @@ def _columns(prepared: Any, names: Any, total: Summary, whole: float) -> list[Co
         found.append(ColumnSummary(str(name), gaps, mean, deviation, least, most, shares))
         place += taken
     return found
+
+
+def shown_levels(column: Any) -> tuple[Any, ...] | None:
+    """The levels of a column, those that are rare as one."""
+    if column.levels is None or not column.rare:
+        return column.levels
+    return (*column.levels, f"{len(column.rare):,} rare levels")

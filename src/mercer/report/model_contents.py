@@ -44,6 +44,8 @@ class Contents(NamedTuple):
     versions: dict[str, str]
     steps: list[str] | None = None
     """The classes of a pipeline's steps, in their order."""
+    prepared: list[str] | None = None
+    """What a learner does to columns before the kernel sees them, in sentences; None for maps alone."""
 
 
 def contents(path: Any) -> Contents:
@@ -66,7 +68,7 @@ def contents(path: Any) -> Contents:
     ('RandomFourier', 8, 3, None)
     """
     held = describe(path)
-    load(path)  # what is damaged or made up is an error
+    loaded = load(path)  # what is damaged or made up is an error
     whole = Path(path).read_bytes()
     steps = steps_of(held["model"])
     first, last = steps[0], steps[-1]
@@ -94,12 +96,21 @@ def contents(path: Any) -> Contents:
         arrays=held["tensors"],
         versions=held["versions"],
         steps=[one["class"] for one in steps] if held["class"] in HOLDERS else None,
+        prepared=prepared_by(loaded),
     )
+
+
+def prepared_by(model: Any) -> list[str] | None:
+    """What the first learner of a pipeline, or a learner alone, does to columns."""
+    learners = [step for _, step in getattr(model, "steps", [("", model)]) if hasattr(step, "preparation_")]
+    return list(learners[0].preparation_.describe()) if learners else None
 
 
 def _column(name: str, held: Any) -> Column:
     """A column as its record in a model file has it."""
-    return Column(name, None, held["time"]) if isinstance(held, dict) else Column(name, held)
+    if not isinstance(held, dict):
+        return Column(name, held)
+    return Column(name, [*held["levels"], *held["rare"]]) if "rare" in held else Column(name, None, held["time"])
 
 
 def steps_of(record: Any) -> list[dict[str, Any]]:

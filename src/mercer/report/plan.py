@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..choose import AutoMap
 from ..data import SourceTable
 from ..data.frames import columns, is_frame
 from ..learn import KernelClassifier, KernelRegressor
@@ -62,7 +63,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
         n_rows,
         table.width,
         table.levels,
-        learner.kernel,
+        learner.map.kernel if isinstance(learner.map, AutoMap) else learner.kernel,
         EXACT if is_exact(learner) else type(chosen).__name__,
         n_rows if is_exact(learner) else width,
         needed.total,

@@ -28,7 +28,7 @@ class UnknownLevels(NamedTuple):
         each = ", ".join(f"column {name!r}: {count:,}" for name, count in self.columns.items())
         return (
             f"{self.rows:,} of {self.of:,} rows have levels that were not in the rows learned from ({each}); "
-            "such a level counts as none"
+            "such a level counts as none, or as rare where rare levels share a column"
         )
 
 

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..statistics.column_summaries import NOTHING, Summary, summarise
+from .tails import Tails
 
 MOST_DENSE = 512
 """With more levels than this, in all columns together, prepared rows are CSR."""
@@ -83,7 +84,8 @@ class LevelColumn(NamedTuple):
         least = np.where(all_of_them, 1.0, 0.0) if len(known) else np.full(self.width, np.inf)
         most = np.where(some, 1.0, 0.0) if len(known) else np.full(self.width, -np.inf)
         exponent = np.where(some, 0, NOTHING).astype(np.int64)
-        return Summary(np.full(self.width, total), mean, np.nan_to_num(deviation), least, most, exponent)
+        gaps = np.full(self.width, len(self.codes) - len(known))
+        return Summary(np.full(self.width, total), mean, np.nan_to_num(deviation), least, most, exponent, gaps)
 
     def entries(
         self, moved: NDArray[np.bool_], filling: NDArray[Any] | None, dtype: np.dtype[Any]
@@ -120,6 +122,28 @@ class CodedRows(NamedTuple):
     def first_gap(self) -> tuple[int, int] | None:
         """The row and the first prepared column of the first gap, if there is one."""
         return min(((int(np.argmax(part.gaps)), part.first) for part in self.parts if part.gaps.any()), default=None)
+
+    def tamed(self, tails: Tails, filling: Vector | None) -> CodedRows:
+        """Rows whose numbers are filled, and tamed where they are to be."""
+        return self._replace(parts=[self._tamed(part, tails, filling) for part in self.parts])
+
+    @staticmethod
+    def _tamed(part: NumberColumns | LevelColumn, tails: Tails, filling: Vector | None) -> NumberColumns | LevelColumn:
+        here = tails.among(np.arange(part.first, part.first + part.width))
+        if isinstance(part, LevelColumn) or len(here.columns) == 0:
+            return part
+        fills = None if filling is None else filling[part.first : part.first + part.width]
+        values = part.values if fills is None else np.where(np.isnan(part.values), fills, part.values)
+        return part._replace(values=here.of(values.astype(part.values.dtype)))
+
+    def with_indicators(self, firsts: NDArray[np.int64]) -> CodedRows:
+        """Rows with columns that are 1 where there are gaps in those parts that begin with these columns."""
+        gaps = {part.first: part.gaps for part in self.parts}
+        rows, width = self.shape
+        more = [
+            LevelColumn(width + place, 1, np.where(gaps[int(first)], 0, UNSEEN)) for place, first in enumerate(firsts)
+        ]
+        return CodedRows((rows, width + len(more)), self.dtype, [*self.parts, *more])
 
     def dense(self) -> NDArray[Any]:
         """Rows as they are: a column of 0 and 1 for every level, NaN in all of them where there is a gap."""

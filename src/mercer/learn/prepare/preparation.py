@@ -5,51 +5,67 @@ A :class:`Preparation` is learned once, in one pass over blocks, and then frozen
 
 from __future__ import annotations
 
-import reprlib
-import warnings
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ... import _core
-from ..._array import squares
+from ..._caller import warn_caller
+from ...data.block import Block
 from ...data.disguised_text import remarks
 from ...data.frames import NUMBERS, columns, holds, is_frame, is_missing, kind_of, levels, numbers
 from ...data.table_rows import RowError
-from ...data.times import PARTS, TIMES, times
+from ...data.times import TIMES, times
 from ...data.times import parts as parts_of_dates
 from ..statistics.column_summaries import Summary, joined, summarise
 from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
+from .column_scales import Spread, offset_and_factor, within_reach
+from .description import description
+from .levels import Column, check_hashable, in_order, rare_levels
+from .new_gaps import NewGaps
+from .row_kinds import KINDS, recognised
+from .tails import SAMPLED, Tails, heavy_tails
+from .unit_rows import unit_rows
 
-SCALES = ("standard", "unit", "minmax", None)
-MISSING = ("error", "mean")
+SCALES = ("auto", "standard", "common", "unit", "minmax", None)
+COLUMN_SCALES = ("standard", "common", "minmax")
+"""Scales that multiply columns by what was learned of them."""
+TAMED_SCALES = ("standard", "minmax")
+"""Scales under which heavy tails are tamed: they treat every column by itself."""
+MISSING = ("error", "mean", "indicator", "auto")
 UNKNOWN = ("error", "ignore")
 DATES = ("number", "parts")
+TAILS = ("keep", "tame")
+RARE = ("keep", "pool")
+CONSTANT = ("keep", "drop")
 GAP = "missing='mean' fills it, and drop=True of mercer.data.open leaves such rows out"
 """What to do about a gap."""
+MOST_SORTED = 2**22
+"""Entries of the sample that are sorted for quantiles, about: of many columns some rows are enough."""
 
 Vector = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
-class Column(NamedTuple):
-    """A column of a frame: of numbers, of levels, each of which becomes a column of 0 and 1, or of times.
+class Found(NamedTuple):
+    """What the pass over the rows has found: enough for any scale.
 
-    ``time`` is "date" or "duration", which become numbers of days, or None.
+    ``tails`` are the columns with heavy tails, and ``mean`` and ``deviation`` theirs when they are tamed.
     """
 
-    name: str
-    levels: tuple[Any, ...] | None
-    time: str | None = None
-
-    @property
-    def holds(self) -> str:
-        """What the column has: "levels", "numbers", "dates" or "durations"."""
-        return f"{self.time}s" if self.time is not None else "numbers" if self.levels is None else "levels"
+    total: Summary
+    whole: float
+    is_sparse: bool
+    tails: Tails | None = None
+    mean: Vector | None = None
+    deviation: Vector | None = None
 
 
 class Preparation:
@@ -61,72 +77,151 @@ class Preparation:
 
     Parameters
     ----------
-    scale : "standard", "unit", "minmax" or None
-        Columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows
-        stay zeros: "standard" divides them by the deviation, "minmax" by the largest absolute value.
-    missing : "error" or "mean"
-        What a gap (NaN or None) becomes; the mean of a column of levels is the share of every (frequent) level.
+    scale : "auto", "standard", "common", "unit", "minmax" or None
+        Columns of mean 0 and variance 1, all columns times the same factor, after which their variances are 1 on
+        average, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard"
+        divides them by the deviation, "minmax" by the largest absolute value. "auto" takes the scale that suits the
+        ``kind`` of the rows: "standard" for tables, "common" for images, "unit" for text, None for histograms.
+    missing : "error", "mean", "indicator" or "auto"
+        What a gap (NaN or None) becomes: the mean of its column, or the median where its tails are tamed; that of a
+        column of levels is the share of every (frequent) level. "indicator" adds a column of 0 and 1 for every column
+        that has gaps when it is learned, but for those of sparse matrices. "auto" does the same, and says how many gaps
+        there are in new rows where there were none before.
     unknown : "error" or "ignore"
-        What a level that ``learn`` did not see becomes: zeros in all columns of its levels, where ignored.
+        What a level that ``learn`` did not see becomes, where ignored: rare, where rare levels share a column, else
+        zeros in all columns of its levels.
     dates : "number" or "parts"
         A date becomes the days since 1970-01-01, or these with its year, month, day of the month, weekday and hour.
     names : sequence of str or None
         What messages call the columns of a matrix.
+    tails : "keep" or "tame"
+        Whether columns of numbers that have heavy tails pass through asinh before they are scaled by "standard" or
+        "minmax", as :mod:`.tails` has it. With "tame", "standard" also has a column of levels as a whole, not each of
+        its levels, of variance 1, and stretches no column beyond 12 units. New rows of dense columns that go further
+        than that go there by the logarithm.
+    rare : "keep" or "pool"
+        Whether rare levels have columns of their own or share one, by the rule of :func:`.levels.rare_levels`.
+    constant : "keep" or "drop"
+        Whether columns that have one value alone, or none, are left out; those of sparse matrices stay.
+
+    Attributes
+    ----------
+    kind : str or None
+        What "auto" took the rows for: "table", "histograms", "images" or "text".
+    columns : tuple of Column or None
+        Those of frames.
+    tamed : Tails or None
+        The columns that pass through asinh.
+    kept : ndarray or None
+        The columns that are not left out; None is all of them.
+    indicated : ndarray or None
+        The columns that have an indicator of gaps: the first of those that stand for a column of levels.
+    n_encoded : int or None
+        How many encoded columns there are, where they were looked at.
+    offset, factor, filling, column_scales : ndarray or None
+        What is subtracted from columns, what they are multiplied by, what gaps become, and the scales of
+        :meth:`with_column_scales`.
+
+    Notes
+    -----
+    Columns are *encoded* when levels and dates have become numbers, and *prepared* when some of them are left out and
+    indicators follow them. ``tamed``, ``kept``, ``indicated`` and ``filling`` count the former, the others the latter.
     """
 
-    def __init__(self, scale: Any, missing: str, unknown: str, dates: str = "number", names: Any = None):
+    def __init__(
+        self,
+        scale: Any,
+        missing: str,
+        unknown: str,
+        dates: str = "number",
+        names: Any = None,
+        *,
+        tails: str = "keep",
+        rare: str = "keep",
+        constant: str = "keep",
+    ):
         self.scale = scale
         self.missing = missing
         self.unknown = unknown
         self.dates = dates
         self.names = names
+        self.tails = tails
+        self.rare = rare
+        self.constant = constant
+        self.kind: str | None = None
         self.columns: tuple[Column, ...] | None = None
+        self.tamed: Tails | None = None
+        self.kept: Places | None = None
+        self.indicated: Places | None = None
         self.offset: Vector | None = None
         self.factor: Vector | None = None
         self.filling: Vector | None = None
+        self.column_scales: Vector | None = None
+        self.n_encoded: int | None = None
         self.sparse_levels = False
+        self.new_gaps = NewGaps()
+        self._found: Found | None = None
         self._numbered: dict[str, dict[Any, int]] = {}
+
+    @classmethod
+    def automatic(
+        cls,
+        scale: Any = "auto",
+        missing: str = "auto",
+        unknown: str = "error",
+        dates: str = "number",
+        names: Any = None,
+    ) -> Self:
+        """The preparation that suits tables where nothing is asked for.
+
+        Rare levels are pooled, constant columns dropped, and heavy tails tamed where the scale is left to the rows.
+        """
+        tails = "tame" if scale == "auto" else "keep"
+        return cls(scale, missing, unknown, dates, names, tails=tails, rare="pool", constant="drop")
 
     # -- learning ------------------------------------------------------------------------------------------------------
 
     @property
     def needs_summary(self) -> bool:
         """Whether a pass over the rows has more to find than the levels of frames."""
-        return self.scale in ("standard", "minmax") or self.missing == "mean"
+        asked = self.missing != "error" or self.tails == "tame" or self.constant == "drop"
+        return asked or self.scale in ("auto", *COLUMN_SCALES)
+
+    @property
+    def rows_sampled(self) -> int:
+        """How large a sample of the rows is looked at, at most; 0 where none is."""
+        return SAMPLED if self.scale == "auto" or self.tails == "tame" else 0
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
         """Find the kinds of the columns of frames, and the levels of those that have some."""
-        found: dict[str, set[Any] | None] | None = None
+        found: dict[str, Counter[Any] | None] | None = None
         kinds: dict[str, str] = {}
-        filled: dict[str, int] = {}
         for block in blocks:
             if not is_frame(block):
                 return
             here = columns(block)
             if found is None:
                 kinds = {name: kind_of(column) for name, column in here.items()}
-                found = {name: None if kind in (*NUMBERS, *TIMES) else set() for name, kind in kinds.items()}
-                filled = dict.fromkeys(found, 0)
+                found = {name: None if kind in (*NUMBERS, *TIMES) else Counter() for name, kind in kinds.items()}
             for name, seen in found.items():
                 if seen is not None:
                     there = [level for level in levels(here[name]).tolist() if level is not None]
                     check_hashable(name, there)
                     seen.update(there)
-                    filled[name] += len(there)
         assert found is not None
-        self.columns = tuple(
-            Column(
-                name,
-                None if seen is None else tuple(sorted(seen, key=lambda level: (str(type(level)), level))),
-                kinds[name] if kinds[name] in TIMES else None,
-            )
-            for name, seen in found.items()
-        )
+        self.columns = tuple(self._column(name, kinds[name], seen) for name, seen in found.items())
         self.sparse_levels = sum(len(column.levels or ()) for column in self.columns) > coded_rows.MOST_DENSE
         self._numbered = {}
-        for column in self.columns:
-            for remark in remarks(column.name, column.levels or (), filled[column.name]):
-                warnings.warn(remark, UserWarning, stacklevel=5)
+        for name, seen in found.items():
+            for remark in () if seen is None else remarks(name, in_order(seen), seen.total()):
+                warn_caller(remark)
+
+    def _column(self, name: str, kind: str, seen: Counter[Any] | None) -> Column:
+        """A column in which these levels were seen so often."""
+        if seen is None:
+            return Column(name, None, kind if kind in TIMES else None)
+        rare = rare_levels(seen) if self.rare == "pool" else set()
+        return Column(name, in_order(seen.keys() - rare), None, in_order(rare))
 
     @property
     def levelled(self) -> str | None:
@@ -144,42 +239,158 @@ class Preparation:
         """Whether some columns are dates or durations."""
         return any(column.time is not None for column in self.columns or ())
 
-    def learn_scale(self, blocks: Iterable[tuple[Any, Vector | None]]) -> None:
-        """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows."""
+    def learn_scale(
+        self, blocks: Iterable[tuple[Any, Vector | None]], sample: Callable[[], Block] | None = None
+    ) -> None:
+        """Find the means, deviations and ranges of the encoded columns; blocks come with the weights of their rows.
+
+        ``sample`` gives some rows when all blocks are through: ``rows_sampled`` of them, or all where there are fewer.
+        """
         if not self.needs_summary:
             return
         total: Summary | None = None
-        is_sparse = False
+        is_sparse, whole = False, 0.0
         for X, weight in blocks:
             is_sparse = is_sparse or sp.issparse(X)
+            whole += X.shape[0] if weight is None else float(weight.sum())
             part = self.summary(X, weight)
             total = part if total is None else joined(total, part)
         assert total is not None
-        self.filling = total.mean if self.missing == "mean" else None
-        if self.scale == "standard":
-            self._scale_by(total.spread, total.mean, is_sparse)
-        elif self.scale == "minmax" and is_sparse:
-            self._scale_by(np.maximum(np.abs(total.least), np.abs(total.most)), total.least, is_sparse)
-        elif self.scale == "minmax":
-            self._scale_by(total.most - total.least, total.least, is_sparse)
+        self._found, self.n_encoded = Found(total, whole, is_sparse), len(total.mean)
+        if self.rows_sampled:
+            assert sample is not None
+            self._look_at(sample())
+        self._settle()
+
+    def _look_at(self, sample: Block) -> None:
+        """Find the kind of the rows and the columns with heavy tails, by a sample."""
+        assert self._found is not None
+        found, total = self._found, self._found.total
+        if self.scale == "auto":
+            table = self.levelled is not None or self.dated
+            self.kind = "table" if table else recognised(total, self.encode(sample.X))
+            self.scale = KINDS[self.kind]
+        if self.tails == "tame":
+            places, X = self._number_columns(sample.X)
+            some = slice(None, None, max(1, math.ceil(X.shape[0] * X.shape[1] / MOST_SORTED)))
+            X, weight = X[some], None if sample.weight is None else sample.weight[some]
+            here = heavy_tails(X, weight, total.least[places], total.most[places])
+            after = summarise(here.of(X)[:, here.columns], weight)
+            tails = here._replace(columns=places[here.columns])
+            self._found = found._replace(tails=tails, mean=after.mean, deviation=after.spread)
+
+    def _number_columns(self, X: Any) -> tuple[Places, Any]:
+        """The encoded columns of rows that are no levels, and their numbers."""
+        if not is_frame(X):
+            self._check_frame(X)
+            return np.arange(X.shape[1]), X
+        parts = [part for part in self._coded(X).parts if isinstance(part, NumberColumns)]
+        places = [np.arange(part.first, part.first + part.width) for part in parts]
+        nothing = np.zeros((X.shape[0], 0))
+        return np.concatenate([*places, np.zeros(0, np.int64)]), np.concatenate(
+            [*(p.values for p in parts), nothing], 1
+        )
+
+    def _settle(self) -> None:
+        """Decide what is done to columns, by what was found."""
+        assert self._found is not None
+        found, total = self._found, self._found.total
+        tamed = found.tails if self.tails == "tame" and self.scale in TAMED_SCALES else None
+        self.tamed = None if tamed is None or len(tamed.columns) == 0 else tamed
+        matrix = found.is_sparse  # whose columns stay as many as they are: those of zeros cost nothing
+        self.kept = None if matrix or self.constant == "keep" else self._varying(total)
+        self.indicated = None if matrix or self.missing not in ("indicator", "auto") else self._gapped(total)
+        self.filling = None
+        if self.missing != "error":
+            self.filling = total.mean.copy()
+            if self.tamed is not None:
+                self.filling[self.tamed.columns] = self.tamed.centre
+        spread = self._spread(found)
+        self.offset, self.factor = offset_and_factor(self.scale, spread, found.is_sparse, self.tails == "tame")
         if self.sparse_levels:
-            for name in ("filling", "offset"):
-                found = getattr(self, name)
-                setattr(self, name, None if found is None else without_rare(found, total.mean, self.is_level))
+            indicators = np.ones(0 if self.indicated is None else len(self.indicated), dtype=bool)
+            is_level = np.concatenate([self._of_kept(self.is_level), indicators])
+            self.offset = None if self.offset is None else without_rare(self.offset, spread.mean, is_level)
+            self.filling = None if self.filling is None else without_rare(self.filling, total.mean, self.is_level)
+
+    def _varying(self, total: Summary) -> Places | None:
+        """The columns that are not constant but for rounding; None where that is all of them, never none of them."""
+        varying = total.spread > 10.0 * np.finfo(np.float64).eps * np.abs(total.mean)
+        if not varying.any():
+            varying[np.argmax(total.weight > 0.0)] = True
+        return None if varying.all() else np.flatnonzero(varying)
+
+    def _gapped(self, total: Summary) -> Places | None:
+        """The first encoded columns of all that have gaps, but not gaps alone; None where there are none."""
+        gapped = (total.gaps > 0) & (total.weight > 0.0)
+        if self.columns is not None:
+            starts = np.zeros(len(gapped), dtype=bool)
+            starts[[first for first, _ in self._places]] = True
+            gapped &= starts
+        return np.flatnonzero(gapped) if gapped.any() else None
+
+    def _spread(self, found: Found) -> Spread:
+        """Means, deviations and ranges of the prepared columns."""
+        total = found.total
+        each = [total.mean.copy(), total.spread, total.least.copy(), total.most.copy()]
+        if self.tamed is not None:
+            here = self.tamed.columns
+            after = found.mean, found.deviation, *(self.tamed.tamed(one[here]) for one in each[2:])
+            for one, values in zip(each, after, strict=True):
+                one[here] = values
+        gaps = np.zeros(0) if self.indicated is None else 1.0 - total.weight[self.indicated] / found.whole
+        indicators = gaps, np.sqrt(gaps * (1.0 - gaps)), np.zeros(len(gaps)), np.ones(len(gaps))
+        group = np.full(len(total.mean), -1)
+        if self.columns is not None:
+            group = np.repeat([-1 if one.levels is None else n for n, one in enumerate(self.columns)], self._widths)
+        mean, deviation, least, most = (
+            np.concatenate([self._of_kept(one), more]) for one, more in zip(each, indicators, strict=True)
+        )
+        return Spread(mean, deviation, least, most, np.concatenate([self._of_kept(group), np.full(len(gaps), -1)]))
+
+    def _of_kept(self, vector: NDArray[Any]) -> NDArray[Any]:
+        return vector if self.kept is None else vector[self.kept]
+
+    def forget(self) -> None:
+        """Drop what other scales would need: what is left is what a model file holds."""
+        self._found = None
+
+    def rescaled(self, scale: str | None, tails: str | None = None) -> Preparation:
+        """The same columns in another scale, which takes no further pass: for those who compare scales during a fit.
+
+        ``tails`` is "keep" or "tame", or None to leave that as it is.
+        """
+        if self._found is None:
+            raise ValueError("what was found of the columns is not kept after the fit: learn the preparation again")
+        if scale not in SCALES or scale == "auto":
+            raise ValueError(f"scale must be one of {SCALES[1:]}, found {scale!r}")
+        if tails == "tame" and self._found.tails is None:
+            raise ValueError("tails were not looked for: make the preparation with tails='tame'")
+        other = copy(self)
+        other.scale, other.tails = scale, self.tails if tails is None else tails
+        other.kind = self.kind if scale == self.scale else None
+        other._settle()
+        return other
+
+    def with_column_scales(self, scales: Any) -> Preparation:
+        """The same with prepared columns multiplied by these numbers, whatever was done to them before."""
+        scales = np.array(scales, dtype=np.float64)
+        if scales.ndim != 1 or not np.isfinite(scales).all() or (scales < 0.0).any():
+            raise ValueError("the scales of columns must be a vector of finite numbers that are not negative")
+        known = next((one for one in (self.column_scales, self.factor) if one is not None), scales)
+        if len(known) != len(scales):
+            raise ValueError(f"there are {len(known)} prepared columns, found {len(scales)} scales")
+        other = copy(self)
+        other.column_scales = scales if self.column_scales is None else self.column_scales * scales
+        return other
 
     def summary(self, X: Any, weight: Vector | None) -> Summary:
         """Means, deviations and ranges of the columns of rows before they are filled and scaled."""
         return self._coded(X).summary(weight) if self.sparse_levels else summarise(self.encode(X), weight)
 
-    def _scale_by(self, size: Vector, offset: Vector, is_sparse: bool) -> None:
-        # A column that is constant but for rounding is left at its offset: it carries nothing.
-        constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
-        self.factor = 1.0 / np.where(constant, 1.0, size)
-        self.offset = None if is_sparse else offset
-
     @property
     def is_level(self) -> NDArray[np.bool_]:
-        """Which of the prepared columns stand for a level."""
+        """Which of the encoded columns stand for a level."""
         return np.repeat([column.levels is not None for column in self.columns or ()], self._widths)
 
     # -- use -----------------------------------------------------------------------------------------------------------
@@ -189,23 +400,60 @@ class Preparation:
         if self.sparse_levels:
             return self._sparse_rows(X)
         encoded = self.encode(X)
+        if sp.issparse(encoded) and not (self.offset is None and self.kept is None and self.indicated is None):
+            encoded = encoded.toarray()  # what was learned from dense rows moves zeros
+        if not (self.tamed is None and self.kept is None and self.indicated is None):
+            encoded = self._reshaped(encoded)
         if self.offset is not None and _core.AVAILABLE and not sp.issparse(encoded):
             scaled = self._scaled_at_once(encoded)
             if scaled is not None:
-                return scaled
+                return self._multiplied(scaled)
         values = encoded.data if sp.issparse(encoded) else encoded
         if np.isnan(values).any():
             encoded = self._filled(encoded)
+        return self._multiplied(self._scaled(encoded))
+
+    def _scaled(self, rows: Any) -> Any:
+        """Rows without gaps in the scale that was learned."""
         if self.scale == "unit":
-            return unit_rows(encoded)
+            return unit_rows(rows)
         if self.factor is None:
-            return encoded
-        factor = self.factor.astype(encoded.dtype)
-        if sp.issparse(encoded):
-            return type(encoded)(
-                (encoded.data * factor[encoded.indices], encoded.indices, encoded.indptr), encoded.shape
-            )
-        return (encoded if self.offset is None else encoded - self.offset.astype(encoded.dtype)) * factor
+            return rows
+        factor = self.factor.astype(rows.dtype)
+        if sp.issparse(rows):
+            return type(rows)((rows.data * factor[rows.indices], rows.indices, rows.indptr), rows.shape)
+        with np.errstate(over="ignore" if self._has_reach else None):
+            return (rows if self.offset is None else rows - self.offset.astype(rows.dtype)) * factor
+
+    @property
+    def _has_reach(self) -> bool:
+        """Whether scaled rows have a range that no row goes far beyond."""
+        return self.tails == "tame" and self.offset is not None
+
+    def _multiplied(self, scaled: Any) -> Any:
+        """Scaled rows, none of them too far away, whose columns are multiplied by the scales that were given."""
+        if self._has_reach and sp.issparse(scaled):
+            scaled = type(scaled)((within_reach(scaled.data), scaled.indices, scaled.indptr), scaled.shape)
+        elif self._has_reach:
+            scaled = within_reach(scaled)
+        if self.column_scales is None:
+            return scaled
+        scales = self.column_scales.astype(scaled.dtype)
+        if sp.issparse(scaled):
+            return type(scaled)((scaled.data * scales[scaled.indices], scaled.indices, scaled.indptr), scaled.shape)
+        return scaled * scales
+
+    def _reshaped(self, encoded: Any) -> Any:
+        """Rows that are filled and tamed, without the columns that are left out, and with indicators of gaps."""
+        values = encoded.data if sp.issparse(encoded) else encoded
+        gaps = None if self.indicated is None else np.isnan(encoded[:, self.indicated])
+        if np.isnan(values).any():
+            encoded = self._filled(encoded)
+        if self.tamed is not None:
+            encoded = self.tamed.of(encoded)
+        if self.kept is not None:
+            encoded = encoded[:, self.kept]
+        return encoded if gaps is None else np.concatenate([encoded, gaps.astype(encoded.dtype)], axis=1)
 
     def _scaled_at_once(self, encoded: NDArray[Any]) -> NDArray[Any] | None:
         """Dense rows by the compiled core, in one pass; None where there are gaps to fill or to refuse."""
@@ -229,11 +477,23 @@ class Preparation:
         gap = coded.first_gap() if self.filling is None else None
         if gap is not None:
             raise self._gap_error(*gap)
-        found = coded.sparse(self.offset, self.factor, self.filling)
+        self._note_gaps(np.array([part.first for part in coded.parts]), [part.gaps.sum() for part in coded.parts])
+        width, filling = coded.shape[1], self._fillings
+        if self.tamed is not None:
+            coded = coded.tamed(self.tamed, filling)
+        if self.indicated is not None:
+            coded = coded.with_indicators(self.indicated)
+        more = coded.shape[1] - width
+        places = np.concatenate([np.arange(width) if self.kept is None else self.kept, width + np.arange(more)])
+        offset, factor = (spread_over(one, places, coded.shape[1]) for one in (self.offset, self.factor))
+        filling = None if filling is None else np.concatenate([filling, np.zeros(more)])
+        found = coded.sparse(offset, factor, filling)
+        if self.kept is not None:
+            found = found[:, places]
         empty = np.isnan(found.data)
         if empty.any():
-            raise self._no_mean(int(found.indices[np.argmax(empty)]))
-        return unit_rows(found) if self.scale == "unit" else found
+            raise self._no_mean(int(places[found.indices[np.argmax(empty)]]))
+        return self._multiplied(unit_rows(found) if self.scale == "unit" else found)
 
     def _coded(self, X: Any) -> CodedRows:
         """Rows of a frame before their levels become columns."""
@@ -294,12 +554,15 @@ class Preparation:
         found, numbered = self._codes(column, values)
         if self.unknown == "error" and (numbered == UNSEEN).any():
             row = int(np.argmax(numbered == UNSEEN))
-            known = ", ".join(map(repr, (column.levels or ())[:8])) + (", ..." if len(column.levels or ()) > 8 else "")
+            levels = (column.levels or ()) + column.rare
+            known = ", ".join(map(repr, levels[:8])) + (", ..." if len(levels) > 8 else "")
             raise RowError(
                 row,
                 f"column {column.name!r} has the level {found[row]!r} in {{row}}; known are {known}; "
-                "unknown='ignore' lets it stand for none",
+                "unknown='ignore' lets it stand for " + ("a rare one" if column.rare else "none"),
             )
+        if column.rare:
+            numbered[numbered == UNSEEN] = len(column.levels or ())
         return numbered
 
     def is_unseen(self, column: Column, values: Any) -> NDArray[np.bool_]:
@@ -311,7 +574,10 @@ class Preparation:
         found = levels(values)
         check_hashable(column.name, found.tolist())
         if column.name not in self._numbered:  # kept: making it takes longer than looking up the levels of a tile
-            self._numbered[column.name] = {level: code for code, level in enumerate(column.levels or ())}
+            names = column.levels or ()
+            self._numbered[column.name] = {level: code for code, level in enumerate(names)} | dict.fromkeys(
+                column.rare, len(names)
+            )
         known = self._numbered[column.name]
         numbered = [ABSENT if level is None else known.get(level, UNSEEN) for level in found.tolist()]
         return found, np.array(numbered, dtype=np.int64)
@@ -321,13 +587,36 @@ class Preparation:
         gaps = np.isnan(values)
         places = encoded.tocoo().coords if sp.issparse(encoded) else None
         rows, cols = (places[0][gaps], places[1][gaps]) if places is not None else np.nonzero(gaps)
-        if self.filling is None:
+        filling = self._fillings
+        if filling is None:
             raise self._gap_error(int(rows[0]), int(cols[0]))
-        if np.isnan(self.filling[cols]).any():
-            raise self._no_mean(int(cols[np.argmax(np.isnan(self.filling[cols]))]))
+        if np.isnan(filling[cols]).any():
+            raise self._no_mean(int(cols[np.argmax(np.isnan(filling[cols]))]))
+        if places is None:
+            self._note_gaps(np.arange(encoded.shape[1]), np.count_nonzero(gaps, axis=0))
         encoded = encoded.copy()
-        (encoded.data if sp.issparse(encoded) else encoded)[gaps] = self.filling[cols]
+        (encoded.data if sp.issparse(encoded) else encoded)[gaps] = filling[cols]
         return encoded
+
+    @property
+    def _fillings(self) -> Vector | None:
+        """What gaps become; those of columns that are left out become anything."""
+        if self.filling is None or self.kept is None:
+            return self.filling
+        kept = np.zeros(len(self.filling), dtype=bool)
+        kept[self.kept] = True
+        return np.where(np.isnan(self.filling) & ~kept, 0.0, self.filling)
+
+    def _note_gaps(self, firsts: Places, counts: Any) -> None:
+        """Count gaps in encoded columns that had none when they were learned."""
+        if self.missing != "auto":
+            return
+        new = ~np.isin(firsts, [] if self.indicated is None else self.indicated)
+        if self.columns is not None:
+            new &= np.isin(firsts, [first for first, _ in self._places])
+        if self.kept is not None:
+            new &= np.isin(firsts, self.kept)
+        self.new_gaps.note([self._name_of(int(first)) for first in firsts[new]], np.asarray(counts)[new])
 
     def _gap_error(self, row: int, number: int) -> RowError:
         return RowError(row, f"Input X contains NaN: {{row}}, {self._name_of(number)} is missing; {GAP}")
@@ -336,24 +625,65 @@ class Preparation:
         return ValueError(f"{self._name_of(number)} is missing in every row that was learned from: it has no mean")
 
     def _name_of(self, number: int) -> str:
-        if self.columns is None:
-            return f"column {number if self.names is None else str(self.names[number])!r}"
-        place = int(np.searchsorted(np.cumsum(self._widths), number, side="right"))
-        return f"column {self.columns[place].name!r}"
+        if self.columns is None and self.names is None:
+            return f"column {number}"
+        return f"column {self.source_of(number)!r}"
+
+    def encoded_width(self, n_columns: int) -> int:
+        """How many columns there are when levels and dates have become numbers."""
+        return n_columns if self.columns is None else sum(self._widths)
 
     def width(self, n_columns: int) -> int:
         """How many columns of numbers become of so many columns."""
-        return n_columns if self.columns is None else sum(self._widths)
+        kept = self.encoded_width(n_columns) if self.kept is None else len(self.kept)
+        return kept + (0 if self.indicated is None else len(self.indicated))
+
+    def labels(self, n_columns: int) -> list[str]:
+        """What the prepared columns are called."""
+        encoded = self._encoded_labels(n_columns)
+        kept = encoded if self.kept is None else [encoded[place] for place in self.kept]
+        return kept + [f"{self.source_of(int(place))} is missing" for place in self._indicated]
+
+    def _encoded_labels(self, n_columns: int) -> list[str]:
+        if self.columns is None:
+            return [self.source_of(place) for place in range(n_columns)]
+        return [label for column in self.columns for label in column.labels(self.dates)]
+
+    def source_of(self, number: int) -> str:
+        """The name of the column that an encoded column comes from."""
+        if self.columns is None:
+            return str(number if self.names is None else self.names[number])
+        return self.columns[int(np.searchsorted(np.cumsum(self._widths), number, side="right"))].name
+
+    def sources(self) -> list[tuple[str, range]]:
+        """The columns that encoded columns come from, as far as they were looked at, and which these are."""
+        if self.columns is None:
+            return [(self.source_of(place), range(place, place + 1)) for place in range(self.n_encoded or 0)]
+        return [(column.name, range(first, first + self.width_of(column))) for first, column in self._places]
+
+    @property
+    def _indicated(self) -> list[int]:
+        return [] if self.indicated is None else self.indicated.tolist()
 
     @property
     def _widths(self) -> list[int]:
         return [self.width_of(column) for column in self.columns or ()]
 
+    @property
+    def _places(self) -> list[tuple[int, Column]]:
+        """The first encoded column of every column that has some."""
+        firsts = np.cumsum([0, *self._widths]).tolist()
+        return [
+            (first, column) for first, column in zip(firsts, self.columns or (), strict=False) if self.width_of(column)
+        ]
+
     def width_of(self, column: Column) -> int:
         """How many columns of numbers one becomes."""
-        if column.time == "date" and self.dates == "parts":
-            return 1 + len(PARTS)
-        return 1 if column.levels is None else len(column.levels)
+        return column.width(self.dates)
+
+    def describe(self) -> tuple[str, ...]:
+        """What is done to columns, in sentences."""
+        return description(self)
 
     def treating_unknown(self, unknown: str) -> Preparation:
         """The same with another treatment of unknown levels, for which nothing needs to be learned."""
@@ -363,58 +693,45 @@ class Preparation:
 
     def differs(self, other: Preparation) -> str | None:
         """What tells two preparations apart, in words."""
-        for name in ("scale", "missing", "unknown", "dates", "columns", "sparse_levels"):
+        named = (
+            "scale",
+            "missing",
+            "unknown",
+            "dates",
+            "tails",
+            "rare",
+            "constant",
+            "kind",
+            "columns",
+            "sparse_levels",
+        )
+        for name in named:
             if getattr(self, name) != getattr(other, name):
                 return f"{name} is {getattr(self, name)!r} here and {getattr(other, name)!r} there"
-        for name in ("offset", "factor", "filling"):
-            ours, theirs = getattr(self, name), getattr(other, name)
-            if (ours is None) != (theirs is None) or not (ours is None or np.array_equal(ours, theirs, equal_nan=True)):
+        for name in ("tamed", "kept", "indicated", "offset", "factor", "filling", "column_scales"):
+            if not equal(getattr(self, name), getattr(other, name)):
                 return f"the {name} of the columns was learned from other rows"
         return None
 
 
-def check_hashable(name: str, found: list[Any]) -> None:
-    """Refuse entries that are no levels, such as lists and complex numbers."""
-    for kind in {type(one) for one in found}:
-        if kind.__hash__ is None or issubclass(kind, complex | np.complexfloating):
-            row = next(row for row, one in enumerate(found) if type(one) is kind)
-            raise TypeError(
-                f"column {name!r} has {reprlib.repr(found[row])} of type {kind.__name__}; expected numbers, text, "
-                "truth values or dates: leave the column out, or turn it into such"
-            )
+def equal(ours: Any, theirs: Any) -> bool:
+    """Whether both are None, or equal arrays, or tuples of such."""
+    if ours is None or theirs is None:
+        return ours is theirs
+    if isinstance(ours, tuple):
+        return all(map(equal, ours, theirs))
+    return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+
+
+def spread_over(vector: Vector | None, places: Places, width: int) -> Vector | None:
+    """A vector of so many entries that has those of another at these places and zeros elsewhere."""
+    if vector is None:
+        return None
+    out = np.zeros(width)
+    out[places] = vector
+    return out
 
 
 def common_dtype(parts: list[NDArray[Any] | None]) -> np.dtype[Any]:
     """The type that holds columns of numbers, and of levels, which are None here."""
     return np.result_type(*(np.float32 if part is None else part.dtype for part in parts))
-
-
-def unit_rows(X: Any) -> Any:
-    """Rows of norm 1; a row of zeros stays one."""
-    limits = np.finfo(X.dtype)
-    with np.errstate(over="ignore"):
-        found = squares(X)
-    odd = ~((found > limits.tiny / limits.eps) & np.isfinite(found))  # a square has overflowed, or has no digits
-    if odd.any():  # by their largest entry first; not by a factor, as that of a small one may overflow in its turn
-        largest = np.asarray(abs(X).max(axis=1).toarray()).ravel() if sp.issparse(X) else np.abs(X).max(axis=1)
-        X = divided_rows(X, np.where(odd & (largest > 0.0), largest, 1.0))
-        found = squares(X)
-    norms = np.sqrt(found)
-    norms[norms == 0.0] = 1.0
-    return scaled_rows(X, 1.0 / norms)
-
-
-def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
-    """Every row divided by a number."""
-    if sp.issparse(X):
-        data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
-        return type(X)((data, X.indices, X.indptr), X.shape)
-    return X / divisors[:, None].astype(X.dtype)
-
-
-def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
-    """Every row times its factor."""
-    if sp.issparse(X):
-        data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
-        return type(X)((data, X.indices, X.indptr), X.shape)
-    return X * factors[:, None].astype(X.dtype)

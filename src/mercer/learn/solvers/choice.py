@@ -22,6 +22,7 @@ from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, 
 from .landmarks import Design, LandmarkFeatures
 from .newton import Report
 from .wide import wide_cost
+from .wide_ridge import is_near, wide_ridge_cost
 
 LEAST_LANDMARKS = 512
 """Of fewer landmarks, whitened features cost next to nothing, and their solver ends with a bound on the distance."""
@@ -29,8 +30,8 @@ NEWTON_STEPS, INNER_STEPS, ACTIVE = 8.0, 10.0, 0.4
 """What usual problems took on landmarks: steps, products in each, and the share of rows that enter these."""
 LEAST_WIDTH = 16384
 """Of fewer features second moments are made as long as they fit: their solver ends with a bound on the distance."""
-WIDE_PASSES, RIDGE_PASSES = 60.0, 30.0
-"""What usual problems took without second moments, and where the loss is quadratic."""
+WIDE_PASSES = 60.0
+"""What usual problems took without second moments."""
 DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
@@ -127,23 +128,31 @@ def least_cost(extent: Extent) -> float:
     return min(newton_cost(*size), descent_cost(*size, 1.0))
 
 
-def is_wide(extent: Extent, usual_bytes: int, usual_cost: float, passes: float, memory: int | None) -> bool:
+def is_wide(extent: Extent, squared: bool, memory: int | None) -> bool:
     """Whether a solver without second moments is taken: where they do not fit, or take far longer.
 
     Parameters
     ----------
     extent : Extent
-    usual_bytes, usual_cost : what the solver with second moments takes
-    passes : what the one without them is expected to take
-    memory : the most bytes that it may take; None is what the machine has
+    squared : bool
+        Whether the loss is that of ridge regression.
+    memory : int or None
+        The most bytes that it may take; None is what the machine has.
     """
     most = physical_memory() if memory is None else memory
-    if most is not None and extent.wide() > most:
+    if most is not None and extent.wide(squared) > most:
         return False
+    usual_bytes = extent.sums(copies=3) if squared else extent.newton()
     if most is not None and usual_bytes > most:
         return True
+    usual_cost = sums_cost(extent) if squared else least_cost(extent)
+    return extent.width >= LEAST_WIDTH and MARGIN * wide_solver_cost(extent, squared) < usual_cost
+
+
+def wide_solver_cost(extent: Extent, squared: bool) -> float:
+    """Operations that the solver without second moments is expected to take."""
     size = extent.n_rows, extent.width, extent.columns
-    return extent.width >= LEAST_WIDTH and MARGIN * wide_cost(*size, passes) < usual_cost
+    return wide_ridge_cost(*size) if squared else wide_cost(*size, WIDE_PASSES)
 
 
 def expected_cost(design: Design, loss: Loss) -> float:
@@ -152,7 +161,8 @@ def expected_cost(design: Design, loss: Loss) -> float:
     if isinstance(design, LandmarkFeatures):
         return landmark_cost(*size)
     if design.most_sample_bytes is not None:
-        return wide_cost(*size, RIDGE_PASSES if loss.is_quadratic else WIDE_PASSES)
+        extent = Extent(design.n_features, design.n_rows, loss.n_columns)
+        return wide_solver_cost(extent, is_near(design, loss))
     curvature = start_curvature(design, loss)
     return descent_cost(*size, curvature) if is_cheaper(*size, curvature) else newton_cost(*size)
 
@@ -194,7 +204,5 @@ def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool
         return False
     if expected_map(model, extent.n_rows).has_landmarks:
         return False
-    if model.loss == "squared":
-        extent = extent._replace(columns=1)
-        return is_wide(extent, extent.sums(copies=3), sums_cost(extent), RIDGE_PASSES, memory)
-    return is_wide(extent, extent.newton(), least_cost(extent), WIDE_PASSES, memory)
+    squared = model.loss == "squared"
+    return is_wide(extent._replace(columns=1) if squared else extent, squared, memory)

@@ -22,6 +22,7 @@ from .landmarks import Design, LandmarkFeatures, LandmarkHessians, LandmarkNewto
 from .newton import Factor, Matrix, Newton, Solution, Values
 from .sampling import sampled
 from .wide import WideNewton
+from .wide_ridge import WideRidge, is_near
 
 ROWS_A_FEATURE = 4
 """Rows of the sample: enough to tell directions of much curvature from those of little."""
@@ -194,6 +195,8 @@ def solver_for(design: Design, loss: Loss) -> Newton:
     if isinstance(design, LandmarkFeatures):
         return LandmarkHessians(design, loss) if isinstance(loss, SmoothedLoss) else LandmarkNewton(design, loss)
     if design.most_sample_bytes is not None:
+        if design.near is not None and is_near(design, loss):
+            return WideRidge(design, loss, design.near())
         return WideNewton(design, loss, design.most_sample_bytes)
     curvature = start_curvature(design, loss)
     kind = Descent if is_cheaper(design.n_rows, design.width, loss.n_columns, curvature) else Newton

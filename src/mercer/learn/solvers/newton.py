@@ -125,21 +125,20 @@ class Newton:
         self.averages = None if alone.all() else together / together.sum(axis=1) * ~alone
 
     def for_loss(self, loss: Loss) -> Self:
-        """A solver of another loss of the same rows, with the preconditioners of this one."""
+        """A solver of another loss of the same rows, with the preconditioners of this one unless they are stale.
+
+        Checkpoints keep no stale ones either: a run that is resumed takes the same steps.
+        """
         other = copy(self)
-        other.loss, other.gaps, other.products_taken, other.is_stale = loss, [], [], self.factors is None
-        other.tells_objective = False
+        other.loss, other.gaps, other.products_taken, other.tells_objective = loss, [], [], False
+        other.factors = None if self.is_stale else self.factors
+        other.is_stale = other.factors is None
         return other
 
     def after(self, loss: Loss) -> Self:
-        """The solver of the next loss on a path, to be told of like this one: as another that takes over from it.
-
-        Preconditioners that have become bad ones are not taken along.
-        """
+        """The solver of the next loss on a path, to be told of like this one: as another that takes over from it."""
         other = self.for_loss(loss)
         other.tells_objective = self.tells_objective
-        if self.is_stale:
-            other.factors, other.is_stale = None, True
         return other
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
@@ -234,9 +233,12 @@ class Newton:
         return np.inf
 
     def decrement(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
-        """How far the quadratic model of the objective has still to fall, as a share; of several tasks the largest."""
+        """How far the quadratic model of the objective has still to fall, as a share; of several tasks the largest.
+
+        It is infinite where the step leads up: rounding is then all that is left of it, and it tells nothing.
+        """
         left = -0.5 * self.by_task(gradient * step) / (1.0 - self.forcing**2)
-        return largest_share(np.maximum(left, 0.0), values)
+        return largest_share(np.where(left < 0.0, np.inf, left), values)
 
     def balancing_shift(self, W: Matrix, F: Values, enough: float) -> Matrix:
         """The shift to the best intercepts, accurate to a small fraction of ``enough``."""

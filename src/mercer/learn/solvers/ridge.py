@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..._caller import warn_caller
 from ..statistics import Moments
 
 Matrix = NDArray[np.float64]
@@ -32,11 +32,9 @@ def solve_ridge(
     factor = cholesky(centred.gram, alpha, precision, moments.rounding(precision))
     if factor is not None:
         return scipy.linalg.cho_solve(factor, centred.cross), factor
-    warnings.warn(
+    warn_caller(
         f"the features are linearly dependent, or nearly so, and alpha={alpha:g} is too small to tell them apart: the "
         "coefficients of least norm are given; raise alpha",
-        UserWarning,
-        stacklevel=6,
     )
     return Path.of(moments, intercept, precision).coefficients(alpha), None
 
@@ -139,27 +137,39 @@ class LeaveOneOut(NamedTuple):
     feature_mean: Matrix
     target_mean: Matrix
 
+    def errors(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None) -> Matrix:
+        """The error e / (1 - h) of every row when it is left out, for every alpha and every target.
+
+        Not a number where a row with a leverage of 1 is fitted exactly.
+        """
+        w = np.ones(len(Z)) if weight is None else weight
+        residuals, leverage = self.residuals_and_leverages(Z, Y, w)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return residuals / np.maximum(1.0 - leverage, 0.0)[:, :, None]
+
     def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
-        """The weighted sums, over rows, of the squared errors e / (1 - h), one row per alpha and one column per target.
+        """The weighted sums, over rows, of the squares of these errors, one row per alpha and one column per target.
 
         Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
         """
-        # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
-        Z = Z.astype(np.float64, copy=False)
-        turned = (Z - self.feature_mean) @ self.path.vectors
-        w = np.ones(len(Z)) if weight is None else weight
-        # All alphas in one product: a pass over the turned features for each would take longer than turning them.
-        shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
-        leverage = w[:, None] * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
-        coef = shrunk[:, :, None] * self.path.turned[:, None, :]
-        fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(Z), *coef.shape[1:])
-        with np.errstate(divide="ignore"):
-            errors = ((Y - self.target_mean)[:, None] - fitted) / np.maximum(1.0 - leverage, 0.0)[:, :, None]
+        w, errors = np.ones(len(Z)) if weight is None else weight, self.errors(Z, Y, weight)
         sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)
         if not counted:
             return (sums,)
         with np.errstate(invalid="ignore"):
             return sums, w @ hit(Y, Y[:, None] - errors)
+
+    def residuals_and_leverages(self, Z: NDArray[Any], Y: Matrix, w: Matrix) -> tuple[Matrix, Matrix]:
+        """Those of rows, for every alpha: residuals for every target too."""
+        # In float64: of a leverage near 1 float32 would leave no digits of what it lacks to 1.
+        Z = Z.astype(np.float64, copy=False)
+        turned = (Z - self.feature_mean) @ self.path.vectors
+        # All alphas in one product: a pass over the turned features for each would take longer than turning them.
+        shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
+        leverage = w[:, None] * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
+        coef = shrunk[:, :, None] * self.path.turned[:, None, :]
+        fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(Z), *coef.shape[1:])
+        return (Y - self.target_mean)[:, None] - fitted, leverage
 
 
 def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:

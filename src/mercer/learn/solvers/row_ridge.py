@@ -119,27 +119,21 @@ class RowRidge:
         least = max(WIDEST_RANGE, (4.0 + len(self.gram)) * float(np.finfo(np.float64).eps))
         return largest * np.logspace(np.log10(min(least, 1.0)), 1.0, N_ALPHAS)
 
-    def score(self, alpha: float, rule: str) -> Matrix:
-        """The mean squared error that an alpha would have on new rows, one number per target.
+    def scores(self, alpha: float) -> Matrix:
+        """The mean squared errors that an alpha would have on new rows, one column per target.
 
-        It is infinite where alpha is too small for these rows.
-
-        Parameters
-        ----------
-        alpha : float
-        rule : {"loo", "gcv"}
-            By rows that are left out, or by generalised cross-validation.
+        The first row is by rows that are left out, the second by generalised cross-validation. They are infinite where
+        alpha is too small for these rows.
         """
         nothing, total = np.full(self.targets.shape[1], np.inf), float(self.weight.sum())
         try:
             found = self.solve(alpha, diagonal=True)
         except np.linalg.LinAlgError:
-            return nothing
-        if rule == "loo":
-            return self.weight @ found.left_out() ** 2 / total
+            return np.stack([nothing, nothing])
         left = 1.0 - float(found.leverages(alpha, self.weight).sum()) / total
         residuals = alpha * found.beta / self.weight[:, None]
-        return self.weight @ residuals**2 / total / left**2 if left > 0.0 else nothing
+        expected = self.weight @ residuals**2 / total / left**2 if left > 0.0 else nothing
+        return np.stack([self.weight @ found.left_out() ** 2 / total, expected])
 
     def spread(self) -> Matrix:
         """The sum of squares of every target, about its mean where there is an intercept."""

@@ -22,6 +22,7 @@ class Summary(NamedTuple):
     """What a pass over encoded rows finds in every column, over entries that are not missing.
 
     ``deviation`` is the sum of squares about the mean, of entries divided by two to the power of ``exponent``.
+    ``gaps`` counts the entries that are missing, whatever their weight.
     """
 
     weight: Vector
@@ -30,6 +31,7 @@ class Summary(NamedTuple):
     least: Vector
     most: Vector
     exponent: NDArray[np.int64]
+    gaps: NDArray[np.int64]
 
     @property
     def spread(self) -> Vector:
@@ -58,7 +60,8 @@ def summarise(X: Any, weight: Vector | None) -> Summary:
         mean = np.where(known, values, 0.0).T @ (np.ones(n) if weight is None else weight)
         mean = mean / total
     deviation = (w * np.where(known, values - mean, 0.0) ** 2).sum(axis=0)
-    return Summary(total, np.ldexp(mean, exponent), deviation, least, most, exponent)
+    gaps = n - np.count_nonzero(known, axis=0)
+    return Summary(total, np.ldexp(mean, exponent), deviation, least, most, exponent, gaps)
 
 
 def exponents(least: Vector, most: Vector) -> NDArray[np.int64]:
@@ -84,10 +87,9 @@ def _summarise_sparse(X: Any, weight: Vector) -> Summary:
     def sums(terms: Vector) -> Vector:
         return np.bincount(column, terms, minlength=width).astype(np.float64)
 
-    gaps = np.bincount(
-        np.repeat(np.arange(width), np.diff(X.indptr))[~known], weight[X.indices][~known], minlength=width
-    )
-    total = weight.sum() - gaps
+    empty = np.repeat(np.arange(width), np.diff(X.indptr))[~known]
+    gaps = np.bincount(empty, minlength=width)
+    total = weight.sum() - np.bincount(empty, weight[X.indices][~known], minlength=width)
     full = np.bincount(column, minlength=width) == X.shape[0]
     least, most = np.full(width, np.inf), np.full(width, -np.inf)
     np.minimum.at(least, column, values)
@@ -98,7 +100,7 @@ def _summarise_sparse(X: Any, weight: Vector) -> Summary:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = sums(w * values) / total
     deviation = sums(w * (values - mean[column]) ** 2) + (total - sums(w)) * mean**2
-    return Summary(total, np.ldexp(mean, exponent), deviation, least, most, exponent)
+    return Summary(total, np.ldexp(mean, exponent), deviation, least, most, exponent, gaps)
 
 
 def joined(left: Summary, right: Summary) -> Summary:
@@ -118,4 +120,5 @@ def joined(left: Summary, right: Summary) -> Summary:
         np.minimum(left.least, right.least),
         np.maximum(left.most, right.most),
         exponent,
+        left.gaps + right.gaps,
     )

@@ -17,6 +17,7 @@ EXACT_ROWS = 1024
 """Rows of float32 of which there is a copy in float64 at a time."""
 POWER_STEPS = 8
 """Products with the second moments, to estimate their largest eigenvalue."""
+EPS = float(np.finfo(np.float64).eps)
 SAFETY = 4.0
 """How many times the rounding of sums that was measured is allowed for."""
 
@@ -115,6 +116,18 @@ class Moments(NamedTuple):
         gram[places] = np.maximum(gram[places], 0.0)  # rounding is all that is left of some
         return self._replace(gram=gram, cross=turn(self.cross), features=turn(self.features[:, None])[:, 0])
 
+    def largest(self) -> float:
+        """About the largest eigenvalue of the second moments; 0 where there is none that is a number."""
+        vector = self.features + np.sqrt(np.diag(self.gram)) * (float(np.linalg.norm(self.features)) or 1.0) * 1e-3
+        largest = 0.0
+        for _ in range(POWER_STEPS):
+            turned = self.gram @ vector
+            length = float(np.linalg.norm(turned))
+            if not 0.0 < length < np.inf:
+                return 0.0
+            largest, vector = length / float(np.linalg.norm(vector)), turned / length
+        return largest
+
     def rounding(self, precision: float) -> float:
         """How far eigenvalues of the second moments may be off, where products of features have this precision.
 
@@ -122,14 +135,15 @@ class Moments(NamedTuple):
         maps of many kinds, their error is below one unit of the last place of the largest eigenvalue, whatever the
         width. What decomposes them works in float64, with an error that grows with the width.
         """
-        vector = self.features + np.sqrt(np.diag(self.gram)) * (float(np.linalg.norm(self.features)) or 1.0) * 1e-3
-        for _ in range(POWER_STEPS):
-            turned = self.gram @ vector
-            length = float(np.linalg.norm(turned))
-            if not 0.0 < length < np.inf:
-                return 0.0
-            largest, vector = length / float(np.linalg.norm(vector)), turned / length
-        return (SAFETY * precision + len(self.gram) * float(np.finfo(np.float64).eps)) * largest
+        return (SAFETY * precision + len(self.gram) * EPS) * self.largest()
+
+    def precision(self, rounded: float, eps: float) -> float:
+        """That of the second moments, relative to their largest eigenvalue.
+
+        ``rounded`` is the trace of those products of chunks that were made in a precision of ``eps``.
+        """
+        largest = self.largest()
+        return max(EPS, eps * min(1.0, rounded / largest)) if largest > 0.0 else eps if rounded else EPS
 
     def centred(self, intercept: bool) -> Centred:
         """Moments about the means, or as they are where there is no intercept."""

@@ -1,0 +1,253 @@
+r"""The search of a pilot: scaling, kernel, bandwidth and penalty, then one scale per column.
+
+Every trial is ridge regression on the features of the map that the learner will have, on rows of the pilot, with the
+penalty of least exact leave-one-out error. Of trials that do not differ by more than one standard error of their
+difference the smoothest is taken: the widest kernel of the smoothest family. In turn:
+
+1. a few kernels in each way of scaling, on some of the rows, decide on the scaling;
+2. kernels and bandwidths around the best, on all rows that are not held out, decide on these;
+3. one scale per column is learned by leave-one-out on a thousand rows. They are taken where they lower the error on the
+   rows that were held out of everything, by more than one standard error.
+
+How long this takes depends on the sizes below and on the number of columns, never on the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ...kernels import Gaussian, Kernel, Matern
+from ...maps import FeatureMap
+from ..column_scales import learn_column_scales
+from ..prepare.preparation import Preparation
+from .choice import Choice
+from .rows import DistinctRows
+from .trials import RidgeTrial, Trial, not_worse, ridge_trial, smoothest
+
+Matrix = NDArray[np.float64]
+MakeMap = Callable[[Kernel, int], FeatureMap]
+"""The map for a kernel with so many features, not fitted."""
+
+FIRST_ROWS, FIRST_FEATURES = 2000, 384
+"""Rows and features of the trials that decide on the scaling."""
+FEATURES = 512
+"""Features of the other trials, at most."""
+COLUMN_ROWS, COLUMN_STEPS = 800, 20
+"""Rows on which scales of columns are learned, and iterations at most."""
+FEWEST_COLUMN_ROWS = 150
+"""With fewer rows than these no scales of columns are learned."""
+MOST_COLUMNS = 256
+"""With more columns than these no scales of columns are learned: they would take longer than all trials together."""
+FEWEST_ROWS = 20
+"""With fewer distinct rows than these nothing is searched for."""
+
+
+class Family(NamedTuple):
+    """Kernels that differ in their bandwidth alone, and how rough their functions are."""
+
+    roughness: int
+    make: Callable[[float], Kernel]
+
+
+def matern(nu: float) -> Callable[[float], Kernel]:
+    """Matern kernels by the inverse of their squared length scale."""
+    return lambda gamma: Matern(nu=nu, length_scale=1.0 / math.sqrt(gamma))
+
+
+GAUSSIAN, MATERN_3, MATERN_1 = Family(0, Gaussian), Family(1, matern(1.5)), Family(2, matern(0.5))
+FIRST = ((GAUSSIAN, (1 / 16, 1 / 4)), (MATERN_3, (1 / 16,)))
+"""The kernels that decide on the scaling; bandwidths are in units of 1 over the total variance of the columns."""
+SECOND = ((GAUSSIAN, (1 / 16, 1 / 4, 1.0)), (MATERN_3, (1 / 16, 1 / 4)))
+"""The kernels that are tried next."""
+WITH_COLUMNS = ((MATERN_3, (0.5, 1.0)), (MATERN_1, (0.25,)))
+"""The kernels that are tried on learned columns, in units of the bandwidth with which these were learned."""
+
+
+class Candidate(NamedTuple):
+    """A kernel in a way of scaling, and where it stands between smooth and rough."""
+
+    scale: str | None
+    kernel: Kernel
+    family: Family | None = None
+    gamma: float = 0.0
+
+    @property
+    def smoothness(self) -> tuple[int, float]:
+        """Ascends from smooth to rough."""
+        return (0 if self.family is None else self.family.roughness), self.gamma
+
+
+class Pilot:
+    """The search on one sample of rows.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        Learned, so that it can be rescaled.
+    X : matrix or frame
+        The sample as it is before preparation.
+    Y : ndarray of shape (n_rows, n_targets)
+        Targets, or codes of classes.
+    rows : DistinctRows
+        Which rows of the sample are looked at.
+    make_map : callable
+        The map for a kernel and a number of features.
+    width : int
+        How many features the learner will have.
+    """
+
+    def __init__(self, preparation: Preparation, X: Any, Y: Matrix, rows: DistinctRows, make_map: MakeMap, width: int):
+        self.preparation, self.make_map, self.width = preparation, make_map, width
+        self._X, self._rows = X, rows
+        self.Y, self.weight = Y[rows.numbers], rows.weight
+        self.trials: list[Trial] = []
+        self._prepared: dict[str | None, Any] = {}
+
+    def run(
+        self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None, columns: bool
+    ) -> tuple[Choice, Matrix | None]:
+        """The choice, and the scales of columns where they are taken.
+
+        Parameters
+        ----------
+        scales : sequence of str or None
+            The ways of scaling to choose from, the preferred one first.
+        kernels : sequence of Kernel or None
+            The kernels to choose from, with numbers for bandwidths; None leaves them to the pilot.
+        columns : bool
+            Whether scales of columns may be learned.
+        """
+        scale = self._scale(scales, kernels)
+        best, trial = self._kernel(scale, kernels)
+        held = self._held(trial, scale, None)
+        gate = None if held is None else float(held.sum())
+        plain = Choice(repr(best.kernel), scale, trial.alpha, False, len(self.weight), gate, None, ())
+        if held is None or not columns or not self._can_learn_columns(best, scale):
+            return plain._replace(trials=tuple(self.trials)), None
+        choice, learned = self._columns(best, scale, held, plain)
+        return choice._replace(trials=tuple(self.trials)), learned
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def _all(self, scale: str | None) -> Any:
+        """All rows of the pilot in a way of scaling."""
+        if scale not in self._prepared:
+            prepared = self.preparation.rescaled(scale)(self._X)[self._rows.numbers]
+            self._prepared[scale] = prepared.astype(np.float64)
+        return self._prepared[scale]
+
+    @property
+    def _searched(self) -> slice:
+        """The rows that are not held out."""
+        return slice(self._rows.n_held, None)
+
+    def _tried(self, candidate: Candidate, rows: slice, features: int, scales: Matrix | None = None) -> RidgeTrial:
+        """One trial, which is noted."""
+        X, Y, weight = self._all(candidate.scale)[rows], self.Y[rows], self.weight[rows]
+        X = X if scales is None else X * scales
+        found = ridge_trial(self.make_map(candidate.kernel, min(features, self.width)), X, Y, weight)
+        noted = candidate.scale, repr(candidate.kernel), scales is not None, len(Y), found.map.n_components_
+        self.trials.append(Trial(*noted, found.alpha, found.error))
+        return found
+
+    def _held(self, trial: RidgeTrial, scale: str | None, scales: Matrix | None) -> Matrix | None:
+        """Errors of the rows that are held out, relative to the spread of all targets; None where there are none."""
+        count = self._rows.n_held
+        if count == 0:
+            return None
+        X = self._all(scale)[:count]
+        Y, weight = self.Y[:count], self.weight[:count]
+        spread = float((weight[:, None] * (Y - weight @ Y / weight.sum()) ** 2).sum())
+        return trial.held_out(X if scales is None else X * scales, Y, weight) / (spread or 1.0)
+
+    # -- decisions -----------------------------------------------------------------------------------------------------
+
+    def _candidates(self, scale: str | None, of: Iterable[tuple[Family, Iterable[float]]]) -> list[Candidate]:
+        """Kernels with bandwidths in units of 1 over the total variance of the columns, from smooth to rough."""
+        return kernels_of(scale, of, 1.0 / total_variance(self._all(scale)[self._searched]))
+
+    def _scale(self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None) -> str | None:
+        """The way of scaling: the preferred one unless another is better by more than a standard error."""
+        if len(scales) == 1:
+            return scales[0]
+        rows = slice(self._rows.n_held, self._rows.n_held + FIRST_ROWS)
+        found = []
+        for scale in scales:
+            given = [Candidate(scale, kernel) for kernel in kernels or ()]
+            tried = [self._tried(one, rows, FIRST_FEATURES) for one in given or self._candidates(scale, FIRST)]
+            found.append(min(tried, key=lambda trial: trial.error))
+        return scales[smoothest(found)]
+
+    def _kernel(self, scale: str | None, kernels: Sequence[Kernel] | None) -> tuple[Candidate, RidgeTrial]:
+        """The kernel and its bandwidth, on all rows that are not held out."""
+        if kernels is not None:
+            tried = [Candidate(scale, kernel) for kernel in kernels]
+        else:
+            tried = self._candidates(scale, SECOND)
+        found = [self._tried(one, self._searched, FEATURES) for one in tried]
+        if kernels is None:  # twice as far where the best is the last of its family
+            best = tried[min(range(len(found)), key=lambda place: found[place].error)]
+            alike = [one.gamma for one in tried if one.family == best.family]
+            steps = [best.gamma / 4.0] * (best.gamma == min(alike)) + [best.gamma * 4.0] * (best.gamma == max(alike))
+            for gamma in steps:
+                assert best.family is not None
+                tried.append(Candidate(scale, best.family.make(gamma), best.family, gamma))
+                found.append(self._tried(tried[-1], self._searched, FEATURES))
+            order = sorted(range(len(tried)), key=lambda place: tried[place].smoothness)
+            tried, found = [tried[place] for place in order], [found[place] for place in order]
+        place = smoothest(found)
+        return tried[place], found[place]
+
+    def _can_learn_columns(self, best: Candidate, scale: str | None) -> bool:
+        X = self._all(scale)
+        enough = X.shape[0] - self._rows.n_held >= FEWEST_COLUMN_ROWS
+        return enough and not sp.issparse(X) and 2 <= X.shape[1] <= MOST_COLUMNS and best.kernel.has_gradient
+
+    def _columns(
+        self, best: Candidate, scale: str | None, plain_errors: Matrix, plain: Choice
+    ) -> tuple[Choice, Matrix | None]:
+        """The choice with or without learned scales: the rows that were held out decide."""
+        # A rough kernel shows which columns matter where a smooth one would blur it.
+        begin = best if best.family is None else Candidate(scale, MATERN_3.make(best.gamma), MATERN_3, best.gamma)
+        rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
+        learned = learn_column_scales(
+            self._all(scale)[rows], self.Y[rows], begin.kernel, weight=self.weight[rows], max_iter=COLUMN_STEPS
+        )
+        after = [begin] if begin.family is None else kernels_of(scale, WITH_COLUMNS, begin.gamma)
+        found = [self._tried(one, self._searched, FEATURES, learned.scales) for one in after]
+        place = min(range(len(found)), key=lambda place: found[place].error)
+        errors = self._held(found[place], scale, learned.scales)
+        assert errors is not None
+        if errors.sum() >= plain_errors.sum() or not_worse(plain_errors, errors):
+            return plain._replace(other_error=float(errors.sum())), None
+        chosen = Choice(
+            repr(after[place].kernel),
+            scale,
+            found[place].alpha,
+            True,
+            plain.n_rows,
+            float(errors.sum()),
+            plain.held_error,
+            (),
+        )
+        return chosen, learned.scales
+
+
+def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], unit: float) -> list[Candidate]:
+    """Kernels with bandwidths in this unit, from smooth to rough."""
+    made = [Candidate(scale, family.make(unit * step), family, unit * step) for family, steps in of for step in steps]
+    return sorted(made, key=lambda one: one.smoothness)
+
+
+def total_variance(X: Any) -> float:
+    """The sum of the variances of the columns; 1 where no column varies."""
+    if sp.issparse(X):
+        squares = X.multiply(X).mean(axis=0) - np.square(X.mean(axis=0))
+        return float(np.asarray(squares).sum()) or 1.0
+    return float(X.var(axis=0).sum()) or 1.0

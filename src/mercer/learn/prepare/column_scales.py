@@ -1,0 +1,79 @@
+"""What is subtracted from prepared columns and what they are multiplied by, for every scale."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDEST = 12.0
+"""Units that a column of a table reaches over, at most, where tails are tamed; 100 million normal numbers stay within.
+
+A column that is 0 but for one row in a million would have that row 1,000 deviations away.
+"""
+
+Vector = NDArray[np.float64]
+
+
+class Spread(NamedTuple):
+    """Means, deviations and ranges of prepared columns; columns of levels of the same ``group``, from 0 on, are one.
+
+    ``group`` is -1 for other columns.
+    """
+
+    mean: Vector
+    deviation: Vector
+    least: Vector
+    most: Vector
+    group: NDArray[np.int64]
+
+    @property
+    def size(self) -> Vector:
+        """The units of columns where tails are tamed.
+
+        A column of levels as a whole has variance 1, as a column of numbers has, however many levels there are.
+        """
+        levels = self.group >= 0
+        sums = np.bincount(self.group[levels], self.deviation[levels] ** 2) if levels.any() else np.zeros(1)
+        deviation = np.where(levels, np.sqrt(sums[np.maximum(self.group, 0)]), self.deviation)
+        return np.maximum(deviation, self.most / WIDEST - self.least / WIDEST)
+
+
+def offset_and_factor(
+    scale: str | None, found: Spread, is_sparse: bool, tamed: bool
+) -> tuple[Vector | None, Vector | None]:
+    """What a scale subtracts and multiplies by; None where it does not, and zeros of sparse rows are never moved."""
+    if scale == "standard":
+        return scaled_by(found.size if tamed else found.deviation, found.mean, is_sparse)
+    if scale == "minmax" and is_sparse:
+        return scaled_by(np.maximum(np.abs(found.least), np.abs(found.most)), found.least, is_sparse)
+    if scale == "minmax":
+        return scaled_by(found.most - found.least, found.least, is_sparse)
+    if scale == "common":
+        varying = found.deviation[found.deviation > 0.0]
+        largest = varying.max(initial=0.0)
+        unit = largest * np.sqrt(np.mean((varying / largest) ** 2)) if largest > 0.0 else 1.0
+        return None, np.full(len(found.deviation), 1.0 / unit)
+    return None, None
+
+
+def scaled_by(size: Vector, offset: Vector, is_sparse: bool) -> tuple[Vector | None, Vector]:
+    """Columns in these units, from these offsets on."""
+    # A column that is constant but for rounding is left at its offset: it carries nothing.
+    constant = ~(size > 10.0 * np.finfo(np.float64).eps * np.abs(offset))
+    return None if is_sparse else offset, 1.0 / np.where(constant, 1.0, size)
+
+
+def within_reach(values: NDArray[Any]) -> NDArray[Any]:
+    """Scaled entries as they are, but the logarithm of what goes further than ``WIDEST`` units from 0.
+
+    No row that was learned from goes so far. A new one may, and the features of a map would then have no digits left.
+    """
+    if values.size == 0 or max(values.max(), -values.min()) <= WIDEST:
+        return values
+    away = np.minimum(np.abs(values), np.finfo(values.dtype).max)
+    far = away > WIDEST
+    out = values.copy()
+    out[far] = np.copysign(WIDEST + np.log1p(away[far] - WIDEST), values[far])
+    return out

@@ -1,0 +1,71 @@
+"""What kind of rows these are, by their look: histograms, images, text or a table, and the scale that suits each.
+
+The rule looks at the ranges of columns and at a sample of rows. It fits nothing and asks for no targets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..statistics.column_summaries import Summary
+
+KINDS = {"table": "standard", "histograms": None, "images": "common", "text": "unit"}
+"""The scale of every kind."""
+WORDS = {
+    "table": "a table: every column has a unit of its own",
+    "histograms": "histograms: no entry is negative and all rows have the same sum",
+    "images": "images, or other columns of one unit: they have one range in common",
+    "text": "text: few entries of a row are stored, and none is negative",
+}
+"""What is said of every kind."""
+LEAST_BINS = 3
+"""Columns of a histogram, at least."""
+EVEN = 0.01
+"""Deviation of the sums of histograms, at most, as a share of their mean."""
+BALANCED = 0.05
+"""Variance of these sums, at most, as a share of the variances of columns: or one large column would do."""
+LEAST_PIXELS = 50
+"""Columns of an image that are not constant, at least."""
+MOST_OF_THEM, MOST_OF_THE_RANGE = 0.75, 0.5
+"""The share of an image's columns that reach over such a share of the range of all."""
+LEAST_WORDS = 100
+"""Columns of text, at least."""
+FEW = 0.1
+"""Entries of text that are stored, at most, as a share of all."""
+
+
+def recognised(total: Summary, sample: Any) -> str:
+    """The kind of rows of numbers, of which there are the summaries of columns and a sample."""
+    varying = total.most > total.least
+    if not varying.any():
+        return "table"
+    non_negative = bool((total.least[varying] >= 0.0).all())
+    if non_negative and np.count_nonzero(varying) >= LEAST_BINS and _has_even_sums(sample, total.spread[varying]):
+        return "histograms"
+    if sp.issparse(sample) and non_negative and sample.shape[1] >= LEAST_WORDS:
+        stored = np.count_nonzero(sample.data) / (sample.shape[0] * sample.shape[1])
+        if stored <= FEW:
+            return "text"
+    if _has_one_range(total.least[varying], total.most[varying]):
+        return "images"
+    return "table"
+
+
+def _has_even_sums(sample: Any, spread: NDArray[np.float64]) -> bool:
+    """Whether rows have the same sum, though their columns differ."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.asarray(sample.sum(axis=1, dtype=np.float64)).ravel()
+        deviation = float(np.std(sums))
+        columns = float(np.sqrt(np.sum(spread**2)))
+    return deviation <= EVEN * float(np.mean(sums)) and deviation <= np.sqrt(BALANCED) * columns
+
+
+def _has_one_range(least: NDArray[np.float64], most: NDArray[np.float64]) -> bool:
+    """Whether many columns reach over much of the same range."""
+    with np.errstate(over="ignore"):
+        reach = most - least >= MOST_OF_THE_RANGE * (most.max() - least.min())
+    return len(least) >= LEAST_PIXELS and bool(np.mean(reach) >= MOST_OF_THEM)

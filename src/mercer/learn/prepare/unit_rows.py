@@ -1,0 +1,42 @@
+"""Rows of norm 1, whatever their size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..._array import squares
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows of norm 1; a row of zeros stays one."""
+    limits = np.finfo(X.dtype)
+    with np.errstate(over="ignore"):
+        found = squares(X)
+    odd = ~((found > limits.tiny / limits.eps) & np.isfinite(found))  # a square has overflowed, or has no digits
+    if odd.any():  # by their largest entry first; not by a factor, as that of a small one may overflow in its turn
+        largest = np.asarray(abs(X).max(axis=1).toarray()).ravel() if sp.issparse(X) else np.abs(X).max(axis=1)
+        X = divided_rows(X, np.where(odd & (largest > 0.0), largest, 1.0))
+        found = squares(X)
+    norms = np.sqrt(found)
+    norms[norms == 0.0] = 1.0
+    return scaled_rows(X, 1.0 / norms)
+
+
+def divided_rows(X: Any, divisors: NDArray[Any]) -> Any:
+    """Every row divided by a number."""
+    if sp.issparse(X):
+        data = X.data / np.repeat(divisors, np.diff(X.indptr)).astype(X.dtype)
+        return type(X)((data, X.indices, X.indptr), X.shape)
+    return X / divisors[:, None].astype(X.dtype)
+
+
+def scaled_rows(X: Any, factors: NDArray[Any]) -> Any:
+    """Every row times its factor."""
+    if sp.issparse(X):
+        data = X.data * np.repeat(factors, np.diff(X.indptr)).astype(X.dtype)
+        return type(X)((data, X.indices, X.indptr), X.shape)
+    return X * factors[:, None].astype(X.dtype)

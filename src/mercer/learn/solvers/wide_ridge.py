@@ -1,0 +1,244 @@
+r"""Ridge regression on more features than a matrix of their second moments has room for, in the space of rows.
+
+With curvatures c and slopes g of the loss at 0, coefficients are :math:`w = Z^\top C^{1/2} \rho`, where
+
+.. math:: (I + C^{1/2} Z Z^\top C^{1/2})\, \rho = -C^{-1/2} g - C^{1/2} 1\, b
+          \quad\text{and}\quad 1^\top C^{1/2} \rho = 0
+
+with an intercept b. Conjugate gradients solve it, all targets at once; each step makes the features of all rows twice,
+for products with :math:`Z^\top` and with Z, and holds none of them.
+
+:math:`Z Z^\top` is close to the kernel matrix, and that close to :math:`F F^\top` with features F of landmarks, which
+are a sample of rows: so the inverse of :math:`I + C^{1/2} F F^\top C^{1/2}`, by a factor of
+:math:`I + F^\top C F`, preconditions the steps. Kernel values at landmarks cost next to nothing beside wide features.
+
+Every step is a point of the dual problem, and half the squared norm of its residual is exactly how far its two
+objectives are apart: a bound on the distance to the least one, which ends the steps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..._tiles import run_tiles, single_threaded_blas
+from ..feature_matrix import FeatureMatrix
+from ..losses import Loss
+from ..time_forecast import FEATURE_OPERATIONS, PRODUCT_COST, Work
+from .landmarks import LandmarkFeatures
+from .newton import Matrix, Newton, Report, Solution, Values, largest_share
+from .triangular import BLOCK, Triangular
+
+PREPARATION_STEPS = 2.0
+"""What the preconditioner may take, in steps of conjugate gradients."""
+MOST_LANDMARKS = 6144
+"""Kernel matrices of more would take too much of the memory that is to be spared."""
+DOUBLE = 2.0
+"""What operations in float64 cost where rows are in float32."""
+STEPS_FOR_ONE = 5
+"""Steps that are allowed in place of one of Newton's method."""
+USUAL_STEPS = 12.0
+"""What usual problems took."""
+NEAREST = 30.0
+"""The most curvature of all rows per feature for which products of features are close enough to the kernel.
+
+They differ from it by about n / D where features are random, which counts beside the inverse of the curvature.
+"""
+STILL = 8
+"""Steps that bring the gap down no more before they end: their residuals are rounding."""
+
+
+def step_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations of one step: features of all rows twice, and their products."""
+    return (2.0 * FEATURE_OPERATIONS + 4.0 * PRODUCT_COST * n_columns) * n_rows * width
+
+
+def landmark_count(n_rows: int, width: int, n_columns: int) -> int:
+    """Landmarks of the preconditioner, by the cost of a step: their moments take n s^2 operations in float64."""
+    count = math.sqrt(PREPARATION_STEPS * step_cost(1, width, n_columns) / DOUBLE)
+    return min(n_rows, MOST_LANDMARKS, max(1, round(count)))
+
+
+def is_near(design: FeatureMatrix, loss: Loss) -> bool:
+    """Whether a quadratic loss is minimised here: where products of features are close enough to their kernel."""
+    if not loss.is_quadratic or design.near is None:
+        return False
+    curvature = loss.curvature(np.zeros((design.n_rows, loss.n_columns)))
+    return float(curvature.mean(axis=1).sum()) <= NEAREST * design.n_features
+
+
+def wide_ridge_cost(n_rows: int, width: int, n_columns: int) -> float:
+    """Operations of a whole solution, as usual problems take them."""
+    count = float(landmark_count(n_rows, width, n_columns))
+    moments = DOUBLE * (n_rows * count**2 + count**3)
+    return moments + USUAL_STEPS * step_cost(n_rows, width, n_columns)
+
+
+class RowPreconditioner:
+    """The inverse of I + C^1/2 F F' C^1/2, for features F of landmarks.
+
+    Parameters
+    ----------
+    landmarks : LandmarkFeatures
+        Kernel values of all rows, without an intercept.
+    roots : ndarray of shape (n_rows,)
+        The diagonal of C^1/2.
+    """
+
+    def __init__(self, landmarks: LandmarkFeatures, roots: Matrix):
+        self.landmarks, self.roots = landmarks, roots[:, None]
+        hessian = self._moments(roots**2)
+        hessian[np.diag_indices_from(hessian)] += 1.0
+        self.factor = Triangular.factor(hessian, landmarks.n_jobs)
+
+    def _moments(self, h: Matrix) -> Matrix:
+        """F' diag(h) F in float64, of which the lower half is right: other digits would not cancel those of F F'."""
+        values, root = self.landmarks.values, self.landmarks.root.factor
+        count, n_jobs = values.n_features, values.n_jobs
+        moments = np.zeros((count, count))
+        tell = values.passes.begin("preconditioner")
+        for stop, K, mine in values.weighted_chunks(h):
+            F = np.empty((len(K), count))
+
+            def whiten(rows: slice, F: Matrix = F, K: Values = K, mine: Matrix = mine) -> None:
+                F[rows] = root.solve(K[rows].T).T
+                F[rows] *= np.sqrt(mine[rows])[:, None]
+
+            def add(rows: slice, F: Matrix = F) -> None:
+                moments[rows, : rows.stop] += F[:, rows].T @ F[:, : rows.stop]
+
+            run_tiles(whiten, len(K), BLOCK, n_jobs)
+            run_tiles(add, count, BLOCK, n_jobs)
+            if tell is not None:
+                tell(stop)
+        return moments
+
+    def __call__(self, R: Matrix) -> Matrix:
+        G = self.landmarks.transposed(self.roots * R, "preconditioner")
+        inner = self.factor.solve_transposed(self.factor.solve(G))
+        return R - self.roots * self.landmarks.products(inner, "preconditioner")
+
+
+class WideRidge(Newton):
+    """Least squares on features that are too many for a matrix of their second moments.
+
+    Parameters
+    ----------
+    design : FeatureMatrix
+    loss : Loss
+        A quadratic one, whose columns are problems of their own.
+    landmarks : LandmarkFeatures
+        Features of a few landmarks, with products close to those of the design, and no intercept.
+    """
+
+    name = "wide"
+
+    def __init__(self, design: FeatureMatrix, loss: Loss, landmarks: LandmarkFeatures):
+        super().__init__(design, loss)
+        self.landmarks = landmarks
+        flat = np.zeros((design.n_rows, loss.n_columns))
+        curvature = loss.curvature(flat).astype(np.float64)
+        self.roots = np.sqrt(curvature)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            goal = -loss.slope(flat) / self.roots
+        self.goal = np.where(curvature > 0.0, goal, 0.0)
+        self.mean_roots = np.sqrt(curvature.mean(axis=1))
+        """For one preconditioner of all columns."""
+
+    def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
+        """The least objective, to a relative distance of ``tol``; a start would spare nothing, and is not looked at."""
+        with single_threaded_blas():  # beside our own threads, so that bits do not depend on their number
+            return self._descended(tol, STEPS_FOR_ONE * max_iter)
+
+    def _descended(self, tol: float, most: int) -> Solution:
+        self.expect([Work("preconditioner", wide_ridge_cost(self.design.n_rows, 0, 0))])
+        solved = RowPreconditioner(self.landmarks, self.mean_roots)
+        tiny = float(np.finfo(np.float64).tiny)
+        border = solved(self.roots) if self.design.intercept else None
+        rho, F, W, direction, energy, objectives = self._begun()
+        while True:
+            residual, offset = self._balanced(self.goal - rho - self.roots * F)
+            values = self._objective(W, F, offset)
+            objectives.append(float(values.sum()))
+            self.design.passes.report.objective = objectives[-1]
+            self.gaps.append(largest_share(0.5 * self.by_task(residual**2), values))
+            done = len(objectives) - 1
+            if self.gaps[-1] <= tol or done == most or self._in_vain():
+                break
+            self.foretell(done, most, tol)
+            turned = self._balancing(solved(residual), border)
+            following = (residual * turned).sum(axis=0)
+            share = 0.0 if done == 0 else following / np.maximum(energy, tiny)
+            direction, energy = turned + share * direction, following
+            self.expect([])
+            weighted = self.roots * direction
+            V = self.design.kept("row sums", self.design.transposed, weighted, "gradient")[: self.design.n_features]
+            bent = self.design.kept("decision values", self._values, V).astype(np.float64)
+            length = energy / np.maximum((direction * (direction + self.roots * bent)).sum(axis=0), tiny)
+            if not np.isfinite(length).all():
+                break  # this precision tells no more
+            rho, F, W = rho + length * direction, F + length * bent, W + length * V
+            self._keep(objectives, rho, F, W, direction, energy)
+        gap = self.gaps[-1]
+        if self.design.intercept:
+            W = np.vstack([W, offset])
+        converged = bool(gap <= max(tol, float(np.finfo(self.design.dtype).eps)))
+        report = Report(converged, done, self.design.n_passes, tuple(objectives), min(gap, 1.0), self.name)
+        return Solution(W, [], report)
+
+    def _values(self, V: Matrix) -> Values:
+        """Z V."""
+        padded = np.vstack([V, np.zeros((1, V.shape[1]))]) if self.design.intercept else V
+        return self.design.products(padded, "decision values")
+
+    def _objective(self, W: Matrix, F: Matrix, offset: Matrix) -> Matrix:
+        """That of every task."""
+        return 0.5 * self.by_task(W**2) + self.loss.value(F + offset)
+
+    def _balanced(self, residual: Matrix) -> tuple[Matrix, Matrix]:
+        """Residuals with the intercepts that make them least, and those."""
+        if not self.design.intercept:
+            return residual, np.zeros(residual.shape[1])
+        total = np.maximum((self.roots**2).sum(axis=0), float(np.finfo(np.float64).tiny))
+        offset = (self.roots * residual).sum(axis=0) / total
+        return residual - self.roots * offset, offset
+
+    def _balancing(self, turned: Matrix, border: Matrix | None) -> Matrix:
+        """Without what would make coefficients of rows add up to something, as intercepts do not let them."""
+        if border is None:
+            return turned
+        total = np.maximum((self.roots * border).sum(axis=0), float(np.finfo(np.float64).tiny))
+        return turned - border * ((self.roots * turned).sum(axis=0) / total)
+
+    def _in_vain(self) -> bool:
+        """Whether the last steps have brought the gap down no more, as far as numbers can tell."""
+        eps = float(np.finfo(self.design.dtype).eps)
+        return len(self.gaps) > STILL and self.gaps[-1] <= eps and self.gaps[-1] >= min(self.gaps[:-STILL])
+
+    # -- what is to come, and a run that ends early --------------------------------------------------------------------
+
+    @property
+    def usual_steps(self) -> float:
+        return USUAL_STEPS
+
+    def works_of_step(self) -> list[Work]:
+        return [Work("gradient", self.product_work), Work("decision values", self.product_work)]
+
+    def _keep(self, objectives: list[float], *arrays: Matrix) -> None:
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is not None:
+            numbers = np.array([float(self.design.n_passes)])
+            kept = (*arrays, np.array(objectives), np.array(self.gaps), numbers)
+            checkpoint.anew("iterate", kept)
+
+    def _begun(self) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix, list[float]]:
+        """Where steps begin, or go on: coefficients of rows, decision values, coefficients, and the last direction."""
+        n, k = self.goal.shape
+        checkpoint = self.design.passes.context.checkpoint
+        if checkpoint is None or "iterate" not in checkpoint.found:
+            W = np.zeros((self.design.n_features, k))
+            return np.zeros((n, k)), np.zeros((n, k)), W, np.zeros((n, k)), np.ones(k), []
+        rho, F, W, direction, energy, objectives, gaps, numbers = checkpoint.found["iterate"]
+        self.gaps, self.design.n_passes = gaps.tolist(), int(numbers[0])
+        return rho, F, W, direction, energy, objectives.tolist()
