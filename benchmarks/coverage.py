@@ -61,6 +61,8 @@ def coverage(width: int) -> None:
             quantile=list(LEVELS),
             scale="standard",
             random_state=0,
+            alpha=1.0,
+            preparation=None,
         ).fit(X, y)
         spent = process_time() - began
         shares = (truth[:, None] <= model.predict(new)).mean(axis=0)
@@ -76,7 +78,13 @@ def calibration(width: int) -> None:
         for loss in LOSSES:
             began = process_time()
             model = KernelClassifier(
-                "gaussian('scale')", n_components=width, loss=loss, scale="standard", random_state=0
+                "gaussian('scale')",
+                n_components=width,
+                loss=loss,
+                scale="standard",
+                random_state=0,
+                C=1.0,
+                preparation=None,
             ).fit(X, y)
             spent = process_time() - began
             chances = model.predict_proba(new)

@@ -60,7 +60,7 @@ def judged(model: Any, split: Split) -> Numbers:
 
 
 def ours(loss: str, width: int, tiny: bool, seed: int, _: Found) -> Numbers:
-    return judged(KernelClassifier(map=features("StructuredFourier", width, seed), loss=loss), rows(tiny))
+    return judged(KernelClassifier(map=features("StructuredFourier", width, seed), loss=loss, C=1.0), rows(tiny))
 
 
 def theirs(peer: Callable[..., Any], width: int, dtype: str, tiny: bool, seed: int, _: Found) -> Numbers:
@@ -74,7 +74,7 @@ def objectives(width: int, tiny: bool, seed: int, _: Found) -> Numbers:
     Without an intercept, which LIBLINEAR would hold back and ours does not, both minimise the same function.
     """
     split = rows(tiny)
-    model = KernelClassifier(map=features("StructuredFourier", width, seed), fit_intercept=False)
+    model = KernelClassifier(map=features("StructuredFourier", width, seed), fit_intercept=False, C=1.0)
     model.fit(split.X, split.y)
     Z = model.map_.transform(split.X).astype(np.float64)
     peer = LinearSVC(fit_intercept=False, dual=False, tol=1e-7, max_iter=10_000)

@@ -85,9 +85,15 @@ def machine(name: str, gamma: float, C: float) -> Any:
 
     arguments = {"C": C, "random_state": 0, "n_jobs": 1, "tol": 1e-3}
     if name == "Mercer, exact":
-        return KernelClassifier(Gaussian(gamma), map="exact", **arguments)
+        return KernelClassifier(Gaussian(gamma), map="exact", **({"C": 1.0, "preparation": None} | arguments))
     width = int(name.split()[-1])
-    return KernelClassifier(Gaussian(gamma), map="nystrom", n_components=width, memory="16GB", **arguments)
+    return KernelClassifier(
+        Gaussian(gamma),
+        map="nystrom",
+        n_components=width,
+        memory="16GB",
+        **({"C": 1.0, "preparation": None} | arguments),
+    )
 
 
 def measured(name: str, data: tuple[Any, ...], gamma: float, C: float) -> dict[str, float]:

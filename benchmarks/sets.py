@@ -43,8 +43,8 @@ def learner(name: str, tiny: bool, kernel: Gaussian, C: float, width: int) -> An
     """Ours; the rows are standardised already, as the peers need them."""
     arguments: dict[str, Any] = {"n_components": 32 if tiny else width, "random_state": 0}
     if name in CLASSES:
-        return KernelClassifier(kernel, C=C, **arguments)
-    return KernelRegressor(kernel, alpha=0.5 / C, **arguments)
+        return KernelClassifier(kernel, C=C, **({"preparation": None} | arguments))
+    return KernelRegressor(kernel, alpha=0.5 / C, **({"preparation": None} | arguments))
 
 
 def tuned(name: str, tiny: bool, seed: int, _: Found) -> Numbers:

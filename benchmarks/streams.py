@@ -74,7 +74,7 @@ def table_of(n: int, target: str) -> Any:
 
 
 def regressed(n: int, width: int, seed: int, _: Found) -> Numbers:
-    model = KernelRegressor(n_components=width, random_state=seed)
+    model = KernelRegressor(n_components=width, random_state=seed, kernel=None, alpha=1.0, preparation=None)
     numbers = timed(lambda: model.fit(table_of(n, "y"))) | {"peak": peak()}
     predicted = next(model.predict_blocks(table_of(n, "y")))
     return numbers | {"R2": r2_score(next(table_of(n, "y").blocks()).y, predicted)}
@@ -115,6 +115,9 @@ def classified(n: int, width: int, seed: int, _: Found) -> Numbers:
         max_iter=1,
         memory="1MB",
         callback=lambda told: ends.update({(told.number, told.what): time.perf_counter()}),
+        kernel=None,
+        C=1.0,
+        preparation=None,
     )
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -259,7 +262,9 @@ print(loading - start, loaded - loading, time.perf_counter() - loaded)
 def stored(columns: int, width: int, parameters: str, repeats: int, seed: int, _: Found) -> Numbers:
     FOLDER.mkdir(exist_ok=True)
     X = np.random.default_rng(seed).normal(size=(2 * width, columns))
-    model = KernelRegressor(n_components=width, map="RandomFourier", random_state=seed).fit(X, X[:, 0])
+    model = KernelRegressor(
+        n_components=width, map="RandomFourier", random_state=seed, kernel=None, alpha=1.0, preparation=None
+    ).fit(X, X[:, 0])
     path = FOLDER / "model.safetensors"
     saving = float(np.median([seconds_of(lambda: mercer.save(model, path, parameters)) for _ in range(repeats)]))
     runs = []

@@ -38,7 +38,14 @@ def measure(width: int, asked: argparse.Namespace) -> tuple[Any, ...]:
     codes = np.where(y[:rows, None] == np.unique(y), 1.0, -1.0)
     map = StructuredFourier(Gaussian(GAMMA), n_components=width, random_state=0)
     model = KernelRegressor(
-        map=map, alpha=asked.alpha, solver="wide", tol=asked.tol, memory=asked.memory, n_jobs=asked.n_jobs
+        map=map,
+        alpha=asked.alpha,
+        solver="wide",
+        tol=asked.tol,
+        memory=asked.memory,
+        n_jobs=asked.n_jobs,
+        kernel=None,
+        preparation=None,
     )
     before, began = time.process_time(), time.perf_counter()
     model.fit(X[:rows], codes)

@@ -38,7 +38,7 @@ def part(name: str) -> Split:
 
 def trained(name: str, method: str, c: int, seed: int, _: Found) -> Numbers:
     chosen = MAPS[method](kernel_of(name), c, seed)
-    return fitted(mercer.KernelClassifier(map=chosen, C=10.0), part(name))
+    return fitted(mercer.KernelClassifier(map=chosen, C=10.0, kernel=None, preparation=None), part(name))
 
 
 def solved(name: str, limit: float, seed: int, _: Found) -> Numbers:

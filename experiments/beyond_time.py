@@ -70,7 +70,15 @@ def trained(name: str, method: str, D: int, seed: int, _: Found) -> Numbers:
         return mapped(kind(gamma=GAMMAS[name], n_components=D, random_state=seed), liblinear(seed=seed), rows(name))
     chosen, C = ("nystrom", 10.0) if method == "Mercer, Nystrom" else ("auto", 1.0)
     machine = mercer.KernelClassifier(
-        Gaussian(GAMMAS[name]), n_components=D, map=chosen, C=C, tol=1e-3, memory="4GB", random_state=seed, n_jobs=1
+        Gaussian(GAMMAS[name]),
+        n_components=D,
+        map=chosen,
+        C=C,
+        tol=1e-3,
+        memory="4GB",
+        random_state=seed,
+        n_jobs=1,
+        preparation=None,
     )
     return fitted(machine, rows(name))
 

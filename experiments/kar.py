@@ -133,7 +133,9 @@ def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) ->
     split = rows(name, seed)
     chosen = kernel_on(split.X, kernel)
     if method in OWN:
-        machine = mercer.KernelClassifier(chosen, n_components=D, map=OWN[method], random_state=seed)
+        machine = mercer.KernelClassifier(
+            chosen, n_components=D, map=OWN[method], random_state=seed, C=1.0, preparation=None
+        )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "TaylorSketch expects a relative error")  # the figures tell
             return fitted(machine, split)

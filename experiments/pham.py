@@ -85,7 +85,10 @@ def libsvm(kernel: Polynomial) -> SVC:
 def trained(name: str, kernel: str, method: str, D: int, seed: int, _: Found) -> Numbers:
     """A machine on a set: the paper's maps with LIBLINEAR, or Mercer's own at the same width."""
     if method == "Mercer":
-        return fitted(mercer.KernelClassifier(KERNELS[kernel], n_components=D, random_state=seed), rows(name))
+        return fitted(
+            mercer.KernelClassifier(KERNELS[kernel], n_components=D, random_state=seed, C=1.0, preparation=None),
+            rows(name),
+        )
     learner = liblinear(seed=seed).set_params(fit_intercept=False)
     return mapped(MAPS[method](KERNELS[kernel], D, seed), learner, rows(name))
 

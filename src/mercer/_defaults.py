@@ -25,7 +25,10 @@ MAP_WIDTH = 256
 """Features of a map that is fitted alone."""
 
 LEARNER_WIDTH = 1024
-"""Features of the map of a learner."""
+"""Features of the map of a learner, at least where they are left to the rows."""
+
+WIDEST_LEARNER = 4096
+"""Features that the rows may lead to, at most."""
 
 TABLE_WIDTH = 4096
 """Features of the learner for a table, on the command line and of ``learner_for``."""

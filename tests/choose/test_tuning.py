@@ -355,7 +355,9 @@ def test_a_fit_that_does_not_end_leaves_the_one_before(monkeypatch, small):
 def test_features_that_depend_on_each_other_end_the_growth(monkeypatch, small):
     def made(self, best, width, **_):
         C = 1e-3 if width == 16 else 1e30
-        return mercer.KernelClassifier(best.kernel, n_components=width, loss="squared", C=C, random_state=0)
+        return mercer.KernelClassifier(
+            best.kernel, n_components=width, loss="squared", C=C, random_state=0, preparation=None
+        )
 
     monkeypatch.setattr(Search, "_learner", made)
     found = search(
@@ -367,7 +369,9 @@ def test_features_that_depend_on_each_other_end_the_growth(monkeypatch, small):
 @pytest.mark.parametrize(("kernel", "nested"), [(Gaussian(0.3), True), (Polynomial(3, coef0=1.0), False)])
 def test_a_wider_fit_starts_with_the_narrower_one(kernel, nested):
     def machine(width):
-        return mercer.KernelClassifier(kernel, n_components=width, scale="minmax", tol=1e-9, random_state=0)
+        return mercer.KernelClassifier(
+            kernel, n_components=width, scale="minmax", tol=1e-9, random_state=0, C=1.0, preparation=None
+        )
 
     narrow, cold, warm = machine(64).fit(X, CLASSES), machine(128).fit(X, CLASSES), machine(128)
     warm.fit_table(warm.table_to_fit(X, CLASSES), FitContext(warm_start=narrow))

@@ -43,7 +43,9 @@ def bad(tmp_path_factory):
     (folder / "ragged.csv").write_text("x,y\n1,2\n1,2,3\n")
     (folder / "binary.parquet").write_bytes(b"not parquet at all")
     good = pd.DataFrame(frames["good"])
-    model = mercer.KernelRegressor("gaussian(0.5)", n_components=8, random_state=0).fit(good[["x", "town"]], good["y"])
+    model = mercer.KernelRegressor("gaussian(0.5)", n_components=8, random_state=0, alpha=1.0).fit(
+        good[["x", "town"]], good["y"]
+    )
     mercer.save(model, folder / "good.mercer")
     whole = (folder / "good.mercer").read_bytes()
     (folder / "short.mercer").write_bytes(whole[:-40])

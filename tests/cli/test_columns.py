@@ -203,7 +203,9 @@ def test_labels_beside_rows_are_remembered(run, tmp_path):
 
 def test_rows_in_memory_have_targets_without_a_name():
     X = np.random.default_rng(0).normal(size=(50, 2))
-    model = mercer.KernelRegressor(n_components=4, random_state=0).fit(X, X[:, 0])
+    model = mercer.KernelRegressor(n_components=4, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        X, X[:, 0]
+    )
     assert (model.target_name_, model.weight_name_) == (None, None)
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=X[:, 0], d=X[:, 1])
     model.fit(data.open(frame, target=["c", "d"]))

@@ -119,7 +119,9 @@ def test_scores_are_the_librarys(folder, run):
 
 
 def test_scores_that_cannot_be_had(folder, fails, tmp_path):
-    nameless = mercer.KernelRegressor(n_components=4, random_state=0).fit(np.eye(3), np.arange(3.0))
+    nameless = mercer.KernelRegressor(n_components=4, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        np.eye(3), np.arange(3.0)
+    )
     mercer.save(nameless, tmp_path / "nameless.mercer")
     assert "--target" in fails(f"evaluate {tmp_path}/nameless.mercer houses.csv", code=2)
     assert "did you mean 'kind'?" in fails("evaluate flowers.mercer flowers.csv --target kinds")

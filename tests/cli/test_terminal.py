@@ -35,7 +35,10 @@ def evil(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({EVIL: rng.normal(size=80), "level": rng.choice([f"one{EVIL}", f"two{EVIL}"], 80)})
     labels = np.where(frame[EVIL] > 0, f"yes{EVIL}", f"no{EVIL}")
-    mercer.save(KernelClassifier(n_components=8, random_state=0).fit(frame, labels), tmp_path / "m.mercer")
+    mercer.save(
+        KernelClassifier(n_components=8, random_state=0, kernel=None, C=1.0, preparation=None).fit(frame, labels),
+        tmp_path / "m.mercer",
+    )
     frame.assign(y=labels).to_parquet(tmp_path / "d.parquet")
     return tmp_path
 
@@ -129,7 +132,12 @@ def test_formulas_in_labels_are_text_where_it_is_asked_for(tmp_path, run, fails)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=90)})
     labels = np.array(["=2+2", "+49", "none"])[np.digitize(frame["x"], [-0.5, 0.5])]
-    mercer.save(KernelClassifier(n_components=8, random_state=0, loss="logistic").fit(frame, labels), tmp_path / "m")
+    mercer.save(
+        KernelClassifier(n_components=8, random_state=0, loss="logistic", kernel=None, C=1.0, preparation=None).fit(
+            frame, labels
+        ),
+        tmp_path / "m",
+    )
     frame.to_csv(tmp_path / "d.csv", index=False)
     predicted = ("predict", tmp_path / "m", tmp_path / "d.csv")
     assert '"=2+2"' in run(*predicted).stdout
@@ -141,7 +149,12 @@ def test_formulas_in_labels_are_text_where_it_is_asked_for(tmp_path, run, fails)
 
 def test_numbers_stay_numbers(tmp_path, run):
     frame = pd.DataFrame({"x": np.linspace(-1, 1, 50)})
-    mercer.save(KernelRegressor(n_components=8, random_state=0).fit(frame, frame["x"]), tmp_path / "m")
+    mercer.save(
+        KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+            frame, frame["x"]
+        ),
+        tmp_path / "m",
+    )
     frame.to_csv(tmp_path / "d.csv", index=False)
     predicted = ("predict", tmp_path / "m", tmp_path / "d.csv")
     assert run(*predicted, "--spreadsheet-safe").stdout == run(*predicted).stdout

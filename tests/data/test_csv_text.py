@@ -46,7 +46,9 @@ def test_a_mark_of_utf8_is_no_part_of_a_name(tmp_path):
     with pytest.warns(UserWarning, match="has ';' between its fields"):
         table = data.open(tmp_path / "b.csv")
     with pytest.raises(ValueError, match=r"line 2 of .*b\.csv, column 'b' is missing"):
-        KernelRegressor(n_components=2).fit(data.open(tmp_path / "b.csv", target="a", delimiter=";"))
+        KernelRegressor(n_components=2, kernel=None, alpha=1.0, preparation=None).fit(
+            data.open(tmp_path / "b.csv", target="a", delimiter=";")
+        )
     assert table.names == ("a", "b")
 
 
@@ -109,7 +111,7 @@ def test_a_row_is_named_by_its_line(tmp_path, packed):
     lines = [table.where(row) for row in range(table.n_rows)]
     assert lines == [f"line {line} of {path}" for line in (2, 4, 6, 9, 10, 11)]
     with pytest.raises(ValueError, match=r"NaN: line 9 of .*, column 'a' is missing; missing='mean' fills it") as error:
-        KernelRegressor(n_components=4).fit(table)
+        KernelRegressor(n_components=4, kernel=None, alpha=1.0, preparation=None).fit(table)
     assert "row 3" not in str(error.value)
     dropping = data.open(path, target="y", drop=True)
     assert (dropping.n_rows, dropping.dropped, dropping.read) == (4, 2, 6)

@@ -132,13 +132,13 @@ def test_a_model_takes_dates_from_anywhere(tmp_path, form, dates):
     frame = visits()
     X, y = frame[["when", "size"]], frame["visits"]
     arguments = {"n_components": 128, "scale": "standard", "dates": dates, "random_state": 0}
-    model = KernelRegressor("gaussian('median')", **arguments).fit(X, y)
+    model = KernelRegressor("gaussian('median')", **({"alpha": 1.0, "preparation": None} | arguments)).fit(X, y)
     assert model.map_.n_features_in_ == (2 if dates == "number" else 7)
     source = FORMS[form](frame, tmp_path)
     table = data.open(source, target="visits")
     assert table.times == {"when": "date"}
     np.testing.assert_allclose(model.predict(table), model.predict(X), rtol=1e-9)
-    other = KernelRegressor("gaussian('median')", **arguments).fit(table)
+    other = KernelRegressor("gaussian('median')", **({"alpha": 1.0, "preparation": None} | arguments)).fit(table)
     np.testing.assert_allclose(other.predict(X), model.predict(X), rtol=1e-6, atol=1e-6)
     if not isinstance(source, type(tmp_path)):
         columns = source.select(["when", "size"]) if hasattr(source, "select") else source[["when", "size"]]
@@ -152,7 +152,15 @@ def test_a_model_takes_dates_from_anywhere(tmp_path, form, dates):
 def test_parts_help_where_weekdays_matter():
     frame = visits(2000)
     scores = [
-        KernelRegressor("gaussian('median')", n_components=512, scale="standard", dates=dates, random_state=0)
+        KernelRegressor(
+            "gaussian('median')",
+            n_components=512,
+            scale="standard",
+            dates=dates,
+            random_state=0,
+            alpha=1.0,
+            preparation=None,
+        )
         .fit(frame[["when"]][:1500], frame["visits"][:1500])
         .score(frame[["when"]][1500:], frame["visits"][1500:])
         for dates in ("number", "parts")
@@ -164,12 +172,14 @@ def test_parts_help_where_weekdays_matter():
 def test_dates_beside_numbers_and_levels_are_told_apart(tmp_path):
     frame = visits()
     X, y = frame[["when", "size"]], frame["visits"]
-    model = KernelRegressor(n_components=16, random_state=0).fit(X, y)
+    model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, y)
     for when, words in ((1.0, "numbers"), ("soon", "levels"), (pd.Timedelta("1h"), "durations")):
         for given in (X.assign(when=when), data.open(X.assign(when=when))):
             with pytest.raises(ValueError, match=f"column 'when' had dates in fit and has {words} now"):
                 model.predict(given)
-    plain = KernelRegressor(n_components=16, random_state=0).fit(X[["size"]].assign(when=1.0)[["when", "size"]], y)
+    plain = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        X[["size"]].assign(when=1.0)[["when", "size"]], y
+    )
     for given in (X, data.open(X)):
         with pytest.raises(ValueError, match="column 'when' had numbers in fit and has dates now"):
             plain.predict(given)
@@ -180,8 +190,10 @@ def test_gaps_among_dates():
     frame.loc[7, "when"] = pd.NaT
     X, y = frame[["when", "size"]], frame["visits"].fillna(0.0)
     with pytest.raises(ValueError, match="Input X contains NaN: row 7, column 'when' is missing"):
-        KernelRegressor(n_components=8).fit(X, y)
-    filled = KernelRegressor(n_components=8, missing="mean", scale="standard", random_state=0).fit(X, y)
+        KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(X, y)
+    filled = KernelRegressor(
+        n_components=8, missing="mean", scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(X, y)
     np.testing.assert_allclose(filled.preparation_(X)[7, 0], 0.0, atol=1e-9)
     table = data.open(frame.assign(visits=y), target="visits", drop=True)
     assert (table.n_rows, table.dropped) == (49, 1)
@@ -192,12 +204,16 @@ def test_dates_as_targets_and_in_matrices():
     block = concatenated(list(data.open(frame, target="when").blocks()))
     np.testing.assert_allclose(block.y, numbers(frame["when"]))
     X = frame[["when"]].to_numpy()
-    expected = KernelRegressor(n_components=8, random_state=0).fit(numbers(frame["when"])[:, None], frame["size"])
+    expected = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        numbers(frame["when"])[:, None], frame["size"]
+    )
     for unit in ("s", "us"):
         matrix = X.astype(f"datetime64[{unit}]")
         for given in (matrix, data.open(matrix), data.Blocks([matrix])):
             np.testing.assert_allclose(expected.predict(given), expected.predict(matrix))
-        found = KernelRegressor(n_components=8, random_state=0).fit(matrix, frame["size"])
+        found = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+            matrix, frame["size"]
+        )
         np.testing.assert_allclose(found.coef_, expected.coef_)
 
 
@@ -242,7 +258,7 @@ def test_one_entry_changes_a_fingerprint_of_dates():
 
 def test_choices_of_dates_are_checked():
     with pytest.raises(ValueError, match=r"dates must be one of \('number', 'parts'\), found 'cyclic'"):
-        KernelRegressor(dates="cyclic").fit(np.eye(3), np.ones(3))
+        KernelRegressor(dates="cyclic", kernel=None, alpha=1.0, preparation=None).fit(np.eye(3), np.ones(3))
 
 
 @pytest.mark.parametrize(

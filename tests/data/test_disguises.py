@@ -88,13 +88,15 @@ def test_a_fit_warns(tmp_path, in_files):
         X.assign(y=X["x"]).to_csv(tmp_path / "a.csv", index=False)
         given = (data.open(tmp_path / "a.csv", target="y"),)
     with pytest.warns(UserWarning, match="column") as told:
-        KernelRegressor(n_components=8, random_state=0).fit(*given)
+        KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(*given)
     texts = [str(one.message) for one in told]
     assert sum("column 'price' is text that looks like numbers, such as '0,00'" in text for text in texts) == 1
     assert sum("column 'name' has 80 levels in 80 rows" in text for text in texts) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        KernelRegressor(n_components=8, random_state=0).fit(X[["x"]].assign(town="Oslo"), X["x"])
+        KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+            X[["x"]].assign(town="Oslo"), X["x"]
+        )
 
 
 def test_padded_and_long_text_takes_no_longer_than_it_is(monkeypatch):

@@ -172,7 +172,7 @@ def test_a_file_that_changes_is_named(tmp_path, name):
         table = data.open(path, memory=memory, **given)
         os.utime(path, ns=(1, 1))
         with pytest.raises(data.SourceError, match=f"{name} was written to since it was opened"):
-            KernelRegressor(n_components=8).fit(table)
+            KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(table)
         os.utime(path)
 
 
@@ -257,7 +257,9 @@ def test_files_without_rows(tmp_path):
 def test_a_model_finds_its_columns_by_name(tmp_path):
     frame = people(3000)
     X = frame.drop(columns="y")
-    model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(X, frame["y"])
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, frame["y"]
+    )
     expected = model.predict(X)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X[["town", "height", "age"]])
@@ -314,17 +316,27 @@ def test_gaps_and_infinities_have_a_file_and_a_row(tmp_path):
         whole(data.open(tmp_path, target="y"))
     save(dict(as_frame(X[4200:5000], y=y[4200:5000])), tmp_path / "2.parquet")
     table = data.open(tmp_path, target="y")
-    for model in (KernelRegressor(n_components=8), KernelRegressor("gaussian('median')", n_components=8)):
+    for model in (
+        KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None),
+        KernelRegressor("gaussian('median')", n_components=8, alpha=1.0, preparation=None),
+    ):
         with pytest.raises(ValueError, match=r"NaN: row 300 of .*2\.parquet, column 'x1' is missing"):
             model.fit(table)
     with pytest.raises(ValueError, match=r"NaN or infinity in row 300 of .*2\.parquet$"):
         RandomFourier(n_components=8).fit(table)
-    filled = KernelRegressor(n_components=8, missing="mean", random_state=0).fit(table)
+    filled = KernelRegressor(
+        n_components=8, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(table)
     np.testing.assert_array_equal(
-        filled.coef_, KernelRegressor(n_components=8, missing="mean", random_state=0).fit(X[:5000], y[:5000]).coef_
+        filled.coef_,
+        KernelRegressor(n_components=8, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None)
+        .fit(X[:5000], y[:5000])
+        .coef_,
     )
     with pytest.raises(ValueError, match=r"row 300 of .*2\.parquet"):
-        KernelRegressor(n_components=8).fit(X[:100], y[:100]).predict(data.open(tmp_path, columns=table.names))
+        KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(X[:100], y[:100]).predict(
+            data.open(tmp_path, columns=table.names)
+        )
 
 
 def test_dropped_rows_are_those_of_the_columns_of_a_table(tmp_path, monkeypatch):
@@ -363,9 +375,12 @@ def test_dropped_rows_are_counted(tmp_path):
     table = data.open(tmp_path, target="y", drop=True)
     assert table.n_rows == 5998
     assert table.dropped == 2
-    model = KernelRegressor(n_components=8, random_state=0).fit(table)
+    model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(table)
     np.testing.assert_array_equal(
-        model.coef_, KernelRegressor(n_components=8, random_state=0).fit(X[sound], y[sound]).coef_
+        model.coef_,
+        KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)
+        .fit(X[sound], y[sound])
+        .coef_,
     )
     assert len(model.predict(table)) == 5998
     assert table.where(5990) == f"row 1792 of {tmp_path / '2.parquet'}"

@@ -104,8 +104,10 @@ def test_matrices(tmp_path, kind):
         source = X if kind == "memory" else sp.csr_array(X)
     table = data.open(source, target=target)
     assert (table.n_rows, table.width, table.names) == (9000, 4, None)
-    model = KernelRegressor(n_components=16, random_state=0).fit(table)
-    expected = KernelRegressor(n_components=16, random_state=0).fit(sp.csr_array(X) if kind == "csr" else X, y)
+    model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(table)
+    expected = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        sp.csr_array(X) if kind == "csr" else X, y
+    )
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     assert model.predict(table).dtype == np.float64
     assert model.score(table) == pytest.approx(expected.score(X, y), rel=1e-4)
@@ -237,7 +239,7 @@ def test_what_is_no_source_is_named():
 def test_a_classifier_takes_an_npz(tmp_path):
     X, y = numbers(600)
     np.savez(tmp_path / "rows.npz", X=X, y=(y > 0).astype(np.int8), w=np.ones(600))
-    model = KernelClassifier(n_components=16, loss="squared", random_state=0)
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None)
     table = data.open(tmp_path / "rows.npz", target="y", weight="w")
     assert model.fit(table).score(table) > 0.8
     with pytest.raises(data.SourceError, match=r"rows.npz has no array 'z'; it has 'X', 'y', 'w'"):
@@ -265,7 +267,9 @@ def test_categories_are_levels_whichever_way_rows_come(tmp_path):
     to_feather(frame, tmp_path / "a.feather")
     X = frame.drop(columns="y")
     given = {"n_components": 32, "missing": "mean", "loss": "squared", "random_state": 0}
-    expected = KernelClassifier(**given).fit(X, frame["y"].astype(int))
+    expected = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(
+        X, frame["y"].astype(int)
+    )
     levels = [column.levels for column in expected.preparation_.columns]
     assert levels == [(7, 30), (-1.5, 0.5), (False, True), ("x", "y"), None]
     assert [type(some[0]) for some in levels[:4]] == [int, float, bool, str]
@@ -275,7 +279,7 @@ def test_categories_are_levels_whichever_way_rows_come(tmp_path):
         found = whole(table)
         assert found.y.dtype == np.int64
         assert found.X.parts["a"][:3].tolist() == [None, *frame["a"][1:3].tolist()]
-        model = KernelClassifier(**given).fit(table)
+        model = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(table)
         assert model.preparation_.columns == expected.preparation_.columns
         assert model.classes_.tolist() == [3, 4, 5]
         np.testing.assert_array_equal(model.coef_, expected.coef_)
@@ -300,8 +304,12 @@ def test_several_targets_of_text_and_numbers(tmp_path, name):
         table = data.open(tmp_path / name, target=target, columns=["age", "height"])
         labels = frame[target].to_numpy()
         np.testing.assert_array_equal(whole(table).y, labels)
-        model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(table)
-        expected = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(X, labels)
+        model = KernelClassifier(
+            n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None
+        ).fit(table)
+        expected = KernelClassifier(
+            n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None
+        ).fit(X, labels)
         assert [classes.tolist() for classes in model.classes_] == [classes.tolist() for classes in expected.classes_]
         np.testing.assert_array_equal(model.predict(table), expected.predict(X))
     frame.loc[5, "town"] = None
@@ -374,7 +382,7 @@ def test_labels_from_2_to_the_63_on(tmp_path, name, levels):
     found = whole(data.open(tmp_path / name if source is None else source, target="y"))
     assert found.y.dtype == np.uint64
     assert found.y.tolist() == y.tolist()
-    model = KernelClassifier(n_components=8, random_state=0).fit(found.X, found.y)
+    model = KernelClassifier(n_components=8, random_state=0, kernel=None, C=1.0, preparation=None).fit(found.X, found.y)
     mercer.save(model, tmp_path / "m.mercer")
     assert mercer.load(tmp_path / "m.mercer").classes_.tolist() == sorted(set(y.tolist()))
 

@@ -217,7 +217,7 @@ def test_gaps_and_infinities_have_a_file_and_a_row(tmp_path):
     assert (table.n_rows, table.dropped) == (2, 2)
     path.write_text("1 1:2\n-1 2:nan 3:1\n1 2:5\n")
     with pytest.raises(ValueError, match=r"NaN: row 1 of .*rows\.libsvm, column 1 is missing"):
-        KernelClassifier(n_components=8, loss="squared").fit(data.open(path))
+        KernelClassifier(n_components=8, loss="squared", kernel=None, C=1.0, preparation=None).fit(data.open(path))
 
 
 @pytest.mark.parametrize("size", [16, 100, 1 << 22])
@@ -241,7 +241,10 @@ def test_learners_and_maps(tmp_path):
     data.write_libsvm(few, X[:, :20], y)
     table = data.open(path)
     given = {"n_components": 32, "loss": "squared", "random_state": 0}
-    model, expected = KernelClassifier(**given).fit(table), KernelClassifier(**given).fit(X, y)
+    model, expected = (
+        KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(table),
+        KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(X, y),
+    )
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     np.testing.assert_array_equal(model.predict(table), expected.predict(X))
     zeros = sp.csr_array((X[:, :20].data, X[:, :20].indices, X[:, :20].indptr), shape=X.shape)
@@ -249,7 +252,7 @@ def test_learners_and_maps(tmp_path):
     np.testing.assert_array_equal(model.predict(narrow), expected.predict(zeros))
     assert narrow.width == next(narrow.blocks()).X.shape[1] == 20
     with pytest.raises(data.SourceError, match=r"rows.libsvm has 50 features, but 20 are expected"):
-        KernelClassifier(**given).fit(narrow).predict(table)
+        KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(narrow).predict(table)
     sketch = TensorSketch(n_components=16, random_state=0)
     np.testing.assert_array_equal(sketch.fit(table).transform(table), sketch.fit(X).transform(X))
 

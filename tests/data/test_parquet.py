@@ -44,11 +44,11 @@ def test_a_model_from_files_has_the_bits_of_one_from_memory(tmp_path, dtype):
     X, y = numbers(dtype=dtype)
     pattern = write(as_frame(X, y=y), tmp_path, [1, 3000, 7001])
     given = {"n_components": 32, "scale": "standard", "alpha": "loo", "random_state": 0}
-    whole = KernelRegressor(**given).fit(X, y)
+    whole = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, y)
     for memory in (None, "1GB", 100):
         table = data.open(pattern, target="y", memory=memory)
         assert table.n_rows == 9000
-        model = KernelRegressor(**given).fit(table)
+        model = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(table)
         np.testing.assert_array_equal(model.coef_, whole.coef_)
         assert model.predict(table).dtype == np.float64
         np.testing.assert_array_equal(model.predict(table), whole.predict(X))
@@ -60,9 +60,9 @@ def test_levels_and_labels_from_files(tmp_path):
     frame = people()
     X = frame.drop(columns="y")
     given = {"n_components": 64, "scale": "standard", "loss": "logistic", "random_state": 0}
-    whole = KernelClassifier(**given).fit(X, frame["y"])
+    whole = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(X, frame["y"])
     table = data.open(write(frame, tmp_path, [4000]), target="y")
-    model = KernelClassifier(**given).fit(table)
+    model = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(table)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     assert model.classes_.tolist() == ["no", "yes"]
     np.testing.assert_array_equal(model.predict(table), whole.predict(X))
@@ -78,7 +78,9 @@ def test_a_label_that_comes_late(tmp_path):
     X, _ = numbers(6000)
     y = np.where(np.arange(6000) < 5900, np.arange(6000) % 2, 7)
     table = data.open(write(as_frame(X, y=y), tmp_path, [5900]), target="y")
-    model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(table)
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        table
+    )
     assert model.classes_.tolist() == [0, 1, 7]
     assert model.classes_.dtype == np.int64
 
@@ -104,10 +106,20 @@ def test_weights_and_several_targets(tmp_path):
     frame = as_frame(X, first=y, second=-2 * y, count=weight)
     table = data.open(write(frame, tmp_path, [3000]), target=["first", "second"], weight="count")
     given = {"n_components": 16, "random_state": 0}
-    whole = KernelRegressor(**given).fit(X, np.stack([y, -2 * y], axis=1), weight)
-    np.testing.assert_array_equal(KernelRegressor(**given).fit(table).coef_, whole.coef_)
+    whole = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(
+        X, np.stack([y, -2 * y], axis=1), weight
+    )
+    np.testing.assert_array_equal(
+        KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(table).coef_, whole.coef_
+    )
     assert table.n_rows == np.count_nonzero(weight)
-    assert whole.predict(X).shape == KernelRegressor(**given).fit(table).predict(table).shape
+    assert (
+        whole.predict(X).shape
+        == KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given))
+        .fit(table)
+        .predict(table)
+        .shape
+    )
 
 
 def test_only_the_columns_that_are_needed_are_read(tmp_path, monkeypatch):
@@ -169,9 +181,13 @@ def test_frames_and_tables_in_memory():
     expected = None
     for given in (frame, pl.DataFrame(dict(frame)), pa.Table.from_pandas(frame)):
         table = data.open(given, target="y")
-        model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(table)
+        model = KernelClassifier(
+            n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None
+        ).fit(table)
         expected = model.coef_ if expected is None else expected
         np.testing.assert_array_equal(model.coef_, expected)
     arrow = pa.Table.from_pandas(frame.drop(columns="y"))
-    direct = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(arrow, frame["y"])
+    direct = KernelClassifier(
+        n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None
+    ).fit(arrow, frame["y"])
     np.testing.assert_array_equal(direct.coef_, expected)

@@ -82,7 +82,9 @@ def test_a_split_by_column(tmp_path):
     odd = frame["part"] % 2 == 1
     np.testing.assert_array_equal(whole(test).X.parts["age"], frame["age"][odd])
     assert train.n_rows == 4500
-    model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(train)
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        train
+    )
     assert model.score(test) > 0.5
     assert model.predict(test).shape == (4500,)
     towns = table.split(test="Oslo", column="town")[1]
@@ -119,7 +121,7 @@ def test_a_shuffled_table_has_the_same_rows(tmp_path, monkeypatch, drop):
         assert mixed.where(place) == table.where(int(order[place]))
     assert {block.X.shape[0] for block in list(mixed.blocks())[:-1]} == {4096}
     np.testing.assert_array_equal(whole(table).X[:, 4], number)
-    model = KernelRegressor(n_components=8, random_state=0).fit(mixed)
+    model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(mixed)
     assert len(model.predict(mixed)) == 30_000
 
 
@@ -217,7 +219,9 @@ def test_blocks_begin_anywhere_in_any_table():
 def test_predictions_for_blocks_of_frames():
     frame = people(5000)
     X = frame.drop(columns="y")
-    model = KernelClassifier(n_components=16, loss="squared", random_state=0).fit(X, frame["y"])
+    model = KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, frame["y"]
+    )
     blocks = data.Blocks([X[:3000], X[3000:]])
     np.testing.assert_array_equal(model.predict(blocks), model.predict(X))
     np.testing.assert_array_equal(np.concatenate(list(model.predict_blocks(blocks))), model.predict(X))
@@ -228,9 +232,15 @@ def test_a_part_without_rows_is_refused():
     none = data.open(X, target=y).split(test=1e-9)[1]
     assert none.n_rows == 0
     assert not list(none.blocks())
-    model = KernelRegressor(n_components=8).fit(X, y)
+    model = KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(X, y)
     map = RandomFourier(n_components=8).fit(X)
-    for use in (KernelRegressor().fit, model.predict, model.score, RandomFourier().fit, map.transform):
+    for use in (
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit,
+        model.predict,
+        model.score,
+        RandomFourier().fit,
+        map.transform,
+    ):
         with pytest.raises(ValueError, match="the table has no rows"):
             use(none)
 
@@ -241,7 +251,8 @@ def test_blocks_of_what_a_table_gives():
     given = {"n_components": 16, "loss": "squared", "random_state": 0}
     blocks = data.Blocks(lambda: ((block.X, block.y) for block in table.blocks()))
     np.testing.assert_array_equal(
-        KernelClassifier(**given).fit(blocks).coef_, KernelClassifier(**given).fit(table).coef_
+        KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(blocks).coef_,
+        KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(table).coef_,
     )
     X, _ = numbers(300)
     map = RandomFourier(n_components=8, random_state=0).fit(as_frame(X))
@@ -253,9 +264,13 @@ def test_blocks_of_what_a_table_gives():
 def test_batches_of_tables(tmp_path):
     X, y = numbers(6000)
     pattern = write(as_frame(X, y=y), tmp_path, [])
-    model = KernelRegressor(n_components=16, random_state=0)
+    model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)
     model.partial_fit(data.open(pattern, target="y")).partial_fit(as_frame(X[:50]), y[:50])
-    other = KernelRegressor(n_components=16, random_state=0).partial_fit(X, y).partial_fit(X[:50], y[:50])
+    other = (
+        KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)
+        .partial_fit(X, y)
+        .partial_fit(X[:50], y[:50])
+    )
     np.testing.assert_array_equal(model.coef_, other.coef_)
 
 
@@ -309,7 +324,7 @@ def test_a_model_ignores_its_target_and_weight_without_a_word(tmp_path):
     frame = pd.DataFrame(rng.uniform(1.0, 2.0, size=(50, 5)), columns=["a", "b", "y", "w", "more"])
     frame[["a", "b", "y", "w"]].to_csv(tmp_path / "known.csv", index=False)
     frame.to_csv(tmp_path / "more.csv", index=False)
-    model = KernelRegressor(n_components=8, random_state=0)
+    model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)
     model.fit(data.open(tmp_path / "known.csv", target="y", weight="w"))
     expected = model.predict(frame[["a", "b"]])
     np.testing.assert_array_equal(model.predict(data.open(tmp_path / "known.csv")), expected)

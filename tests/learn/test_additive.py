@@ -25,7 +25,9 @@ def problem(n=1200, classes=3, dtype=np.float64, seed=0):
 
 def machine(**arguments):
     features = RandomFourier(Gaussian(0.3), n_components=40, random_state=0)
-    return KernelClassifier(**{"map": features, "loss": "squared"} | arguments)
+    return KernelClassifier(
+        **({"kernel": None, "C": 1.0, "preparation": None} | {"map": features, "loss": "squared"} | arguments)
+    )
 
 
 def assert_same(ours, theirs, atol):
@@ -130,16 +132,20 @@ def test_what_cannot_be_merged_is_named():
         with pytest.raises(ValueError, match=what):
             first.merge(other)
     with pytest.raises(TypeError, match="expected another KernelClassifier to merge with, found KernelRegressor"):
-        first.merge(KernelRegressor(map=first.map).partial_fit(X, X[:, 0]))
+        first.merge(KernelRegressor(map=first.map, kernel=None, alpha=1.0, preparation=None).partial_fit(X, X[:, 0]))
 
 
 def test_only_sums_can_be_added_to():
     X, y, _ = problem(100)
-    for model in (KernelClassifier(), KernelClassifier(loss="logistic"), KernelRegressor(alpha="loo")):
+    for model in (
+        KernelClassifier(kernel=None, C=1.0, preparation=None),
+        KernelClassifier(loss="logistic", kernel=None, C=1.0, preparation=None),
+        KernelRegressor(alpha="loo", kernel=None, preparation=None),
+    ):
         for name in ("partial_fit", "prepare", "merge", "forget"):
             assert not hasattr(model, name)
     with pytest.raises(ValueError, match="keep_statistics is for loss='squared', found loss='logistic'"):
-        KernelClassifier(loss="logistic", keep_statistics=True).fit(X, y)
+        KernelClassifier(loss="logistic", keep_statistics=True, kernel=None, C=1.0, preparation=None).fit(X, y)
 
 
 def test_what_was_only_prepared_is_not_fitted():

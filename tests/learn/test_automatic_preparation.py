@@ -433,7 +433,10 @@ def test_no_more_scans_than_with_a_given_scale(automatic, table, monkeypatch):
     reads = []
     monkeypatch.setattr("mercer.learn.passes.Passes.count_read", lambda self: reads.append(1))
     seen = {}
-    for name, model in (("given", KernelRegressor(scale="standard", missing="mean")), ("auto", automatic())):
+    for name, model in (
+        ("given", KernelRegressor(scale="standard", missing="mean", kernel=None, alpha=1.0, preparation=None)),
+        ("auto", automatic()),
+    ):
         reads.clear()
         told = []
         model.set_params(n_components=24, random_state=0, callback=told.append).fit(data.open(path, target="y"))
@@ -478,6 +481,8 @@ def test_learners_take_what_is_wild(automatic, monkeypatch):
     assert model.score(X[400:], y[400:]) > 0.9
     far = np.vstack([X[400:], np.full(6, 1e300), np.full(6, -1e300)])
     assert np.isfinite(model.predict(far)).all()
-    classes = KernelClassifier(n_components=100, scale="auto", missing="auto", random_state=0).fit(X, y > 0.0)
+    classes = KernelClassifier(
+        n_components=100, scale="auto", missing="auto", random_state=0, kernel=None, C=1.0, preparation=None
+    ).fit(X, y > 0.0)
     assert classes.score(X, y > 0.0) > 0.9
     assert np.isfinite(KernelPCA(n_components=50, scale="auto", missing="indicator").fit_transform(X)).all()

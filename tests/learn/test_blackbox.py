@@ -72,13 +72,16 @@ def test_auto_takes_nystrom_and_all_rows_are_exact():
     np.testing.assert_allclose(
         components.eigenvalues_, ExactPCA(3, kernel="precomputed").fit(K).eigenvalues_, rtol=1e-8
     )
-    assert isinstance(KernelRegressor(gaussian, n_components=9, random_state=0).fit(X[:20], y[:20]).map_, Nystrom)
+    assert isinstance(
+        KernelRegressor(gaussian, n_components=9, random_state=0, alpha=1.0, preparation=None).fit(X[:20], y[:20]).map_,
+        Nystrom,
+    )
 
 
 def test_only_the_columns_of_landmarks_are_read():
     X, y, _ = problem()
     K = KERNEL(X)
-    model = KernelRegressor("precomputed", n_components=20, random_state=0).fit(K, y)
+    model = KernelRegressor("precomputed", n_components=20, random_state=0, alpha=1.0).fit(K, y)
     others = np.setdiff1d(np.arange(200), model.map_.component_indices_)
     changed = K.copy()
     changed[:, others] = 7.0
@@ -88,16 +91,16 @@ def test_only_the_columns_of_landmarks_are_read():
 @pytest.mark.parametrize(
     "model",
     [
-        KernelClassifier("precomputed", random_state=0),
-        KernelClassifier(map=Nystrom("precomputed", n_components=50, random_state=0)),
-        KernelClassifier(map=Compressed(Nystrom("precomputed"), n_components=20, random_state=0)),
+        KernelClassifier("precomputed", random_state=0, C=1.0),
+        KernelClassifier(map=Nystrom("precomputed", n_components=50, random_state=0), C=1.0),
+        KernelClassifier(map=Compressed(Nystrom("precomputed"), n_components=20, random_state=0), C=1.0),
     ],
 )
 def test_folds_are_cut_both_ways(model):
     X, _, y = problem()
     assert model.__sklearn_tags__().input_tags.pairwise
     assert cross_val_score(model, KERNEL(X), y, cv=3, error_score="raise").mean() > 0.8
-    assert not KernelClassifier(gaussian).__sklearn_tags__().input_tags.pairwise
+    assert not KernelClassifier(gaussian, C=1.0, preparation=None).__sklearn_tags__().input_tags.pairwise
     # The other view of a correlation has a kernel of its own.
     assert not KernelCCA(kernel_y="precomputed", map_y=Nystrom("precomputed")).__sklearn_tags__().input_tags.pairwise
 
@@ -113,22 +116,29 @@ def test_both_views_may_be_matrices():
 def test_blocks_batches_sparse_and_float32_matrices():
     X, y, _ = problem()
     K = KERNEL(X)
-    model = KernelRegressor("precomputed", n_components=30, random_state=0).fit(K, y)
+    model = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).fit(K, y)
     blocks = Blocks([(K[start : start + 70], y[start : start + 70]) for start in range(0, 200, 70)])
-    again = KernelRegressor("precomputed", n_components=30, random_state=0).fit(blocks)
+    again = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).fit(blocks)
     np.testing.assert_array_equal(again.coef_, model.coef_)
-    sparse = KernelRegressor("precomputed", n_components=30, random_state=0).fit(sp.csr_array(K), y)
+    sparse = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).fit(sp.csr_array(K), y)
     np.testing.assert_allclose(sparse.predict(sp.csr_array(K)), model.predict(K), atol=1e-9)
-    single = KernelRegressor("precomputed", n_components=30, random_state=0).fit(K.astype(np.float32), y)
+    single = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).fit(K.astype(np.float32), y)
     assert single.predict(K.astype(np.float32)).dtype == np.float64
     # Batches: the matrix of the first, then values of more rows against those.
-    batches = KernelRegressor("precomputed", n_components=30, random_state=0).prepare(K[:100, :100])
+    batches = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).prepare(K[:100, :100])
     batches.partial_fit(K[:100, :100], y[:100]).partial_fit(K[100:, :100], y[100:])
-    one = KernelRegressor("precomputed", n_components=30, random_state=0).prepare(K[:100, :100])
+    one = KernelRegressor("precomputed", n_components=30, random_state=0, alpha=1.0).prepare(K[:100, :100])
     np.testing.assert_allclose(batches.coef_, one.partial_fit(K[:, :100], y).coef_, atol=1e-10)
 
 
-@pytest.mark.parametrize("learner", [KernelClassifier(tol=1e-10), KernelClassifier(loss="squared"), KernelRegressor()])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        KernelClassifier(tol=1e-10, kernel=None, C=1.0, preparation=None),
+        KernelClassifier(loss="squared", kernel=None, C=1.0, preparation=None),
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None),
+    ],
+)
 def test_rows_of_weight_0_are_none(learner):
     X, _, y = problem()
     weight = np.random.default_rng(2).integers(0, 3, size=200).astype(float)
@@ -148,22 +158,26 @@ def test_what_a_matrix_cannot_have():
         with pytest.raises(
             ValueError, match="kernel values in place of columns, which cannot be scaled or filled: give"
         ):
-            KernelRegressor("precomputed", **arguments).fit(K, y)
+            KernelRegressor("precomputed", **({"alpha": 1.0} | arguments)).fit(K, y)
         with pytest.raises(ValueError, match="which cannot be scaled or filled"):
-            KernelRegressor(map=Nystrom("precomputed"), **arguments).fit(K, y)
+            KernelRegressor(map=Nystrom("precomputed"), **({"alpha": 1.0} | arguments)).fit(K, y)
     frame = pd.DataFrame(K).rename(columns=str).assign(**{"19": ["a", "b"] * 10})
     with pytest.raises(ValueError, match="takes kernel values, found the levels of column '19'"):
-        KernelRegressor("precomputed").fit(frame, y)
+        KernelRegressor("precomputed", alpha=1.0).fit(frame, y)
     with pytest.raises(ValueError, match=r"needs the square kernel matrix in fit, found shape \(20, 19\)"):
-        KernelRegressor("precomputed").fit(K[:, 1:], y)
+        KernelRegressor("precomputed", alpha=1.0).fit(K[:, 1:], y)
     with pytest.raises(ValueError, match="X has 3 features, but KernelRegressor is expecting 20"):
-        KernelRegressor("precomputed").fit(K, y).predict(X)
+        KernelRegressor("precomputed", alpha=1.0).fit(K, y).predict(X)
     with pytest.raises(TypeError, match="returned 'near'; expected a number"):
-        KernelRegressor(lambda x, y: "near").fit(X, y)
+        KernelRegressor(lambda x, y: "near", alpha=1.0, preparation=None).fit(X, y)
 
 
 def test_a_function_sees_prepared_rows():
     X, y, _ = problem(60)
-    scaled = KernelRegressor(gaussian, n_components=30, scale="standard", random_state=0).fit(100.0 * X + 5.0, y)
-    plain = KernelRegressor(KERNEL, n_components=30, map="Nystrom", scale="standard", random_state=0).fit(X, y)
+    scaled = KernelRegressor(
+        gaussian, n_components=30, scale="standard", random_state=0, alpha=1.0, preparation=None
+    ).fit(100.0 * X + 5.0, y)
+    plain = KernelRegressor(
+        KERNEL, n_components=30, map="Nystrom", scale="standard", random_state=0, alpha=1.0, preparation=None
+    ).fit(X, y)
     np.testing.assert_allclose(scaled.predict(100.0 * X + 5.0), plain.predict(X), atol=1e-8)

@@ -33,7 +33,9 @@ def rows(n, classes=2, seed=0):
 
 
 def learner(loss, width=100, **options):
-    return KernelClassifier(map=RandomFourier(Gaussian(0.5), n_components=width, random_state=0), loss=loss, **options)
+    return KernelClassifier(
+        map=RandomFourier(Gaussian(0.5), n_components=width, random_state=0), loss=loss, **({"C": 1.0} | options)
+    )
 
 
 def calibration_error(chances, right, bins=15):
@@ -261,7 +263,9 @@ def test_liblinear_has_them_too():
 
 def test_digits_are_told_with_confidence():
     X, y = load_digits(return_X_y=True)
-    model = KernelClassifier(n_components=256, random_state=0).fit(X[:1200] / 16.0, y[:1200])
+    model = KernelClassifier(n_components=256, random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X[:1200] / 16.0, y[:1200]
+    )
     chances = model.predict_proba(X[1200:] / 16.0)
     assert calibration_error(chances.max(axis=1), chances.argmax(axis=1) == y[1200:]) < 0.05
     assert -np.log(chances[np.arange(len(chances)), y[1200:]]).mean() < 0.25

@@ -103,7 +103,7 @@ def test_a_free_intercept_is_never_worse():
     X, y = problem(shares=[0.1, 0.9])
     for loss in ("squared_hinge", "logistic"):
         with_, without = (
-            KernelClassifier(map=features(), loss=loss, tol=1e-8, fit_intercept=free).fit(X, y)
+            KernelClassifier(map=features(), loss=loss, tol=1e-8, fit_intercept=free, C=1.0).fit(X, y)
             for free in (True, False)
         )
         Z = with_.map_.transform(X)
@@ -131,7 +131,7 @@ def test_an_exact_map_gives_the_exact_support_vector_machine():
     # The squared hinge is the hinge without slack of the kernel k(x, y) + [x = y] / (2 C).
     X, y = problem(n=150)
     C, kernel = 2.0, Gaussian(0.3)
-    model = KernelClassifier(kernel, C=C, tol=1e-10, random_state=0).fit(X[:100], y[:100])
+    model = KernelClassifier(kernel, C=C, tol=1e-10, random_state=0, preparation=None).fit(X[:100], y[:100])
     K = kernel(X, X[:100])
     machine = SVC(kernel="precomputed", C=1e8, tol=1e-8).fit(K[:100] + np.eye(100) / (2 * C), y[:100])
     support = machine.support_
@@ -142,17 +142,17 @@ def test_an_exact_map_gives_the_exact_support_vector_machine():
 @every_value(classes=[2, 3], loss=["squared_hinge", "logistic", "squared"])
 def test_streamed_features_give_the_same_model(loss, classes):
     X, y = problem(classes, n=5000)
-    held = KernelClassifier(map=features(), loss=loss).fit(X, y)
-    streamed = KernelClassifier(map=features(), loss=loss, memory=1000).fit(X, y)
+    held = KernelClassifier(map=features(), loss=loss, C=1.0).fit(X, y)
+    streamed = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0).fit(X, y)
     blocks = [(X[start : start + 700], y[start : start + 700]) for start in range(0, 5000, 700)]
-    from_blocks = KernelClassifier(map=features(), loss=loss, memory=1000, n_jobs=2).fit(Blocks(blocks))
+    from_blocks = KernelClassifier(map=features(), loss=loss, memory=1000, n_jobs=2, C=1.0).fit(Blocks(blocks))
     np.testing.assert_allclose(streamed.coef_, held.coef_, atol=1e-6 * np.abs(held.coef_).max())
     np.testing.assert_array_equal(from_blocks.coef_, streamed.coef_)
 
 
 def test_threads_do_not_change_a_bit():
     X, y = problem(3, n=9000, dtype=np.float32)
-    one, two = (KernelClassifier(map=features(), n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    one, two = (KernelClassifier(map=features(), n_jobs=jobs, C=1.0).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
@@ -160,8 +160,10 @@ def test_threads_do_not_change_a_bit():
 def test_weights_are_repetitions(loss):
     X, y = problem(3, n=120)
     weight = np.random.default_rng(3).integers(0, 4, size=120)
-    weighted = KernelClassifier(loss=loss, random_state=0, tol=1e-8).fit(X, y, weight)
-    repeated = KernelClassifier(loss=loss, random_state=0, tol=1e-8).fit(
+    weighted = KernelClassifier(loss=loss, random_state=0, tol=1e-8, kernel=None, C=1.0, preparation=None).fit(
+        X, y, weight
+    )
+    repeated = KernelClassifier(loss=loss, random_state=0, tol=1e-8, kernel=None, C=1.0, preparation=None).fit(
         np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-4)
@@ -169,23 +171,23 @@ def test_weights_are_repetitions(loss):
 
 def test_class_weights():
     X, y = problem(shares=[0.1, 0.9])
-    balanced = KernelClassifier(map=features(), class_weight="balanced", tol=1e-8).fit(X, y)
+    balanced = KernelClassifier(map=features(), class_weight="balanced", tol=1e-8, C=1.0).fit(X, y)
     weight = np.where(y == 0, len(y) / (2 * (y == 0).sum()), len(y) / (2 * (y == 1).sum()))
-    weighted = KernelClassifier(map=features(), tol=1e-8).fit(X, y, weight)
+    weighted = KernelClassifier(map=features(), tol=1e-8, C=1.0).fit(X, y, weight)
     np.testing.assert_allclose(balanced.coef_, weighted.coef_, atol=1e-8)
 
 
 def test_labels_may_be_anything():
     X, y = problem(3)
     names = np.array(["cat", "dog", "eel"])[y]
-    model = KernelClassifier(map=features()).fit(X, names)
+    model = KernelClassifier(map=features(), C=1.0).fit(X, names)
     assert model.classes_.tolist() == ["cat", "dog", "eel"]
     assert set(model.predict(X)) <= set(names)
     np.testing.assert_array_equal(
-        model.predict(X), np.array(["cat", "dog", "eel"])[KernelClassifier(map=features()).fit(X, y).predict(X)]
+        model.predict(X), np.array(["cat", "dog", "eel"])[KernelClassifier(map=features(), C=1.0).fit(X, y).predict(X)]
     )
     with pytest.raises(ValueError, match="needs at least 2 classes, found 1 class: 'cat'"):
-        KernelClassifier().fit(X, np.full(len(X), "cat"))
+        KernelClassifier(kernel=None, C=1.0, preparation=None).fit(X, np.full(len(X), "cat"))
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -216,8 +218,8 @@ def test_what_did_not_converge_is_told():
 def test_objectives_fall_and_the_gap_is_honest():
     X, y = problem(4, n=2000)
     for loss in ("squared_hinge", "logistic"):
-        model = KernelClassifier(map=features(), loss=loss, tol=1e-3).fit(X, y)
-        least = KernelClassifier(map=features(), loss=loss, tol=1e-10).fit(X, y).convergence_.objectives[-1]
+        model = KernelClassifier(map=features(), loss=loss, tol=1e-3, C=1.0).fit(X, y)
+        least = KernelClassifier(map=features(), loss=loss, tol=1e-10, C=1.0).fit(X, y).convergence_.objectives[-1]
         objectives = model.convergence_.objectives
         assert all(later <= earlier for earlier, later in pairwise(objectives))
         assert (objectives[-1] - least) / least < 3 * model.convergence_.gap + 1e-9
@@ -226,7 +228,7 @@ def test_objectives_fall_and_the_gap_is_honest():
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 def test_probabilities_and_their_logarithms(loss):
     X, y = problem()
-    model = KernelClassifier(map=features(), loss=loss).fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss, C=1.0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X), rtol=1e-12)
 
@@ -234,7 +236,7 @@ def test_probabilities_and_their_logarithms(loss):
 def test_sparse_rows():
     X, y = problem()
     X = np.maximum(X, 0.0)
-    dense, sparse = (KernelClassifier(map=features(), tol=1e-8).fit(form, y) for form in (X, sp.csr_array(X)))
+    dense, sparse = (KernelClassifier(map=features(), tol=1e-8, C=1.0).fit(form, y) for form in (X, sp.csr_array(X)))
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-5)
 
 
@@ -248,7 +250,7 @@ def test_arguments_are_checked():
         ({"memory": "much"}, "memory must be a number of bytes, text like '2GB', or None, found 'much'"),
     ):
         with pytest.raises(ValueError, match=message):
-            KernelClassifier(**arguments).fit(X, y)
+            KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(X, y)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
@@ -267,7 +269,9 @@ def test_classes_that_are_given_need_no_rows(loss):
     X = np.random.default_rng(0).normal(size=(600, 3))
     y = np.where(X[:, 0] > 0, "b", "d")
     features, seen = RandomFourier(Gaussian(0.3), n_components=16, random_state=0), []
-    model = KernelClassifier(map=features, loss=loss, callback=seen.append).fit(X, y, classes=["d", "b", "c"])
+    model = KernelClassifier(map=features, loss=loss, callback=seen.append, kernel=None, C=1.0, preparation=None).fit(
+        X, y, classes=["d", "b", "c"]
+    )
     assert model.classes_.tolist() == ["b", "c", "d"]
     assert model.coef_.shape == (3, 16)
     assert set(model.predict(X)) == {"b", "d"}
@@ -287,9 +291,13 @@ def test_classes_that_are_given_are_those_of_batches():
         (tasks[:, 0], ["b", "c", "d"], {"class_weight": {"b": 2.0, "c": 1.0, "d": 1.0}}),
         (tasks, [["b", "c", "d"], ["down", "up"]], {}),
     ):
-        whole = KernelClassifier(**given, **more).fit(X, y, classes=classes)
-        batches = KernelClassifier(**given, **more).partial_fit(X, y, classes=classes)
+        whole = KernelClassifier(**given, **({"kernel": None, "C": 1.0, "preparation": None} | more)).fit(
+            X, y, classes=classes
+        )
+        batches = KernelClassifier(**given, **({"kernel": None, "C": 1.0, "preparation": None} | more)).partial_fit(
+            X, y, classes=classes
+        )
         np.testing.assert_array_equal(whole.coef_, batches.coef_)
-    balanced = KernelClassifier(**given, class_weight="balanced")
+    balanced = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given), class_weight="balanced")
     expected = balanced.fit(X, tasks[:, 0]).coef_
     np.testing.assert_array_equal(balanced.fit(X, tasks[:, 0], classes=["d", "b"]).coef_, expected)

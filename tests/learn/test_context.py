@@ -18,9 +18,12 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))
 Y = np.sin(X[:, 0])
 LEARNERS = {
-    "ridge": (KernelRegressor(n_components=16, alpha="loo", random_state=0), Y),
-    "hinge": (KernelClassifier(n_components=16, random_state=0), Y > 0),
-    "squared": (KernelClassifier(n_components=16, loss="squared", random_state=0), Y > 0),
+    "ridge": (KernelRegressor(n_components=16, alpha="loo", random_state=0, kernel=None, preparation=None), Y),
+    "hinge": (KernelClassifier(n_components=16, random_state=0, kernel=None, C=1.0, preparation=None), Y > 0),
+    "squared": (
+        KernelClassifier(n_components=16, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None),
+        Y > 0,
+    ),
     "pca": (KernelPCA(n_components=16, random_state=0), None),
     "kmeans": (KernelKMeans(n_components=16, n_clusters=2, random_state=0), None),
     "cca": (KernelCCA(n_components=16, n_components_y=16, random_state=0), Y),
@@ -55,14 +58,16 @@ def test_a_context_cannot_be_changed():
 
 def test_the_callback_of_the_learner_and_that_of_the_context_are_both_told():
     first, second = [], []
-    learner = KernelRegressor(n_components=16, random_state=0, callback=first.append)
+    learner = KernelRegressor(
+        n_components=16, random_state=0, callback=first.append, kernel=None, alpha=1.0, preparation=None
+    )
     in_context(learner, Y, progress=second.append)
     assert [one.what for one in first] == [one.what for one in second]
     assert len(first) > 2
 
 
 def test_the_memory_of_a_context_is_that_of_its_fit_alone():
-    learner = KernelRegressor(n_components=512, random_state=0)
+    learner = KernelRegressor(n_components=512, random_state=0, kernel=None, alpha=1.0, preparation=None)
     with pytest.raises(MemoryError, match="the sums over 512 features"):
         in_context(learner, Y, memory=10_000)
     learner.fit(X, Y)
@@ -70,17 +75,17 @@ def test_the_memory_of_a_context_is_that_of_its_fit_alone():
 
 def test_a_seed_that_a_checkpoint_has_kept_is_taken_again():
     keeper = CheckpointState()
-    first = in_context(KernelRegressor(n_components=16), Y, checkpoint=keeper)
+    first = in_context(KernelRegressor(n_components=16, kernel=None, alpha=1.0, preparation=None), Y, checkpoint=keeper)
     again = CheckpointState()
     again.seeds = keeper.seeds
-    second = in_context(KernelRegressor(n_components=16), Y, checkpoint=again)
+    second = in_context(KernelRegressor(n_components=16, kernel=None, alpha=1.0, preparation=None), Y, checkpoint=again)
     assert first.map_.seed_ == second.map_.seed_ == keeper.seeds[0]
     np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
 def test_hits_are_counted_where_a_context_asks():
     codes = np.where(Y > 0, 1.0, -1.0)
-    learner = KernelRegressor(n_components=16, alpha="loo", random_state=0)
+    learner = KernelRegressor(n_components=16, alpha="loo", random_state=0, kernel=None, preparation=None)
     model = in_context(learner, codes, counts_hits=True)
     assert model.hits_.shape == model.alphas_.shape
     assert 0.9 < model.hits_.max() <= 1.0
@@ -93,12 +98,15 @@ def test_weights_of_clusters_are_refused():
 
 
 def test_warnings_of_a_fit_point_at_its_caller():
-    steep, twice = KernelClassifier(n_components=16, C=1e6, max_iter=1, random_state=0), np.repeat(X[:, :1], 2, axis=1)
+    steep, twice = (
+        KernelClassifier(n_components=16, C=1e6, max_iter=1, random_state=0, kernel=None, preparation=None),
+        np.repeat(X[:, :1], 2, axis=1),
+    )
     with pytest.warns(ConvergenceWarning) as found:
         steep.fit(X, Y > 0)
     assert [one.filename for one in found] == [__file__]
     with pytest.warns(UserWarning, match="linearly dependent") as found:
-        KernelRegressor("linear()", n_components=4, alpha=0.0, random_state=0).fit(twice, Y)
+        KernelRegressor("linear()", n_components=4, alpha=0.0, random_state=0, preparation=None).fit(twice, Y)
     assert [one.filename for one in found] == [__file__]
 
 

@@ -32,7 +32,7 @@ def fitted(X, y, **options):
     """A machine, whether it warned, and its objective in float64."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = KernelClassifier(map=features(), **options).fit(X, y)
+        model = KernelClassifier(map=features(), **({"C": 1.0} | options)).fit(X, y)
     Z, C = model.map_.transform(X).astype(np.float64), model.C
     F = Z @ model.coef_.T + model.intercept_
     if model.loss == "squared_hinge":
@@ -93,7 +93,9 @@ def test_steps_end_where_the_precision_does():
 def test_strong_losses_take_few_steps(C, steps, least):
     """Best intercepts before every step took twice as many, and did not come to an end at the larger C."""
     X, y = load_digits(return_X_y=True)
-    model = KernelClassifier("gaussian('scale')", n_components=256, C=C, random_state=0).fit(X / 16.0, y)
+    model = KernelClassifier("gaussian('scale')", n_components=256, C=C, random_state=0, preparation=None).fit(
+        X / 16.0, y
+    )
     assert model.convergence_.converged
     assert model.convergence_.n_iter <= steps
     assert model.convergence_.objectives[-1] == pytest.approx(least, rel=1e-4)

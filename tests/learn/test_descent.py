@@ -61,7 +61,9 @@ def test_columns_that_are_almost_equal_and_of_very_different_scale(wide):
     X = np.hstack([base, base + 1e-5 * rng.normal(size=base.shape)])
     y = (base @ (1 / np.logspace(0, -3, 6)) + 0.5 * rng.normal(size=500) > 0).astype(int)
     kernel = RandomFourier(Gaussian(0.05), n_components=300, random_state=0)
-    model = KernelClassifier(map=kernel, C=100.0, max_iter=2000, fit_intercept=False).fit(X, y)
+    model = KernelClassifier(
+        map=kernel, C=100.0, max_iter=2000, fit_intercept=False, kernel=None, preparation=None
+    ).fit(X, y)
     Z = model.map_.transform(X)
     reference = LinearSVC(C=100.0, tol=1e-8, dual=False, max_iter=100000, fit_intercept=False).fit(Z, y)
     assert objective(model, Z, y, 100.0) <= objective(reference, Z, y, 100.0) * (1 + 1e-3)
@@ -71,11 +73,11 @@ def test_columns_that_are_almost_equal_and_of_very_different_scale(wide):
 def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
     X, y = problem(3, n=5000, dtype=np.float32)
     one, two, held = (
-        KernelClassifier(map=features(), loss=loss, memory=memory, n_jobs=jobs).fit(X, y)
+        KernelClassifier(map=features(), loss=loss, memory=memory, n_jobs=jobs, C=1.0).fit(X, y)
         for memory, jobs in ((1000, 1), (1000, 2), (None, 2))
     )
     blocks = [(X[start : start + 700], y[start : start + 700]) for start in range(0, 5000, 700)]
-    cut = KernelClassifier(map=features(), loss=loss, memory=1000).fit(Blocks(blocks))
+    cut = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0).fit(Blocks(blocks))
     np.testing.assert_array_equal(two.coef_, one.coef_)
     np.testing.assert_array_equal(cut.coef_, one.coef_)
     np.testing.assert_allclose(held.coef_, one.coef_, atol=1e-2 * np.abs(one.coef_).max())
@@ -83,9 +85,9 @@ def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
 
 def test_two_tasks_are_learned_side_by_side(wide):
     X, y = problem(3, n=800)
-    both = KernelClassifier(map=features(), tol=1e-6, max_iter=1000).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    both = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0).fit(X, np.column_stack([y, X[:, 0] > 0]))
     for task, own in enumerate((y, X[:, 0] > 0)):
-        alone = KernelClassifier(map=features(), tol=1e-6, max_iter=1000).fit(X, own)
+        alone = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0).fit(X, own)
         np.testing.assert_allclose(both.decision_function(X)[task], alone.decision_function(X), atol=0.02)
 
 
@@ -120,15 +122,15 @@ def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch,
 def test_too_few_steps_are_told(wide):
     X, y = problem(3)
     with pytest.warns(ConvergenceWarning, match=r"after 5 steps the objective may be [\de.-]+ of itself above"):
-        KernelClassifier(map=features(), max_iter=1).fit(X, y)
+        KernelClassifier(map=features(), max_iter=1, C=1.0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert KernelClassifier(map=features(), tol=0.1).fit(X, y).convergence_.gap <= 0.1
+        assert KernelClassifier(map=features(), tol=0.1, C=1.0).fit(X, y).convergence_.gap <= 0.1
 
 
 def test_the_method_is_in_the_model_file(wide, tmp_path):
     X, y = problem()
-    model = KernelClassifier(map=features()).fit(X, y)
+    model = KernelClassifier(map=features(), C=1.0).fit(X, y)
     mercer.save(model, tmp_path / "model")
     assert mercer.load(tmp_path / "model").convergence_ == model.convergence_
 

@@ -57,11 +57,11 @@ def repeated(X, y, weight):
 
 
 LEARNERS = [
-    KernelRegressor(),
-    KernelRegressor(alpha="gcv"),
-    KernelClassifier(),
-    KernelClassifier(loss="logistic"),
-    KernelClassifier(loss="squared"),
+    KernelRegressor(kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(alpha="gcv", kernel=None, preparation=None),
+    KernelClassifier(kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="logistic", kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="squared", kernel=None, C=1.0, preparation=None),
     KernelPCA(n_directions=3),
 ]
 
@@ -102,12 +102,15 @@ def test_few_different_rows_are_mapped_exactly_however_often_they_are_there(tmp_
     assert abs(model.score(X, y) - exact.score(X[:24], y[:24] - y.mean())) < 1e-3
     mercer.save(model, tmp_path / "model")
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict(X), model.predict(X))
-    assert isinstance(KernelRegressor(n_components=23, random_state=0).fit(X, y).map_, OrthogonalFourier)
+    assert isinstance(
+        KernelRegressor(n_components=23, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, y).map_,
+        OrthogonalFourier,
+    )
 
 
 def test_all_rows_are_landmarks_where_all_differ():
     X, y, _ = problem()
-    model = KernelRegressor(n_components=24, random_state=0).fit(X, y)
+    model = KernelRegressor(n_components=24, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, y)
     assert model.map_.landmarks == "uniform"
     np.testing.assert_array_equal(model.map_.component_indices_, np.arange(24))
 
@@ -127,16 +130,26 @@ def test_precomputed_kernels_have_rows_too(learner):
 
 
 def test_narrow_machines_say_so():
-    assert KernelRegressor(n_components=16).__sklearn_tags__().regressor_tags.poor_score
-    assert KernelClassifier(map=OrthogonalFourier(n_components=2)).__sklearn_tags__().classifier_tags.poor_score
+    assert (
+        KernelRegressor(n_components=16, kernel=None, alpha=1.0, preparation=None)
+        .__sklearn_tags__()
+        .regressor_tags.poor_score
+    )
+    assert KernelClassifier(map=OrthogonalFourier(n_components=2), C=1.0).__sklearn_tags__().classifier_tags.poor_score
     for n_components in (32, None, "many"):
-        assert not KernelRegressor(n_components=n_components).__sklearn_tags__().regressor_tags.poor_score
+        assert (
+            not KernelRegressor(n_components=n_components, kernel=None, alpha=1.0, preparation=None)
+            .__sklearn_tags__()
+            .regressor_tags.poor_score
+        )
 
 
 @pytest.mark.parametrize("map", ["auto", "nystrom", "orthogonal_fourier"])
 def test_a_plan_names_the_map_that_rows_that_differ_will_have(map):
     X, y, _ = problem()
     for n_components in (23, 24):
-        model = KernelRegressor(n_components=n_components, map=map, random_state=0)
+        model = KernelRegressor(
+            n_components=n_components, map=map, random_state=0, kernel=None, alpha=1.0, preparation=None
+        )
         found = mercer.report.plan(model, mercer.data.open(X, target=y))
         assert found.map == type(model.fit(X, y).map_).__name__

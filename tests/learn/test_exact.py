@@ -40,7 +40,9 @@ def test_the_objective_is_the_least_one(classes, intercept, candidates, monkeypa
     monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", candidates)
     X, y = problem(n=250, classes=classes)
     weight = np.random.default_rng(0).uniform(0.2, 2.0, len(X))
-    model = KernelClassifier(KERNEL, map="exact", C=4.0, tol=1e-12, fit_intercept=intercept, random_state=0)
+    model = KernelClassifier(
+        KERNEL, map="exact", C=4.0, tol=1e-12, fit_intercept=intercept, random_state=0, preparation=None
+    )
     model.fit(X, y, sample_weight=weight)
     columns = [1] if classes == 2 else range(classes)
     least = [brute_force(KERNEL(X), np.where(y == c, 1.0, -1.0), 4.0 * weight, intercept) for c in columns]
@@ -52,17 +54,19 @@ def test_the_objective_is_the_least_one(classes, intercept, candidates, monkeypa
 @pytest.mark.parametrize("kernel", [KERNEL, Matern(nu=1.5, length_scale=2.0)])
 def test_it_is_the_machine_on_all_rows(kernel):
     X, y = problem(n=500)
-    exact = KernelClassifier(kernel, map="exact", C=5.0, tol=1e-12, random_state=0).fit(X, y)
-    whole = KernelClassifier(kernel, map="nystrom", n_components=500, C=5.0, tol=1e-12, random_state=0).fit(X, y)
+    exact = KernelClassifier(kernel, map="exact", C=5.0, tol=1e-12, random_state=0, preparation=None).fit(X, y)
+    whole = KernelClassifier(
+        kernel, map="nystrom", n_components=500, C=5.0, tol=1e-12, random_state=0, preparation=None
+    ).fit(X, y)
     np.testing.assert_allclose(exact.decision_function(X), whole.decision_function(X), atol=2e-4)
 
 
 def test_rows_that_the_candidates_miss_join(monkeypatch):
     monkeypatch.setattr(exact_fit, "CANDIDATE_LANDMARKS", 300)
     X, y = problem(n=600)
-    expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y)
+    expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
     monkeypatch.setattr(exact_fit.ExactFit, "candidate_values", lambda fit, _: 2.0 * fit.loss.signs(np.float64))
-    found = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y)
+    found = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y)
     assert found.convergence_.passes > 1
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=5e-3)
 
@@ -70,17 +74,17 @@ def test_rows_that_the_candidates_miss_join(monkeypatch):
 def test_probabilities_of_few_rows_are_those_of_the_machine_on_all_rows():
     X, y = problem(n=300)
     weight = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    exact = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0).fit(X, y, weight)
-    whole = KernelClassifier(KERNEL, map="nystrom", n_components=300, C=5.0, tol=1e-10, random_state=0).fit(
-        X, y, weight
-    )
+    exact = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-10, random_state=0, preparation=None).fit(X, y, weight)
+    whole = KernelClassifier(
+        KERNEL, map="nystrom", n_components=300, C=5.0, tol=1e-10, random_state=0, preparation=None
+    ).fit(X, y, weight)
     assert exact.calibration_.method == whole.calibration_.method == "approximate leave-one-out"
     np.testing.assert_allclose(exact.predict_proba(X), whole.predict_proba(X), atol=1e-3)
 
 
 def test_only_rows_with_a_coefficient_are_kept():
     X, y = problem(n=600)
-    model = KernelClassifier(KERNEL, map="exact", C=5.0, random_state=0).fit(X, y)
+    model = KernelClassifier(KERNEL, map="exact", C=5.0, random_state=0, preparation=None).fit(X, y)
     assert model.coef_.any(axis=0).all()
     margins = np.where(y[:, None] == np.arange(3), 1.0, -1.0) * model.decision_function(X)
     inside = np.flatnonzero((margins < 1.0 - 1e-3).any(axis=1))
@@ -90,9 +94,9 @@ def test_only_rows_with_a_coefficient_are_kept():
 
 def test_float32_sparse_rows_and_files(tmp_path):
     X, y = problem(n=400)
-    exact = KernelClassifier(KERNEL, map="exact", tol=1e-8, random_state=0).fit(X, y)
+    exact = KernelClassifier(KERNEL, map="exact", tol=1e-8, random_state=0, C=1.0, preparation=None).fit(X, y)
     for rows in (X.astype(np.float32), sp.csr_array(X)):
-        other = KernelClassifier(KERNEL, map="exact", tol=1e-5, random_state=0).fit(rows, y)
+        other = KernelClassifier(KERNEL, map="exact", tol=1e-5, random_state=0, C=1.0, preparation=None).fit(rows, y)
         np.testing.assert_allclose(other.decision_function(X), exact.decision_function(X), atol=5e-3)
     mercer.save(exact, tmp_path / "model")
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X), exact.predict_proba(X))
@@ -100,22 +104,25 @@ def test_float32_sparse_rows_and_files(tmp_path):
 
 def test_bits_do_not_depend_on_threads():
     X, y = problem(n=500)
-    one, two = (KernelClassifier(KERNEL, map="exact", random_state=0, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (
+        KernelClassifier(KERNEL, map="exact", random_state=0, n_jobs=n, C=1.0, preparation=None).fit(X, y)
+        for n in (1, 2)
+    )
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
 def test_separable_classes_have_a_machine_too():
     X = np.array([[0.0], [0.1], [3.0], [3.1]])
-    model = KernelClassifier(KERNEL, map="exact", C=100.0, random_state=0).fit(X, [0, 0, 1, 1])
+    model = KernelClassifier(KERNEL, map="exact", C=100.0, random_state=0, preparation=None).fit(X, [0, 0, 1, 1])
     assert model.predict(X).tolist() == [0, 0, 1, 1]
 
 
 def test_kernel_matrices_grow_by_their_new_rows(monkeypatch):
     monkeypatch.setattr(exact_rows, "TOGETHER", 64)
     X, y = problem(n=300)
-    model = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0).fit(X, y)
+    model = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0, preparation=None).fit(X, y)
     monkeypatch.undo()
-    expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0).fit(X, y)
+    expected = KernelClassifier(KERNEL, map="exact", C=5.0, tol=1e-9, random_state=0, preparation=None).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-6)
 
 
@@ -134,12 +141,15 @@ def test_a_gap_is_a_bound():
 @pytest.mark.parametrize(
     ("model", "named"),
     [
-        (KernelClassifier(map="exact", loss="logistic"), "squared_hinge"),
-        (KernelClassifier(map="exact", loss="squared", keep_statistics=True), "keep_statistics"),
-        (KernelClassifier("precomputed", map="exact"), "kernel of mercer.kernels"),
+        (KernelClassifier(map="exact", loss="logistic", kernel=None, C=1.0, preparation=None), "squared_hinge"),
+        (
+            KernelClassifier(map="exact", loss="squared", keep_statistics=True, kernel=None, C=1.0, preparation=None),
+            "keep_statistics",
+        ),
+        (KernelClassifier("precomputed", map="exact", C=1.0), "kernel of mercer.kernels"),
         (KernelPCA(map="exact"), "KernelPCA"),
-        (KernelRegressor(map="exact", loss="quantile"), "loss='squared'"),
-        (KernelClassifier(map="exakt"), "exakt"),
+        (KernelRegressor(map="exact", loss="quantile", kernel=None, alpha=1.0, preparation=None), "loss='squared'"),
+        (KernelClassifier(map="exakt", kernel=None, C=1.0, preparation=None), "exakt"),
     ],
 )
 def test_what_it_cannot_do_is_refused(model, named):
@@ -152,7 +162,7 @@ def test_what_it_cannot_do_is_refused(model, named):
 def test_several_tasks_are_refused():
     X, y = problem(n=60)
     with pytest.raises(ValueError, match="2 tasks"):
-        KernelClassifier(map="exact").fit(X, np.column_stack([y, y]))
+        KernelClassifier(map="exact", kernel=None, C=1.0, preparation=None).fit(X, np.column_stack([y, y]))
 
 
 def test_landmarks_without_whitening_are_kernel_values():

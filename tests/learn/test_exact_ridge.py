@@ -28,7 +28,9 @@ def numbers(n=150):
 
 
 def exact(**arguments):
-    return KernelRegressor(KERNEL, **({"map": "exact", "random_state": 0} | arguments))
+    return KernelRegressor(
+        KERNEL, **({"alpha": 1.0, "preparation": None} | {"map": "exact", "random_state": 0} | arguments)
+    )
 
 
 def brute_force(K, Y, weight, alpha, intercept):
@@ -56,7 +58,7 @@ def test_it_solves_its_system(kernel, intercept, monkeypatch):
     monkeypatch.setattr(triangular, "BLOCK", 32)
     X, Y = numbers()
     weight = np.random.default_rng(2).uniform(0.2, 2.0, len(X))
-    model = KernelRegressor(kernel, map="exact", alpha=0.3, fit_intercept=intercept).fit(X, Y, weight)
+    model = KernelRegressor(kernel, map="exact", alpha=0.3, fit_intercept=intercept, preparation=None).fit(X, Y, weight)
     expected = brute_force(kernel(X), Y, weight, 0.3, intercept)
     np.testing.assert_allclose(model.coef_.T, expected[:-1], atol=1e-9)
     np.testing.assert_allclose(model.intercept_, expected[-1] * intercept, atol=1e-9)
@@ -150,7 +152,9 @@ def test_what_does_not_fit_is_refused_before_anything_is_read():
 def test_what_it_cannot_do_is_refused(arguments, named):
     X = np.ones((5, 5))
     with pytest.raises(ValueError, match=named):
-        KernelRegressor(**({"kernel": KERNEL, "map": "exact"} | arguments)).fit(X, np.arange(5.0))
+        KernelRegressor(
+            **({"kernel": None, "alpha": 1.0, "preparation": None} | {"kernel": KERNEL, "map": "exact"} | arguments)
+        ).fit(X, np.arange(5.0))
     assert not hasattr(exact(), "partial_fit")
 
 
@@ -159,8 +163,10 @@ def test_least_squares_on_signs_are_those_of_features_on_all_rows(classes):
     X, y = problem(n=200, classes=classes)
     weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     arguments = {"loss": "squared", "C": 3.0, "random_state": 0, "class_weight": "balanced"}
-    model = KernelClassifier(KERNEL, map="exact", **arguments).fit(X, y, weight)
-    whole = KernelClassifier(KERNEL, map="nystrom", n_components=200, solver="newton", **arguments).fit(X, y, weight)
+    model = KernelClassifier(KERNEL, map="exact", **({"C": 1.0, "preparation": None} | arguments)).fit(X, y, weight)
+    whole = KernelClassifier(
+        KERNEL, map="nystrom", n_components=200, solver="newton", **({"C": 1.0, "preparation": None} | arguments)
+    ).fit(X, y, weight)
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-6)
     np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-3)
     assert not hasattr(model, "partial_fit")
@@ -168,8 +174,10 @@ def test_least_squares_on_signs_are_those_of_features_on_all_rows(classes):
 
 def test_tasks_of_least_squares_share_one_factor(tmp_path):
     X, y = problem(n=100)
-    both = KernelClassifier(KERNEL, map="exact", loss="squared").fit(X, np.column_stack([y, X[:, 0] > 0]))
-    alone = KernelClassifier(KERNEL, map="exact", loss="squared").fit(X, y)
+    both = KernelClassifier(KERNEL, map="exact", loss="squared", C=1.0, preparation=None).fit(
+        X, np.column_stack([y, X[:, 0] > 0])
+    )
+    alone = KernelClassifier(KERNEL, map="exact", loss="squared", C=1.0, preparation=None).fit(X, y)
     np.testing.assert_allclose(both.decision_function(X)[0], alone.decision_function(X), atol=1e-9)
     mercer.save(both, tmp_path / "model")
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").predict_proba(X)[1], both.predict_proba(X)[1])
@@ -188,7 +196,7 @@ def test_the_solver_is_told():
     assert exact(alpha=0.5).fit(X, Y).solver_ == ("exact", *[pytest.approx(2.0 * 40**3 / 3.0)] * 2)
     several = exact(alpha=[0.1, 1.0]).fit(X, Y).solver_
     assert several.operations == pytest.approx(3.0 * 2.0 * 40**3 / 3.0)
-    signs = KernelClassifier(KERNEL, map="exact", loss="squared", C=2.0).fit(X, Y[:, 0] > 0.0)
+    signs = KernelClassifier(KERNEL, map="exact", loss="squared", C=2.0, preparation=None).fit(X, Y[:, 0] > 0.0)
     assert signs.solver_.name == "exact"
     assert signs.C_ == 2.0
 

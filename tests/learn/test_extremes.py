@@ -33,14 +33,18 @@ def test_blocks_with_weights_that_cannot_be_are_refused(kind, wrong):
 @pytest.mark.parametrize("wrong", [{0: np.nan, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 0.0, 1: 0.0}])
 def test_class_weights_that_cannot_be_are_refused(loss, wrong):
     with pytest.raises(ValueError, match="class_weight must have finite numbers of at least 0, not all of them 0"):
-        KernelClassifier(n_components=16, loss=loss, class_weight=wrong).fit(X, Y > 0)
+        KernelClassifier(n_components=16, loss=loss, class_weight=wrong, kernel=None, C=1.0, preparation=None).fit(
+            X, Y > 0
+        )
 
 
 @every_pair(C=[1.0, 1e8], loss=["squared_hinge", "logistic", "squared"], classes=[2, 3], dtype=[np.float32, np.float64])
 def test_coefficients_are_numbers_whatever_the_weights(C, loss, classes, dtype):
     for seed in range(2):
         weight = 10.0 ** np.random.default_rng(seed).uniform(-6.0, 6.0, 300)
-        model = KernelClassifier(n_components=32, loss=loss, C=C, random_state=0, max_iter=20)
+        model = KernelClassifier(
+            n_components=32, loss=loss, C=C, random_state=0, max_iter=20, kernel=None, preparation=None
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "the features are linearly dependent")
@@ -58,7 +62,7 @@ def test_the_best_intercept_of_very_uneven_classes_is_found(classes):
     options = {"loss": "logistic", "class_weight": weight, "max_iter": 1000, "random_state": 0}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = KernelClassifier("gaussian(0.01)", **options).fit(rng.normal(size=(60, 2)), y)
+        model = KernelClassifier("gaussian(0.01)", **({"C": 1.0} | options)).fit(rng.normal(size=(60, 2)), y)
     assert np.abs(model.decision_function(rng.normal(size=(60, 2)))).max() < 40.0  # log(1000 / 1e-4) is 16
     assert model.convergence_.converged
 
@@ -67,7 +71,7 @@ def test_what_overflows_is_not_fitted(monkeypatch):
     import mercer.learn.classifier as module
 
     monkeypatch.setattr(module, "least_loss", lambda *_: (np.full((17, 1), np.nan), None, None))
-    model = KernelClassifier(n_components=16)
+    model = KernelClassifier(n_components=16, kernel=None, C=1.0, preparation=None)
     with pytest.raises(ValueError, match="the coefficients overflow: lower C"):
         model.fit(X, Y > 0)
     with pytest.raises(NotFittedError):
@@ -77,7 +81,16 @@ def test_what_overflows_is_not_fitted(monkeypatch):
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
 def test_balanced_classes_have_the_same_weight_with_those_of_rows(loss):
     y, weight = (Y > 0).astype(int), RNG.integers(1, 6, 300).astype(float)
-    whole = KernelClassifier(n_components=16, loss=loss, class_weight="balanced", random_state=0, tol=1e-8)
+    whole = KernelClassifier(
+        n_components=16,
+        loss=loss,
+        class_weight="balanced",
+        random_state=0,
+        tol=1e-8,
+        kernel=None,
+        C=1.0,
+        preparation=None,
+    )
     rows = np.repeat(np.arange(300), weight.astype(int))
     whole.set_params(map="RandomFourier", kernel="gaussian(0.5)")
     weighted = whole.fit(X, y, weight).coef_.copy()
@@ -87,7 +100,7 @@ def test_balanced_classes_have_the_same_weight_with_those_of_rows(loss):
 
 def test_float32_rows_with_targets_of_a_large_mean():
     rows, y = X.astype(np.float32), 1.7e9 + 60.0 * np.sin(X[:, 0])
-    model = KernelRegressor(n_components=64, alpha=1e-3, random_state=0).fit(rows, y)
+    model = KernelRegressor(n_components=64, alpha=1e-3, random_state=0, kernel=None, preparation=None).fit(rows, y)
     predicted = model.predict(rows)
     assert predicted.dtype == np.float64
     assert model.score(rows, y) > 0.99
@@ -97,12 +110,14 @@ def test_float32_rows_with_targets_of_a_large_mean():
 @pytest.mark.parametrize("alpha", ["gcv", "loo", [0.1, 1.0]])
 def test_targets_whose_squares_overflow(alpha):
     with pytest.raises(ValueError, match="the squares of the targets overflow"):
-        KernelRegressor(n_components=16, alpha=alpha).fit(X, 1e200 * X[:, 0])
+        KernelRegressor(n_components=16, alpha=alpha, kernel=None, preparation=None).fit(X, 1e200 * X[:, 0])
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_logarithms_of_probabilities_that_are_too_small(classes):
-    model = KernelClassifier(n_components=16, loss="logistic", random_state=0).fit(X, Y if classes == 3 else Y > 0)
+    model = KernelClassifier(
+        n_components=16, loss="logistic", random_state=0, kernel=None, C=1.0, preparation=None
+    ).fit(X, Y if classes == 3 else Y > 0)
     model.coef_ = 200.0 * model.coef_
     rows = X.astype(np.float32)
     found = model.predict_log_proba(rows)

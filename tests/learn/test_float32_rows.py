@@ -30,7 +30,13 @@ def in_both_precisions(heavy, kernel, weight=1.0, **arguments):
     X, y = heavy
     scores, models = [], []
     for dtype in (np.float64, np.float32):
-        model = KernelRegressor(kernel, n_components=128, scale="standard", random_state=0, **arguments)
+        model = KernelRegressor(
+            kernel,
+            n_components=128,
+            scale="standard",
+            random_state=0,
+            **({"alpha": 1.0, "preparation": None} | arguments),
+        )
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="the features are linearly dependent")
             warnings.filterwarnings("ignore", message="(?s).*leverage")
@@ -112,7 +118,9 @@ def test_a_classifier_of_float32_rows(heavy):
     X, y = heavy
     values = []
     for dtype in (np.float64, np.float32):
-        model = KernelClassifier(1000.0 * Gaussian(0.05), loss="squared", C=0.5, n_components=128, random_state=0)
+        model = KernelClassifier(
+            1000.0 * Gaussian(0.05), loss="squared", C=0.5, n_components=128, random_state=0, preparation=None
+        )
         model.set_params(scale="standard", map="Nystrom").fit(X[:N_TRAIN].astype(dtype), y[:N_TRAIN] > 0.0)
         values.append(model.decision_function(X[N_TRAIN:].astype(dtype)))
     assert np.median(np.abs(values[1] - values[0])) < 0.01

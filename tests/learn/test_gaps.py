@@ -52,15 +52,19 @@ def test_a_gap_has_one_row_one_column_and_advice(form):
     make, place = FORMS[form]
     given = (make(),) if form in ("table", "opened") else (make(), np.arange(40.0))
     with pytest.raises(ValueError, match="NaN") as error:
-        KernelRegressor(n_components=8).fit(*given)
+        KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(*given)
     assert str(error.value) == f"Input X contains NaN: {place} is missing; {ADVICE}"
     X = make()
-    model = KernelRegressor(n_components=8, missing="mean", random_state=0).fit(*given)
+    model = KernelRegressor(
+        n_components=8, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(*given)
     assert np.isfinite(model.predict(X)).all()
 
 
 def test_a_gap_in_a_prediction():
-    model = KernelRegressor(n_components=8, random_state=0).fit(frame().fillna(0.0), np.arange(40.0))
+    model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        frame().fillna(0.0), np.arange(40.0)
+    )
     with pytest.raises(ValueError, match="row 12, column 'height' is missing"):
         model.predict(frame())
 
@@ -71,7 +75,7 @@ def test_infinities_are_named_too():
     for given, place in ((X, "row 3, column 1"), (pd.DataFrame(X, columns=["a", "b"]), "row 3, column 'b'")):
         message = f"Input X contains infinity or a value too large for its type: {place} is inf"
         with pytest.raises(ValueError, match=re.escape(message)):
-            KernelRegressor(n_components=2).fit(given, np.arange(5.0))
+            KernelRegressor(n_components=2, kernel=None, alpha=1.0, preparation=None).fit(given, np.arange(5.0))
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
@@ -83,8 +87,12 @@ def test_infinities_beside_text(kind, value):
     for options in ({"scale": "standard"}, {"scale": "minmax", "missing": "mean"}):
         for given in ((kind(columns), y), (data.Blocks([(kind(columns), y)]),)):
             with pytest.raises(ValueError, match=re.escape(message)):
-                KernelRegressor(n_components=4, **options).fit(*given)
-    model = KernelRegressor(n_components=4, missing="mean", random_state=0).fit(sound, y)
+                KernelRegressor(n_components=4, **({"kernel": None, "alpha": 1.0, "preparation": None} | options)).fit(
+                    *given
+                )
+    model = KernelRegressor(
+        n_components=4, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(sound, y)
     with pytest.raises(ValueError, match=re.escape(message)):
         model.predict(kind(columns))
 
@@ -93,9 +101,11 @@ def test_rows_of_weight_0_are_counted():
     X = frame(town=["Oslo", "Rome"] * 20)
     weight = np.r_[np.zeros(5), np.ones(35)]
     with pytest.raises(ValueError, match="row 12, column 'height' is missing"):
-        KernelRegressor(n_components=8).fit(X, np.arange(40.0), weight)
+        KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(X, np.arange(40.0), weight)
 
 
 def test_another_error_is_left_as_it_is():
     with pytest.raises(ValueError, match="X has 2 features, but KernelClassifier is expecting 3"):
-        KernelClassifier(n_components=4, missing="mean").fit(rows(), np.arange(40) % 2).predict(rows()[:, :2])
+        KernelClassifier(n_components=4, missing="mean", kernel=None, C=1.0, preparation=None).fit(
+            rows(), np.arange(40) % 2
+        ).predict(rows()[:, :2])

@@ -16,12 +16,12 @@ from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, K
 from mercer.learn.solvers import liblinear
 
 LEARNERS = [
-    KernelRegressor(),
-    KernelRegressor(alpha=(0.01, 1.0, 100.0)),
-    KernelClassifier(tol=1e-8),
-    KernelClassifier(loss="logistic", tol=1e-8),
-    KernelClassifier(loss="squared"),
-    KernelClassifier(solver="liblinear"),
+    KernelRegressor(kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(alpha=(0.01, 1.0, 100.0), kernel=None, preparation=None),
+    KernelClassifier(tol=1e-8, kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="logistic", tol=1e-8, kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="squared", kernel=None, C=1.0, preparation=None),
+    KernelClassifier(solver="liblinear", kernel=None, C=1.0, preparation=None),
     KernelPCA(),
     KernelCCA(n_components_y=8, n_directions=1),
     KernelKMeans(n_clusters=3, n_init=1),
@@ -102,7 +102,9 @@ def test_clusters_take_no_weights():
 def test_liblinear_is_refused_before_features_are_held(dtype, monkeypatch):
     X, _, y, _ = problem()
     X = X.astype(dtype)
-    model = KernelClassifier(n_components=64, map="RandomFourier", solver="liblinear", random_state=0)
+    model = KernelClassifier(
+        n_components=64, map="RandomFourier", solver="liblinear", random_state=0, kernel=None, C=1.0, preparation=None
+    )
     needed = 300 * 64 * (4 + 8 + 16 if dtype == np.float32 else 8 + 16)
     model.set_params(memory=needed).fit(X, y)
     monkeypatch.setattr("mercer.learn.feature_matrix.HeldFeatures.of", lambda *arguments: pytest.fail("held"))

@@ -22,15 +22,33 @@ def problem():
 @pytest.mark.parametrize(
     ("learner", "name"),
     [
-        (KernelRegressor("gaussian('scale')", n_components=50, random_state=0), "kernel__gamma"),
-        (KernelRegressor("rbf", n_components=50, random_state=0), "kernel__gamma"),
-        (KernelRegressor(n_components=50, random_state=0), "kernel__gamma"),
-        (KernelRegressor("gaussian(0.1) + linear()", n_components=50, random_state=0), "kernel__left__gamma"),
-        (KernelRegressor(map=OrthogonalFourier("gaussian", n_components=50, random_state=0)), "map__kernel__gamma"),
-        (KernelRegressor(map=OrthogonalFourier(n_components=50, random_state=0)), "map__kernel__gamma"),
-        (KernelRegressor(map=Compressed(OrthogonalFourier("rbf"), n_components=50)), "map__map__kernel__gamma"),
-        (KernelRegressor("gaussian", map="nystrom", n_components=50, random_state=0), "map__kernel__gamma"),
-        (KernelRegressor(map="nystrom", n_components=50, random_state=0), "map__kernel__gamma"),
+        (
+            KernelRegressor("gaussian('scale')", n_components=50, random_state=0, alpha=1.0, preparation=None),
+            "kernel__gamma",
+        ),
+        (KernelRegressor("rbf", n_components=50, random_state=0, alpha=1.0, preparation=None), "kernel__gamma"),
+        (KernelRegressor(n_components=50, random_state=0, kernel=None, alpha=1.0, preparation=None), "kernel__gamma"),
+        (
+            KernelRegressor("gaussian(0.1) + linear()", n_components=50, random_state=0, alpha=1.0),
+            "kernel__left__gamma",
+        ),
+        (
+            KernelRegressor(map=OrthogonalFourier("gaussian", n_components=50, random_state=0), alpha=1.0),
+            "map__kernel__gamma",
+        ),
+        (KernelRegressor(map=OrthogonalFourier(n_components=50, random_state=0), alpha=1.0), "map__kernel__gamma"),
+        (
+            KernelRegressor(map=Compressed(OrthogonalFourier("rbf"), n_components=50), alpha=1.0),
+            "map__map__kernel__gamma",
+        ),
+        (
+            KernelRegressor("gaussian", map="nystrom", n_components=50, random_state=0, alpha=1.0, preparation=None),
+            "map__kernel__gamma",
+        ),
+        (
+            KernelRegressor(map="nystrom", n_components=50, random_state=0, kernel=None, alpha=1.0, preparation=None),
+            "map__kernel__gamma",
+        ),
     ],
     ids=lambda part: part if isinstance(part, str) else None,
 )
@@ -48,7 +66,9 @@ def test_a_grid_reaches_the_kernel(learner, name):
 def test_a_grid_over_text():
     X, y = problem()
     grid = {"kernel": ["gaussian(50)", "gaussian", Laplacian(0.5), None]}
-    search = GridSearchCV(KernelClassifier(n_components=50, random_state=0), grid, cv=3).fit(X, y > 0)
+    search = GridSearchCV(
+        KernelClassifier(n_components=50, random_state=0, kernel=None, C=1.0, preparation=None), grid, cv=3
+    ).fit(X, y > 0)
     assert len(set(search.cv_results_["mean_test_score"])) > 1
 
 
@@ -78,26 +98,26 @@ def test_both_views_of_cca_have_kernels():
 @pytest.mark.parametrize("kernel", ["gaussian(0.1)", "rbf", None, Gaussian(0.1)])
 def test_an_unknown_field_is_refused_with_those_that_there_are(kernel):
     with pytest.raises(ValueError, match=r"Gaussian has no parameter 'gama'; it has \['gamma'\]"):
-        KernelRegressor(kernel).set_params(kernel__gama=1.0)
+        KernelRegressor(kernel, alpha=1.0, preparation=None).set_params(kernel__gama=1.0)
     with pytest.raises(ValueError, match=r"no parameter 'left__gamma'"):
-        KernelRegressor(kernel).set_params(kernel__left__gamma=1.0)
+        KernelRegressor(kernel, alpha=1.0, preparation=None).set_params(kernel__left__gamma=1.0)
 
 
 def test_what_has_no_fields_says_so():
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is 'precomputed', which has no"):
-        KernelRegressor("precomputed").set_params(kernel__gamma=1.0)
+        KernelRegressor("precomputed", alpha=1.0).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is <ufunc|<function"):
-        KernelRegressor(np.dot).set_params(kernel__gamma=1.0)
+        KernelRegressor(np.dot, alpha=1.0, preparation=None).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is None"):  # the map brings its own
-        KernelRegressor(map=OrthogonalFourier()).set_params(kernel__gamma=1.0)
+        KernelRegressor(map=OrthogonalFourier(), alpha=1.0).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"map__landmarks cannot be set: map .* is 'nystrom'"):
-        KernelRegressor(map="nystrom").set_params(map__landmarks="kmeans")
-    assert "kernel__gamma" not in KernelRegressor(map=OrthogonalFourier()).get_params()
+        KernelRegressor(map="nystrom", kernel=None, alpha=1.0, preparation=None).set_params(map__landmarks="kmeans")
+    assert "kernel__gamma" not in KernelRegressor(map=OrthogonalFourier(), alpha=1.0).get_params()
 
 
 def test_text_that_is_no_kernel_is_refused_where_it_is_used():
     X, y = problem()
-    model = KernelRegressor("gausian")
+    model = KernelRegressor("gausian", alpha=1.0, preparation=None)
     assert "gausian" in repr(model)
     assert model.get_params()["kernel"] == clone(model).kernel == "gausian"
     with pytest.raises(KernelSyntaxError, match="did you mean 'Gaussian'"):
@@ -107,7 +127,7 @@ def test_text_that_is_no_kernel_is_refused_where_it_is_used():
 
 
 def test_names_and_fields_set_together():
-    model = KernelRegressor("linear").set_params(kernel="gaussian", kernel__gamma=2.0)
+    model = KernelRegressor("linear", alpha=1.0, preparation=None).set_params(kernel="gaussian", kernel__gamma=2.0)
     assert model.kernel == Gaussian(2.0)
     model.set_params(map=Nystrom("laplacian"), kernel=None, map__kernel__gamma=3.0)
     assert model.map.kernel == Laplacian(3.0)
@@ -115,6 +135,6 @@ def test_names_and_fields_set_together():
 
 def test_text_tells_the_tags_what_an_object_tells():
     for kernel in ("additive_chi2", "chi2", "gaussian + intersection()"):
-        assert KernelRegressor(kernel).__sklearn_tags__().input_tags.positive_only
+        assert KernelRegressor(kernel, alpha=1.0, preparation=None).__sklearn_tags__().input_tags.positive_only
         assert Nystrom(kernel).__sklearn_tags__().input_tags.positive_only
-    assert not KernelRegressor("gaussian").__sklearn_tags__().input_tags.positive_only
+    assert not KernelRegressor("gaussian", alpha=1.0, preparation=None).__sklearn_tags__().input_tags.positive_only

@@ -30,7 +30,9 @@ FORMS = {
 
 
 def learner(map="OrthogonalFourier", **options):
-    return KernelRegressor(MAPS[map], map=map, n_components=64, random_state=0, **options)
+    return KernelRegressor(
+        MAPS[map], map=map, n_components=64, random_state=0, **({"alpha": 1.0, "preparation": None} | options)
+    )
 
 
 @pytest.mark.parametrize("map", MAPS)
@@ -94,7 +96,7 @@ def test_rows_that_are_added_are_of_the_same_kinds():
 def test_columns_of_what_is_no_level_are_refused_by_name(entry, found):
     X = pd.DataFrame({"x": np.arange(20.0), "odd": pd.Series([entry] * 20)})
     with pytest.raises(TypeError, match=f"column 'odd' has {found}; expected numbers, text, truth values or dates"):
-        KernelRegressor("gaussian(1)", n_components=4).fit(X, X["x"])
-    model = KernelRegressor("gaussian(1)", n_components=4).fit(X.assign(odd="text"), X["x"])
+        KernelRegressor("gaussian(1)", n_components=4, alpha=1.0).fit(X, X["x"])
+    model = KernelRegressor("gaussian(1)", n_components=4, alpha=1.0).fit(X.assign(odd="text"), X["x"])
     with pytest.raises((TypeError, ValueError), match="column 'odd' has"):
         model.predict(X)

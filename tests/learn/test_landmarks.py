@@ -46,8 +46,12 @@ def penalised(model, X, y):
 def test_the_optimum_is_that_of_whitened_features(loss, classes):
     X, y = problem(classes=classes)
     arguments = {"map": landmarks(), "loss": loss, "C": 3.0, "tol": 1e-12}
-    whitened = KernelClassifier(solver="newton", **arguments).fit(X, y)
-    plain = KernelClassifier(solver="landmarks", **arguments).fit(X, y)
+    whitened = KernelClassifier(solver="newton", **({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y
+    )
+    plain = KernelClassifier(solver="landmarks", **({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y
+    )
     assert plain.convergence_.method == "landmarks"
     assert plain.map_.whiten is False
     assert plain.convergence_.objectives[-1] == pytest.approx(whitened.convergence_.objectives[-1], rel=1e-8)
@@ -89,15 +93,21 @@ def test_losses_with_corners_agree_with_whitened_features(loss, memory):
     X, y = noisy()
     weight, Y = np.random.default_rng(2).uniform(0.0, 2.0, len(y)), np.column_stack([y, 3.0 - y**2])
     arguments = {"map": landmarks(), "alpha": 0.3, "loss": loss, "tol": 1e-8, "quantile": [0.2, 0.8]}
-    whitened = KernelRegressor(solver="features", **arguments).fit(X, Y, weight)
-    plain = KernelRegressor(solver="landmarks", memory=memory, **arguments).fit(X, Y, weight)
+    whitened = KernelRegressor(
+        solver="features", **({"kernel": None, "alpha": 1.0, "preparation": None} | arguments)
+    ).fit(X, Y, weight)
+    plain = KernelRegressor(
+        solver="landmarks", memory=memory, **({"kernel": None, "alpha": 1.0, "preparation": None} | arguments)
+    ).fit(X, Y, weight)
     assert plain.objective_ == pytest.approx(whitened.objective_, rel=1e-6)
     np.testing.assert_allclose(plain.predict(X), whitened.predict(X), atol=2e-3)
     assert plain.convergence_.converged
 
 
 def test_losses_with_corners_take_landmarks_where_they_are_many():
-    learner = KernelRegressor(map="nystrom", n_components=1024, loss="quantile")
+    learner = KernelRegressor(
+        map="nystrom", n_components=1024, loss="quantile", kernel=None, alpha=1.0, preparation=None
+    )
     assert choice.works_on_landmarks(learner, Nystrom(KERNEL), 10**6)
     extent = Extent(1024, 10**6, n_jobs=1)
     assert learner.bytes_needed(extent) > extent.newton() + 8 * 1024**2
@@ -107,7 +117,9 @@ def test_losses_with_corners_take_landmarks_where_they_are_many():
 def test_losses_with_corners_do_not_depend_on_threads(loss):
     X, y = noisy(700)
     one, two = (
-        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs).fit(X.astype(np.float32), y)
+        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs, alpha=1.0).fit(
+            X.astype(np.float32), y
+        )
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.coef_, two.coef_)
@@ -135,8 +147,12 @@ def test_least_squares_on_signs_are_those_of_sums(classes, intercept):
         "fit_intercept": intercept,
         "class_weight": "balanced",
     }
-    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, weight)
-    plain = KernelClassifier(solver="landmarks", tol=1e-12, **arguments).fit(X, y, weight)
+    sums = KernelClassifier(solver="newton", **({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y, weight
+    )
+    plain = KernelClassifier(
+        solver="landmarks", tol=1e-12, **({"kernel": None, "C": 1.0, "preparation": None} | arguments)
+    ).fit(X, y, weight)
     assert sums.convergence_ is None
     assert plain.convergence_.method == "landmarks"
     np.testing.assert_allclose(plain.decision_function(X), sums.decision_function(X), atol=1e-5)
@@ -147,8 +163,12 @@ def test_least_squares_on_signs_are_those_of_sums(classes, intercept):
 def test_probabilities_of_least_squares_on_many_rows():
     X, y = problem(n=4000)
     arguments = {"map": landmarks(), "loss": "squared"}
-    sums = KernelClassifier(solver="newton", **arguments).fit(X, y, classes=[0, 1, 2])
-    plain = KernelClassifier(solver="landmarks", **arguments).fit(X, y, classes=[0, 1, 2])
+    sums = KernelClassifier(solver="newton", **({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y, classes=[0, 1, 2]
+    )
+    plain = KernelClassifier(solver="landmarks", **({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y, classes=[0, 1, 2]
+    )
     assert plain.calibration_.method == "left-out rows"
     assert np.abs(plain.predict_proba(X) - sums.predict_proba(X)).mean() < 0.01
 
@@ -156,9 +176,11 @@ def test_probabilities_of_least_squares_on_many_rows():
 def test_tasks_of_least_squares_are_learned_as_each_would_be():
     X, y = problem()
     arguments = {"map": landmarks(), "loss": "squared", "solver": "landmarks", "tol": 1e-10}
-    both = KernelClassifier(**arguments).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    both = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, np.column_stack([y, X[:, 0] > 0])
+    )
     for task, labels in enumerate((y, X[:, 0] > 0)):
-        alone = KernelClassifier(**arguments).fit(X, labels)
+        alone = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(X, labels)
         np.testing.assert_allclose(both.decision_function(X)[task], alone.decision_function(X), atol=1e-4)
 
 
@@ -179,7 +201,7 @@ def test_batches_after_landmarks_begin_anew_on_features(learner):
 
 def test_kept_sums_are_those_of_features():
     X, y = problem()
-    model = KernelClassifier(map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True).fit(X, y)
+    model = KernelClassifier(map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True, C=1.0).fit(X, y)
     assert model.statistics_ is not None
     assert model.map_.whiten is True
 
@@ -189,8 +211,12 @@ def test_regressors_agree_with_whitened_features(loss):
     X, _ = problem()
     y = np.column_stack([np.abs(np.sin(X[:, 0]) + X[:, 1]), np.exp(0.3 * X[:, 1])])
     arguments = {"map": landmarks(), "alpha": 0.3, "loss": loss, "tol": 1e-6, "delta": 0.5}
-    whitened = KernelRegressor(solver="features", **arguments).fit(X, y)
-    plain = KernelRegressor(solver="landmarks", **arguments).fit(X, y)
+    whitened = KernelRegressor(
+        solver="features", **({"kernel": None, "alpha": 1.0, "preparation": None} | arguments)
+    ).fit(X, y)
+    plain = KernelRegressor(
+        solver="landmarks", **({"kernel": None, "alpha": 1.0, "preparation": None} | arguments)
+    ).fit(X, y)
     np.testing.assert_allclose(plain.predict(X), whitened.predict(X), atol=0.02)
     if loss != "squared":
         assert plain.objective_ == pytest.approx(whitened.objective_, rel=3e-6)
@@ -211,7 +237,16 @@ def test_bits_do_not_depend_on_threads(dtype, memory):
     X, y = problem(n=700)
     X = X.astype(dtype)
     one, two = (
-        KernelClassifier(KERNEL, map="nystrom", n_components=300, solver="landmarks", memory=memory, random_state=0)
+        KernelClassifier(
+            KERNEL,
+            map="nystrom",
+            n_components=300,
+            solver="landmarks",
+            memory=memory,
+            random_state=0,
+            C=1.0,
+            preparation=None,
+        )
         .set_params(n_jobs=n_jobs)
         .fit(X, y)
         for n_jobs in (1, 2)
@@ -222,8 +257,8 @@ def test_bits_do_not_depend_on_threads(dtype, memory):
 
 def test_streamed_values_give_the_bits_of_held_ones():
     X, y = problem(n=500)
-    held = KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y)
-    streamed = KernelClassifier(map=landmarks(), solver="landmarks", memory=1000).fit(X, y)
+    held = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
+    streamed = KernelClassifier(map=landmarks(), solver="landmarks", memory=1000, C=1.0).fit(X, y)
     np.testing.assert_array_equal(held.coef_, streamed.coef_)
 
 
@@ -246,7 +281,9 @@ def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
     found = []
     for bytes, n_jobs in ((2**62, 1), (0, 1), (0, 2)):
         monkeypatch.setattr(landmark_fit, "FIXED_BYTES", bytes)
-        model = KernelClassifier(**map, solver="landmarks", C=3.0, tol=1e-5, n_jobs=n_jobs)
+        model = KernelClassifier(
+            **({"kernel": None, "preparation": None} | map), solver="landmarks", C=3.0, tol=1e-5, n_jobs=n_jobs
+        )
         found.append(model.fit(X, y))
     assert [values.Z.dtype for values in held] == [np.float32, np.uint16, np.uint16]
     plain, fixed, threaded = found
@@ -263,23 +300,23 @@ def test_what_has_no_bounds_is_held_as_it_is(monkeypatch):
     held, empty = [], HeldFeatures.empty
     monkeypatch.setattr(HeldFeatures, "empty", lambda *given: held.append(empty(*given)) or held[-1])
     map = Nystrom(Polynomial(2, coef0=1.0), n_components=30, random_state=0)
-    KernelClassifier(map=map, solver="landmarks").fit(X.astype(np.float32), y)
-    KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y)
+    KernelClassifier(map=map, solver="landmarks", kernel=None, C=1.0, preparation=None).fit(X.astype(np.float32), y)
+    KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
     assert [values.Z.dtype for values in held] == [np.float32, np.float64]
 
 
 @pytest.mark.parametrize("rule", ["uniform", "kmeans", "rpcholesky", "leverage"])
 def test_every_rule_for_landmarks(rule):
     X, y = problem()
-    model = KernelClassifier(map=landmarks(landmarks=rule), solver="landmarks").fit(X, y)
+    model = KernelClassifier(map=landmarks(landmarks=rule), solver="landmarks", C=1.0).fit(X, y)
     assert model.score(X, y) > 0.9
 
 
 def test_sparse_rows_and_float32_agree():
     X, y = problem()
-    dense = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8).fit(X, y)
-    sparse = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8).fit(sp.csr_array(X), y)
-    single = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-6).fit(X.astype(np.float32), y)
+    dense = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
+    sparse = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0).fit(sp.csr_array(X), y)
+    single = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-6, C=1.0).fit(X.astype(np.float32), y)
     np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-5)
     np.testing.assert_allclose(single.decision_function(X), dense.decision_function(X), atol=2e-2)
 
@@ -290,16 +327,18 @@ def test_weights_are_repeated_rows():
     weight = 1.0 + (np.arange(len(X)) % 3 == 0)
     twice = np.repeat(np.arange(len(X)), weight.astype(int))
     arguments = {"map": Nystrom(KERNEL, landmarks=L, random_state=0), "solver": "landmarks", "tol": 1e-12}
-    weighted = KernelClassifier(**arguments).fit(X, y, sample_weight=weight)
-    repeated = KernelClassifier(**arguments).fit(X[twice], y[twice])
+    weighted = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(
+        X, y, sample_weight=weight
+    )
+    repeated = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | arguments)).fit(X[twice], y[twice])
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
 
 
 def test_equal_landmarks_do_no_harm():
     X, y = problem()
     twice = np.vstack([X[:30], X[:30]])
-    model = KernelClassifier(map=Nystrom(KERNEL, landmarks=twice), solver="landmarks", tol=1e-8).fit(X, y)
-    once = KernelClassifier(map=Nystrom(KERNEL, landmarks=X[:30]), solver="landmarks", tol=1e-8).fit(X, y)
+    model = KernelClassifier(map=Nystrom(KERNEL, landmarks=twice), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
+    once = KernelClassifier(map=Nystrom(KERNEL, landmarks=X[:30]), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), once.decision_function(X), atol=1e-3)
 
 
@@ -309,8 +348,10 @@ def test_landmarks_grow_where_the_loss_is_steep(monkeypatch):
     inside = np.abs(X).max(axis=1) < 2.5
     y = np.where(inside, (np.floor(X[:, 0]) + np.floor(X[:, 1])) % 2 == 0, False).astype(int)
     arguments = {"solver": "landmarks", "C": 10.0, "tol": 1e-6}
-    grown = KernelClassifier(KERNEL, map="nystrom", n_components=64, random_state=0, **arguments).fit(X, y)
-    uniform = KernelClassifier(map=landmarks(64), **arguments).fit(X, y)
+    grown = KernelClassifier(
+        KERNEL, map="nystrom", n_components=64, random_state=0, **({"C": 1.0, "preparation": None} | arguments)
+    ).fit(X, y)
+    uniform = KernelClassifier(map=landmarks(64), **({"C": 1.0} | arguments)).fit(X, y)
     assert grown.convergence_.objectives[-1] < uniform.convergence_.objectives[-1]
     numbers = grown.map_.component_indices_
     assert len(set(numbers.tolist())) == 64
@@ -332,7 +373,7 @@ def test_rows_of_no_weight_are_no_landmarks_by_loss(monkeypatch):
 
 def test_a_model_is_the_same_out_of_its_file(tmp_path):
     X, y = problem()
-    model = KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y)
+    model = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
     mercer.save(model, tmp_path / "model")
     again = mercer.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -365,7 +406,7 @@ def test_maps_without_such_landmarks_are_refused(learner, map):
 
 def test_what_it_costs_is_told():
     X, y = problem()
-    report = KernelClassifier(map=landmarks(), solver="landmarks").fit(X, y).convergence_
+    report = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y).convergence_
     assert report.expected > 0.0
     assert report.operations > 0.0
 

@@ -38,7 +38,9 @@ LOSSES = {
 
 def learner(name, **options):
     given = {"loss": name, "alpha": 0.3} | LOSSES[name] | options
-    return KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=24, random_state=0), **given)
+    return KernelRegressor(
+        map=RandomFourier(Gaussian(0.5), n_components=24, random_state=0), **({"alpha": 1.0} | given)
+    )
 
 
 @cache
@@ -348,7 +350,7 @@ def test_medians_by_weight():
 def test_arguments_that_cannot_be(options, message):
     X, y = problem()
     with pytest.raises(ValueError, match=message):
-        KernelRegressor(n_components=8, **options).fit(X, y)
+        KernelRegressor(n_components=8, **({"kernel": None, "alpha": 1.0, "preparation": None} | options)).fit(X, y)
 
 
 def test_counts_that_are_none():

@@ -115,7 +115,7 @@ def test_gaps_and_strange_levels_are_refused_by_row(monkeypatch):
     X, y = frame(gaps=True)
     refused = r"Input X contains NaN: row 4, column 'name' is missing; missing='mean' fills it"
     with pytest.raises(ValueError, match=refused):
-        KernelRegressor("gaussian(0.1)", n_components=8).fit(X, y)
+        KernelRegressor("gaussian(0.1)", n_components=8, alpha=1.0).fit(X, y)
     full, _ = frame()
     preparation = learned(full, MANY, monkeypatch)
     with pytest.raises(ValueError, match=r"row 5, column 'x' is missing"):
@@ -195,7 +195,9 @@ def test_bandwidths_are_those_of_dense_levels(kernel, scale, monkeypatch):
     X, y = frame()
 
     def make():
-        return KernelRegressor(kernel, n_components=8, map="RandomFourier", scale=scale, random_state=0)
+        return KernelRegressor(
+            kernel, n_components=8, map="RandomFourier", scale=scale, random_state=0, alpha=1.0, preparation=None
+        )
 
     dense, sparse = (fitted(make, X, y, most, monkeypatch).map_.kernel_.gamma for most in (FEW, MANY))
     moved = (
@@ -232,7 +234,9 @@ def test_one_model_however_rows_come_and_go(tmp_path):
     X, y = frame(gaps=True)
 
     def make():
-        return KernelRegressor("gaussian(0.02)", n_components=64, scale="standard", missing="mean", random_state=0)
+        return KernelRegressor(
+            "gaussian(0.02)", n_components=64, scale="standard", missing="mean", random_state=0, alpha=1.0
+        )
 
     models = list(models_of_every_way(make, X, y, tmp_path))
     expected = models[0].predict(X)
@@ -250,7 +254,7 @@ def test_rows_are_added_as_they_were_prepared(tmp_path):
     X, y = frame()
 
     def make():
-        return KernelRegressor("gaussian(0.02)", n_components=64, scale="standard", random_state=0)
+        return KernelRegressor("gaussian(0.02)", n_components=64, scale="standard", random_state=0, alpha=1.0)
 
     whole = make().prepare(X, y)
     one = make().prepare(X, y).partial_fit(X[:700], y[:700])
@@ -274,7 +278,7 @@ def test_models_of_dense_levels_stay_dense(tmp_path, monkeypatch):
     X, y = frame()
 
     def make():
-        return KernelRegressor("gaussian(0.02)", n_components=64, scale="standard", random_state=0)
+        return KernelRegressor("gaussian(0.02)", n_components=64, scale="standard", random_state=0, alpha=1.0)
 
     model = fitted(make, X, y, FEW, monkeypatch)
     monkeypatch.undo()
@@ -287,7 +291,7 @@ def test_models_of_dense_levels_stay_dense(tmp_path, monkeypatch):
 def test_levels_beyond_the_memory_of_a_run_are_refused(tmp_path):
     rows = 40_000
     X = pd.DataFrame({"name": [f"n{row}" for row in range(rows)], "x": np.arange(rows) * 1.0})
-    model = KernelRegressor("gaussian(0.02)", n_components=4, random_state=0)
+    model = KernelRegressor("gaussian(0.02)", n_components=4, random_state=0, alpha=1.0)
     refused = r"column 'name' has 40,000 levels, each of which becomes a column of numbers: leave it out with exclude="
     with pytest.raises(MemoryError, match=rf"{refused}.*The levels and blocks of 4,096 rows need 0\.01\d GiB at least"):
         train(model, X, X["x"].to_numpy(), output=tmp_path / "model", memory="8MB")

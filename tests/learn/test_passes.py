@@ -35,10 +35,10 @@ MEDIAN = Gaussian("median")
 # Whole reads of a file of numbers, the last of them for features or sums; before it one scan finds labels, scales and
 # the sample for the bandwidth. Leave-one-out errors take another, the second view of KernelCCA one of targets alone.
 LEARNERS = {
-    "ridge": (KernelRegressor(MEDIAN, **COMMON), "number", 2),
-    "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **COMMON), "number", 3),
-    "hinge": (KernelClassifier(MEDIAN, **COMMON), "label", 2),
-    "squared": (KernelClassifier(MEDIAN, loss="squared", **COMMON), "label", 2),
+    "ridge": (KernelRegressor(MEDIAN, **({"alpha": 1.0, "preparation": None} | COMMON)), "number", 2),
+    "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **({"preparation": None} | COMMON)), "number", 3),
+    "hinge": (KernelClassifier(MEDIAN, **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
+    "squared": (KernelClassifier(MEDIAN, loss="squared", **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
     "pca": (KernelPCA(MEDIAN, **COMMON), None, 2),
     "kmeans": (KernelKMeans(MEDIAN, n_clusters=2, n_init=1, **COMMON), None, 2),
     "cca": (KernelCCA(MEDIAN, kernel_y=MEDIAN, n_components_y=16, **COMMON), "number", 3),
@@ -123,20 +123,22 @@ def test_levels_are_known_before_scales(folder, read):
 
 def test_what_no_step_needs_is_not_read(folder, read):
     table = table_of(folder, "parquet", "label")
-    learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0)
+    learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0, C=1.0)
     read.clear()
     assert reads(learner, table)[0] == 2
     assert (read["whole"], read["narrow"]) == (2, 1)  # the labels alone, and the features
     # A kernel that does not take all rows has them checked, and one that goes by their variance has it summed.
     numbers = table_of(folder, "parquet", "number")
-    ridge = KernelRegressor(n_components=16, random_state=0)
+    ridge = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None)
     assert reads(clone(ridge).set_params(kernel=Gaussian(0.3)), numbers)[0] == 1
     assert reads(clone(ridge).set_params(kernel=Gaussian("scale")), numbers)[0] == 2
     # The variance of scaled columns depends on their scales: another scan.
     assert reads(clone(ridge).set_params(kernel=Gaussian("scale"), scale="minmax"), numbers)[0] == 3
     known = {"classes": [0, 1]}
     seen = []
-    learner = KernelClassifier(Gaussian(0.3), n_components=16, loss="squared", random_state=0, callback=seen.append)
+    learner = KernelClassifier(
+        Gaussian(0.3), n_components=16, loss="squared", random_state=0, callback=seen.append, C=1.0
+    )
     learner.fit(table, **known)
     assert seen[-1].reads == 1
 

@@ -74,9 +74,14 @@ def targets(loss, y):
 def test_objectives_are_those_of_fits_alone(design, loss):
     X, y = problem()
     given = {"loss": loss, "tol": 1e-9} | DESIGNS[design]()
-    found = KernelClassifier(C=SEVERAL, **given).fit(X, classes(y)).penalty_path_
+    found = (
+        KernelClassifier(C=SEVERAL, **({"kernel": None, "preparation": None} | given)).fit(X, classes(y)).penalty_path_
+    )
     assert found.penalties == (0.1, 3.0, 30.0)
-    alone = [KernelClassifier(C=C, **given).fit(X, classes(y)).objective_ for C in found.penalties]
+    alone = [
+        KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)).fit(X, classes(y)).objective_
+        for C in found.penalties
+    ]
     np.testing.assert_allclose(found.objectives, alone, rtol=1e-6)
 
 
@@ -84,10 +89,16 @@ def test_objectives_are_those_of_fits_alone(design, loss):
 def test_objectives_of_regressors_are_those_of_fits_alone(loss):
     X, y = problem(100)
     given = {"loss": loss, "map": features(), "tol": 1e-6} | LOSSES[loss]
-    found = KernelRegressor(alpha=[0.1, 3.0], **given).fit(X, targets(loss, y)).penalty_path_
+    found = (
+        KernelRegressor(alpha=[0.1, 3.0], **({"kernel": None, "preparation": None} | given))
+        .fit(X, targets(loss, y))
+        .penalty_path_
+    )
     assert found.penalties == (3.0, 0.1)
     alone = [
-        KernelRegressor(alpha=alpha, **given).fit(X, targets(loss, y)).convergence_.objectives[-1]
+        KernelRegressor(alpha=alpha, **({"kernel": None, "preparation": None} | given))
+        .fit(X, targets(loss, y))
+        .convergence_.objectives[-1]
         for alpha in found.penalties
     ]
     np.testing.assert_allclose(found.objectives, alone, rtol=3e-6)
@@ -122,8 +133,15 @@ def test_the_same_score_is_that_of_the_strongest_penalty():
 def test_warm_starts_spare_passes():
     X, y = problem(600)
     given = {"map": features(60), "loss": "logistic", "tol": 1e-6}
-    path = KernelClassifier(C="holdout", **given).fit(X, classes(y)).convergence_.passes
-    alone = sum(KernelClassifier(C=C, **given).fit(X, classes(y)).convergence_.passes for C in STRENGTHS)
+    path = (
+        KernelClassifier(C="holdout", **({"kernel": None, "preparation": None} | given))
+        .fit(X, classes(y))
+        .convergence_.passes
+    )
+    alone = sum(
+        KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)).fit(X, classes(y)).convergence_.passes
+        for C in STRENGTHS
+    )
     assert path < 0.8 * alone
 
 
@@ -205,8 +223,10 @@ def test_scores_of_classes_are_those_of_rows_left_out(loss, count, design, C, bo
     y = classes(y, count)
     given = {"loss": loss, "tol": 1e-9} | DESIGNS[design]()
     given["map"] = given["map"] if design == "features" else Nystrom(KERNEL, landmarks=X[:20] + 0.01)
-    (score,) = KernelClassifier(C=[C], **given).fit(X, y).penalty_path_.scores
-    expected = left_out_losses(lambda: KernelClassifier(C=C, **given), X, y, class_loss(loss))
+    (score,) = KernelClassifier(C=[C], **({"kernel": None, "preparation": None} | given)).fit(X, y).penalty_path_.scores
+    expected = left_out_losses(
+        lambda: KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)), X, y, class_loss(loss)
+    )
     assert score == pytest.approx(expected, rel=bound)
 
 
@@ -223,7 +243,7 @@ def test_scores_of_numbers_are_those_of_rows_left_out(loss, alpha, bound):
     X, y = problem(40)
     y = targets(loss, y)
     given = {"loss": loss, "map": features(16), "tol": 1e-4} | LOSSES[loss]
-    model = KernelRegressor(alpha=[alpha], **given).fit(X, y)
+    model = KernelRegressor(alpha=[alpha], **({"kernel": None, "preparation": None} | given)).fit(X, y)
 
     def loss_of(one, x, target):
         f, r = one.predict(x)[0], target - one.predict(x)[0]
@@ -233,7 +253,9 @@ def test_scores_of_numbers_are_those_of_rows_left_out(loss, alpha, bound):
             return 0.5 * r**2 if abs(r) <= 0.4 else 0.4 * (abs(r) - 0.2)
         return max(0.3 * r, -0.7 * r) if loss == "quantile" else max(0.0, abs(r) - 0.2)
 
-    expected = left_out_losses(lambda: KernelRegressor(alpha=alpha, **given), X, y, loss_of)
+    expected = left_out_losses(
+        lambda: KernelRegressor(alpha=alpha, **({"kernel": None, "preparation": None} | given)), X, y, loss_of
+    )
     spread = np.abs(y - np.sort(y)[(len(y) - 1) // 2]).mean()
     power = {"huber": 2, "poisson": 0}.get(loss, 2)
     own = model.penalty_path_.scores[0] * spread**power
@@ -245,12 +267,12 @@ def test_many_rows_have_the_scores_of_few(loss, memory, monkeypatch):
     X, y = problem(200)
     given = {"C": SEVERAL, "loss": loss, "map": features(), "memory": memory, "tol": 1e-7}
     weight = 0.5 + np.arange(200) % 3
-    few = KernelClassifier(**given).fit(X, classes(y), weight)
+    few = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(X, classes(y), weight)
     monkeypatch.setattr(penalty_path, "SMALL", 10)
-    many = KernelClassifier(**given).fit(X, classes(y), weight)
+    many = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(X, classes(y), weight)
     np.testing.assert_allclose(many.penalty_path_.scores, few.penalty_path_.scores, rtol=1e-4)
     monkeypatch.setattr(penalty_path, "KEPT", 100)
-    some = KernelClassifier(**given).fit(X, classes(y), weight)
+    some = KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(X, classes(y), weight)
     np.testing.assert_allclose(some.penalty_path_.scores, few.penalty_path_.scores, rtol=0.3)
     assert (np.array(some.penalty_path_.scores) != few.penalty_path_.scores).all()
 
@@ -262,12 +284,12 @@ def test_rows_left_out_together_are_forgotten(design, monkeypatch):
     y = classes(y)
     given = DESIGNS[design]() | {"tol": 1e-6}
     given["map"] = given["map"] if design == "wide" else Nystrom(KERNEL, landmarks=X[:40] + 0.01, random_state=0)
-    model = KernelClassifier(C=[0.3, 30.0], **given).fit(X, y)
+    model = KernelClassifier(C=[0.3, 30.0], **({"kernel": None, "preparation": None} | given)).fit(X, y)
     words = Stream(model.map_.seed_).child("left out").words(len(X), 0)
     rows = np.sort(np.argsort(words, kind="stable")[:41])
     kept = np.setdiff1d(np.arange(len(X)), rows)
     for C, score in zip((0.3, 30.0), model.penalty_path_.scores, strict=True):
-        alone = KernelClassifier(C=C, **given).fit(X[kept], y[kept])
+        alone = KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)).fit(X[kept], y[kept])
         expected = np.mean([class_loss("squared_hinge")(alone, X[row : row + 1], y[row]) for row in rows])
         assert score == pytest.approx(expected, rel=0.01)
 
@@ -311,7 +333,7 @@ def test_a_holdout_of_numbers():
 def test_a_holdout_is_that_of_the_seed():
     X, y = problem()
     one, same, other = (
-        KernelClassifier(KERNEL, n_components=30, map="RandomFourier", C="holdout", random_state=seed)
+        KernelClassifier(KERNEL, n_components=30, map="RandomFourier", C="holdout", random_state=seed, preparation=None)
         .fit(X, classes(y))
         .penalty_path_.scores
         for seed in (0, 0, 1)
@@ -326,8 +348,8 @@ def test_few_rows_cannot_be_held_out():
     X, _ = problem(3)
     seed = next(seed for seed in range(99) if not held_out(seed, 0, 3).any())
     for model in (
-        KernelClassifier(C="holdout", random_state=seed),
-        KernelRegressor(alpha="holdout", random_state=seed),
+        KernelClassifier(C="holdout", random_state=seed, kernel=None, preparation=None),
+        KernelRegressor(alpha="holdout", random_state=seed, kernel=None, preparation=None),
     ):
         with pytest.raises(ValueError, match="'holdout' leaves no rows on one side of 3: take 'loo'"):
             model.fit(X, [0, 1, 0])
@@ -342,9 +364,13 @@ def test_weights_are_repeated_rows(design):
     weight = 1 + np.arange(len(X)) % 3
     given = {"map": features() if design == "features" else Nystrom(KERNEL, landmarks=X[:20] + 0.01), "tol": 1e-10}
     given |= {"solver": "landmarks"} if design == "landmarks" else {}
-    weighted = KernelClassifier(C=SEVERAL, **given).fit(X, classes(y), sample_weight=weight)
+    weighted = KernelClassifier(C=SEVERAL, **({"kernel": None, "preparation": None} | given)).fit(
+        X, classes(y), sample_weight=weight
+    )
     twice = np.repeat(np.arange(len(X)), weight)
-    repeated = KernelClassifier(C=SEVERAL, **given).fit(X[twice], classes(y)[twice])
+    repeated = KernelClassifier(C=SEVERAL, **({"kernel": None, "preparation": None} | given)).fit(
+        X[twice], classes(y)[twice]
+    )
     np.testing.assert_allclose(weighted.penalty_path_.scores, repeated.penalty_path_.scores, rtol=1e-4)
     assert weighted.C_ == repeated.C_
 
@@ -354,7 +380,12 @@ def test_bits_do_not_depend_on_threads(design, rule, monkeypatch):
     monkeypatch.setattr(penalty_path, "SMALL", 10)
     X, y = problem(300)
     given = {"C": rule, "tol": 1e-3} | DESIGNS[design]()
-    one, two = (KernelClassifier(n_jobs=n, **given).fit(X.astype(np.float32), classes(y)) for n in (1, 2))
+    one, two = (
+        KernelClassifier(n_jobs=n, **({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(
+            X.astype(np.float32), classes(y)
+        )
+        for n in (1, 2)
+    )
     assert one.penalty_path_ == two.penalty_path_
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
@@ -383,10 +414,10 @@ def test_landmarks_by_loss_do_not_see_rows_held_out(monkeypatch):
     monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 16)
     X, y = problem(300)
     given = {"kernel": KERNEL, "map": "nystrom", "n_components": 64, "solver": "landmarks", "random_state": 0}
-    model = KernelClassifier(C="holdout", **given).fit(X, classes(y))
+    model = KernelClassifier(C="holdout", **({"kernel": None, "preparation": None} | given)).fit(X, classes(y))
     held = held_out(model.map_.seed_, 0, len(X))
     other = np.where(held, (classes(y) + 1) % 3, classes(y))
-    again = KernelClassifier(C="holdout", **given).fit(X, other)
+    again = KernelClassifier(C="holdout", **({"kernel": None, "preparation": None} | given)).fit(X, other)
     np.testing.assert_array_equal(model.map_.component_indices_, again.map_.component_indices_)
 
 
@@ -433,12 +464,12 @@ def test_files_with_half_a_path_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (KernelClassifier(map=features()), "newton"),
-        (KernelClassifier(map=features(), solver="wide"), "wide"),
-        (KernelClassifier(map=landmarks(), solver="landmarks"), "landmarks"),
-        (KernelClassifier(map=features(), loss="squared"), "sums"),
+        (KernelClassifier(map=features(), C=1.0), "newton"),
+        (KernelClassifier(map=features(), solver="wide", C=1.0), "wide"),
+        (KernelClassifier(map=landmarks(), solver="landmarks", C=1.0), "landmarks"),
+        (KernelClassifier(map=features(), loss="squared", C=1.0), "sums"),
         (KernelClassifier(map=features(), loss="squared", C="gcv"), "sums"),
-        (KernelRegressor(map=features(), loss="huber"), "newton"),
+        (KernelRegressor(map=features(), loss="huber", alpha=1.0), "newton"),
         (KernelRegressor(map=features(), alpha="loo"), "sums"),
     ],
 )
@@ -456,7 +487,10 @@ def test_the_solver_tells_what_it_cost(model, name):
 
 def test_what_is_not_counted_is_no_number():
     X, y = problem()
-    for model in (KernelClassifier(KERNEL, map="exact", random_state=0), KernelClassifier(solver="liblinear")):
+    for model in (
+        KernelClassifier(KERNEL, map="exact", random_state=0, C=1.0, preparation=None),
+        KernelClassifier(solver="liblinear", kernel=None, C=1.0, preparation=None),
+    ):
         found = model.fit(X, classes(y)).solver_
         assert found.name in ("exact", "liblinear")
         assert np.isnan(found.operations)
@@ -464,7 +498,7 @@ def test_what_is_not_counted_is_no_number():
 
 def test_more_operations_are_expected_of_more_penalties():
     X, y = problem()
-    one = KernelClassifier(map=features()).fit(X, classes(y)).solver_
+    one = KernelClassifier(map=features(), C=1.0).fit(X, classes(y)).solver_
     two = KernelClassifier(map=features(), C=[0.5, 1.0]).fit(X, classes(y)).solver_
     assert two.expected == pytest.approx(2.0 * one.expected, rel=0.5)
     assert two.expected > one.expected
@@ -479,19 +513,31 @@ def test_more_operations_are_expected_of_more_penalties():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KernelClassifier(C="gcv"), "C must be one of"),
-        (KernelClassifier(C="cv", loss="squared"), "C must be one of"),
-        (KernelClassifier(C=[]), "C must be a positive finite number, several, or one of"),
-        (KernelClassifier(C=[1.0, 0.0]), "C must be a positive finite number, several"),
-        (KernelClassifier(C=[1.0, np.inf]), "C must be a positive finite number, several"),
-        (KernelClassifier(C=[[1.0]]), "C must be a positive finite number, several"),
-        (KernelClassifier(C=True), "C must be a positive finite number, several"),
-        (KernelClassifier(C=None), "C must be a positive finite number, several"),
-        (KernelClassifier(C=[1.0, 2.0], map="exact"), "take one C"),
-        (KernelClassifier(C="loo", solver="liblinear"), "take one C"),
-        (KernelRegressor(alpha="gcv", loss="huber"), "alpha='gcv' is for loss='squared'"),
-        (KernelRegressor(alpha=[1.0, -1.0], loss="poisson"), "alpha must be a positive finite number, several"),
-        (KernelRegressor(alpha=[1.0, 2.0], solver="wide"), "give one positive alpha"),
+        (KernelClassifier(C="gcv", kernel=None, preparation=None), "C must be one of"),
+        (KernelClassifier(C="cv", loss="squared", kernel=None, preparation=None), "C must be one of"),
+        (
+            KernelClassifier(C=[], kernel=None, preparation=None),
+            "C must be a positive finite number, several, or one of",
+        ),
+        (KernelClassifier(C=[1.0, 0.0], kernel=None, preparation=None), "C must be a positive finite number, several"),
+        (
+            KernelClassifier(C=[1.0, np.inf], kernel=None, preparation=None),
+            "C must be a positive finite number, several",
+        ),
+        (KernelClassifier(C=[[1.0]], kernel=None, preparation=None), "C must be a positive finite number, several"),
+        (KernelClassifier(C=True, kernel=None, preparation=None), "C must be a positive finite number, several"),
+        (KernelClassifier(C=None, kernel=None, preparation=None), "C must be a positive finite number, several"),
+        (KernelClassifier(C=[1.0, 2.0], map="exact", kernel=None, preparation=None), "take one C"),
+        (KernelClassifier(C="loo", solver="liblinear", kernel=None, preparation=None), "take one C"),
+        (
+            KernelRegressor(alpha="gcv", loss="huber", kernel=None, preparation=None),
+            "alpha='gcv' is for loss='squared'",
+        ),
+        (
+            KernelRegressor(alpha=[1.0, -1.0], loss="poisson", kernel=None, preparation=None),
+            "alpha must be a positive finite number, several",
+        ),
+        (KernelRegressor(alpha=[1.0, 2.0], solver="wide", kernel=None, preparation=None), "give one positive alpha"),
     ],
 )
 def test_penalties_that_cannot_be(model, message):
@@ -506,7 +552,7 @@ def test_batches_take_one_penalty():
     for C in ([0.1, 1.0], "loo", "holdout"):
         with pytest.raises(ValueError, match="chosen by all rows, which sums do not hold: give one number or 'gcv'"):
             KernelClassifier(C=C, loss="squared", map=features()).partial_fit(X, y, classes=[0, 1, 2])
-        assert not hasattr(KernelClassifier(C=C), "partial_fit")
+        assert not hasattr(KernelClassifier(C=C, kernel=None, preparation=None), "partial_fit")
     batches = KernelClassifier(C="gcv", loss="squared", map=features())
     for rows in (slice(0, 30), slice(30, 60)):
         batches.partial_fit(X[rows], y[rows], classes=[0, 1, 2])

@@ -125,15 +125,17 @@ def test_gaps_in_frames(kind):
 def test_gaps_in_matrices():
     X = numbers()
     X[4, 2] = np.nan
-    model = KernelRegressor(missing="mean", scale="standard", random_state=0).fit(X, X[:, 0])
+    model = KernelRegressor(
+        missing="mean", scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(X, X[:, 0])
     filled = X.copy()
     filled[4, 2] = np.nanmean(X[:, 2])
     np.testing.assert_allclose(model.predict(X), model.predict(filled), atol=1e-9)
     with pytest.raises(ValueError, match=r"contains NaN[\s\S]*row 4, column 2"):
-        KernelRegressor().fit(X, X[:, 0])
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
     X[:, 1] = np.nan
     with pytest.raises(ValueError, match="column 1 is missing in every row that was learned from: it has no mean"):
-        KernelRegressor(missing="mean").fit(X, X[:, 0])
+        KernelRegressor(missing="mean", kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -142,11 +144,11 @@ def test_learners_take_frames(kind):
     town, age = rng.choice(["Oslo", "Rome"], size=300), rng.uniform(20, 60, size=300)
     y = (town == "Oslo") ^ (age > 40)
     X = kind({"town": town, "age": age})
-    model = KernelClassifier(scale="standard", random_state=0).fit(X, y)
+    model = KernelClassifier(scale="standard", random_state=0, kernel=None, C=1.0, preparation=None).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.n_features_in_ == 2
     blocks = Blocks([(X[start : start + 70], y[start : start + 70]) for start in range(0, 300, 70)])
-    from_blocks = KernelClassifier(scale="standard", random_state=0).fit(blocks)
+    from_blocks = KernelClassifier(scale="standard", random_state=0, kernel=None, C=1.0, preparation=None).fit(blocks)
     np.testing.assert_allclose(from_blocks.decision_function(X), model.decision_function(X), atol=1e-9)
     other = kind({"age": age, "town": town})
     with pytest.raises(ValueError, match="feature names"):
@@ -158,13 +160,17 @@ def test_blocks_are_checked():
     with pytest.raises(TypeError, match="found an iterator: give the function that makes it"):
         Blocks(iter([(X, y)]))
     with pytest.raises(ValueError, match="a block of 50 rows has 49 y"):
-        KernelRegressor().fit(Blocks([(X, y[1:])]))
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y[1:])]))
     with pytest.raises(ValueError, match="bring their own y and weights"):
-        KernelRegressor().fit(Blocks([(X, y)]), y)
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([(X, y)]), y)
     with pytest.raises(ValueError, match="the blocks must bring y, found X alone"):
-        KernelRegressor().fit(Blocks([X]))
-    weighted = KernelRegressor(random_state=0).fit(Blocks([(X, y, np.ones(50)), (X[:5], y[:5], np.zeros(5))]))
-    np.testing.assert_array_equal(weighted.coef_, KernelRegressor(random_state=0).fit(X, y).coef_)
+        KernelRegressor(kernel=None, alpha=1.0, preparation=None).fit(Blocks([X]))
+    weighted = KernelRegressor(random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+        Blocks([(X, y, np.ones(50)), (X[:5], y[:5], np.zeros(5))])
+    )
+    np.testing.assert_array_equal(
+        weighted.coef_, KernelRegressor(random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, y).coef_
+    )
 
 
 def test_a_row_outside_the_domain_is_named_by_its_number():
@@ -172,14 +178,14 @@ def test_a_row_outside_the_domain_is_named_by_its_number():
     X[4100, 1] = -1.0
     parts = [(X[start : start + 300], X[start : start + 300, 0]) for start in range(0, 5000, 300)]
     with pytest.raises(ValueError, match=r": row 4100, column 1 has -1$"):
-        KernelRegressor(AdditiveChi2(), n_components=9).fit(Blocks(parts))
+        KernelRegressor(AdditiveChi2(), n_components=9, alpha=1.0, preparation=None).fit(Blocks(parts))
 
 
 def test_choices_are_checked():
     X = numbers()
     for name in ("scale", "missing", "unknown"):
         with pytest.raises(ValueError, match=f"{name} must be one of"):
-            KernelRegressor(**{name: "other"}).fit(X, X[:, 0])
+            KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | {name: "other"})).fit(X, X[:, 0])
 
 
 def twice(X, order=None):
@@ -195,9 +201,9 @@ def test_entries_that_are_stored_twice_add_up(scale):
     X[X < 0.4] = 0.0
     once, doubled = sp.csr_array(X), twice(X)
     held = doubled.nnz
-    expected = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0).fit(once, y)
+    expected = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0, alpha=1.0).fit(once, y)
     for table in (None, data.open(doubled, target=y), data.Blocks([(doubled, y)])):
-        model = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0)
+        model = KernelRegressor("gaussian(0.5)", n_components=16, scale=scale, random_state=0, alpha=1.0)
         model = model.fit(doubled, y) if table is None else model.fit(table)
         np.testing.assert_allclose(model.predict(once), expected.predict(once), rtol=1e-9)
         np.testing.assert_allclose(expected.predict(doubled), expected.predict(once), rtol=1e-9)
@@ -207,7 +213,9 @@ def test_entries_that_are_stored_twice_add_up(scale):
 def test_a_gap_that_is_stored_twice_is_one():
     X = np.abs(numbers()) + 1.0
     X[3, 1] = np.nan
-    model = KernelRegressor(n_components=8, missing="mean", random_state=0).fit(sp.csr_array(X), X[:, 0])
+    model = KernelRegressor(
+        n_components=8, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(sp.csr_array(X), X[:, 0])
     np.testing.assert_allclose(model.predict(twice(X)), model.predict(sp.csr_array(X)), rtol=1e-9)
 
 
@@ -240,8 +248,8 @@ def test_more_levels_than_there_is_room_for_are_refused(monkeypatch):
     monkeypatch.setattr("mercer._memory.physical_memory", lambda: 60 << 20)
     many = "column 'name' has 500 levels, each of which becomes a column of numbers"
     with pytest.raises(MemoryError, match=f"{many}: leave it out with exclude= of mercer.data.open"):
-        KernelRegressor("gaussian(0.5)", n_components=4).fit(X, X["x"])
-    KernelRegressor("gaussian(0.5)", n_components=4).fit(many_levels(count=100), X["x"])
+        KernelRegressor("gaussian(0.5)", n_components=4, alpha=1.0).fit(X, X["x"])
+    KernelRegressor("gaussian(0.5)", n_components=4, alpha=1.0).fit(many_levels(count=100), X["x"])
 
 
 def test_summaries_of_many_columns_are_those_of_few(monkeypatch):

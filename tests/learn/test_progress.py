@@ -45,15 +45,18 @@ def features():
 
 
 LEARNERS = {
-    "ridge": (KernelRegressor(scale="standard"), {"scales", "sums"}),
-    "gcv": (KernelRegressor(alpha="loo"), {"sums", "leave-one-out errors"}),
-    "squared": (KernelClassifier(loss="squared", keep_statistics=True), {"labels", "sums"}),
+    "ridge": (KernelRegressor(scale="standard", kernel=None, alpha=1.0, preparation=None), {"scales", "sums"}),
+    "gcv": (KernelRegressor(alpha="loo", kernel=None, preparation=None), {"sums", "leave-one-out errors"}),
+    "squared": (
+        KernelClassifier(loss="squared", keep_statistics=True, kernel=None, C=1.0, preparation=None),
+        {"labels", "sums"},
+    ),
     "held": (
-        KernelClassifier(tol=1e-6),
+        KernelClassifier(tol=1e-6, kernel=None, C=1.0, preparation=None),
         {"labels", "features", "gradient", "curvature", "conjugate gradients", "decision values"},
     ),
     "streamed": (
-        KernelClassifier(loss="logistic", memory=1000, tol=1e-6),
+        KernelClassifier(loss="logistic", memory=1000, tol=1e-6, kernel=None, C=1.0, preparation=None),
         {"labels", "gradient", "curvature", "conjugate gradients", "decision values"},
     ),
     "clusters": (KernelKMeans(n_clusters=3, n_init=2), {"features", "clusters", "inertia", "labels"}),
@@ -93,7 +96,7 @@ def test_every_pass_is_told_of(name, jobs):
 def test_the_objective_is_that_of_the_solver(memory, jobs):
     X, y = problem()
     seen = []
-    model = KernelClassifier(map=features(), memory=memory, n_jobs=jobs, callback=seen.append).fit(X, y)
+    model = KernelClassifier(map=features(), memory=memory, n_jobs=jobs, callback=seen.append, C=1.0).fit(X, y)
     told = list(dict.fromkeys(p.objective for p in seen if p.what == "gradient"))
     assert tuple(told) == model.convergence_.objectives
     assert {p.objective for p in seen if p.what in ("labels", "map", "features")} == {None}
@@ -115,7 +118,7 @@ def test_speed_and_what_is_left(monkeypatch):
     monkeypatch.setattr(progress, "perf_counter", lambda: float(next(clock)))
     X, y = problem()
     seen = []
-    KernelRegressor(map=features(), n_jobs=1, callback=seen.append).fit(X, y)
+    KernelRegressor(map=features(), n_jobs=1, callback=seen.append, alpha=1.0).fit(X, y)
     first, last = seen[-3:-1]
     assert (first.rows_per_second, last.rows_per_second) == (4096 / 2.0, N / 4.0)
     assert first.seconds_left == pytest.approx((N - 4096) / 2048.0)
@@ -155,10 +158,10 @@ def test_files_and_batches_have_shares_too(tmp_path):
     X, y = problem()
     seen = []
     pd.DataFrame(X, columns=list("abc")).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
-    KernelClassifier(map=features(), callback=seen.append).fit(data.open(tmp_path / "rows.csv", target="y"))
+    KernelClassifier(map=features(), callback=seen.append, C=1.0).fit(data.open(tmp_path / "rows.csv", target="y"))
     shares_are_sound(seen)
     seen.clear()
-    KernelRegressor(map=features(), callback=seen.append).prepare(X).partial_fit(X, y)
+    KernelRegressor(map=features(), callback=seen.append, alpha=1.0).prepare(X).partial_fit(X, y)
     shares_are_sound([p for p in seen if p.what != "map"])
 
 
@@ -206,7 +209,7 @@ def test_frames_and_blocks():
     frame = pd.DataFrame(X, columns=list("abc")).assign(sign=np.where(y > 0, "plus", "minus"))
     seen = []
     blocks = Blocks([(frame[start : start + 1000], y[start : start + 1000]) for start in range(0, N, 1000)])
-    KernelClassifier(map=features(), loss="squared", callback=seen.append).fit(blocks)
+    KernelClassifier(map=features(), loss="squared", callback=seen.append, C=1.0).fit(blocks)
     assert [(p.number, p.what) for p in seen[::2]] == [*((1, "levels and labels"), (2, "sums"), (3, "solution"))]
     assert {p.n_rows for p in seen} == {N}
 
@@ -239,7 +242,11 @@ def test_a_callback_that_raises_leaves_nothing_fitted(name):
 
 
 @pytest.mark.parametrize(
-    ("learner", "more"), [(KernelRegressor(), {}), (KernelClassifier(loss="squared"), {"classes": [0, 1, 2]})]
+    ("learner", "more"),
+    [
+        (KernelRegressor(kernel=None, alpha=1.0, preparation=None), {}),
+        (KernelClassifier(loss="squared", kernel=None, C=1.0, preparation=None), {"classes": [0, 1, 2]}),
+    ],
 )
 def test_a_batch_that_a_callback_ends_is_not_learned(learner, more):
     X, y = problem()
@@ -328,8 +335,11 @@ def test_the_bar_tells_the_objective_and_hours():
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (KernelClassifier(map=features()), r"fitted in .*s: \d+ passes over 5,000 rows, \d+ Newton steps?, gap \de-"),
-        (KernelRegressor(map=features()), r"fitted in .*s: 1 pass over 5,000 rows$"),
+        (
+            KernelClassifier(map=features(), C=1.0),
+            r"fitted in .*s: \d+ passes over 5,000 rows, \d+ Newton steps?, gap \de-",
+        ),
+        (KernelRegressor(map=features(), alpha=1.0), r"fitted in .*s: 1 pass over 5,000 rows$"),
     ],
 )
 def test_a_run_ends_with_a_line_of_what_was_done(learner, words, tmp_path, monkeypatch):

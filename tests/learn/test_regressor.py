@@ -61,10 +61,14 @@ def test_ridge_regression_on_the_features(intercept):
 
 def test_blocks_of_any_size_give_the_same_bits():
     X, y = problem(9000)
-    whole = KernelRegressor(n_components=32, scale="standard", random_state=0, n_jobs=1).fit(X, y)
+    whole = KernelRegressor(
+        n_components=32, scale="standard", random_state=0, n_jobs=1, kernel=None, alpha=1.0, preparation=None
+    ).fit(X, y)
     for size in (1000, 4096, 5000):
         parts = [(X[start : start + size], y[start : start + size]) for start in range(0, len(X), size)]
-        model = KernelRegressor(n_components=32, scale="standard", random_state=0, n_jobs=2).fit(Blocks(parts))
+        model = KernelRegressor(
+            n_components=32, scale="standard", random_state=0, n_jobs=2, kernel=None, alpha=1.0, preparation=None
+        ).fit(Blocks(parts))
         np.testing.assert_array_equal(model.coef_, whole.coef_)
         np.testing.assert_array_equal(model.predict(X[:50]), whole.predict(X[:50]))
 
@@ -101,7 +105,7 @@ def test_what_cannot_be_merged_is_named():
 
     def model(**arguments):
         given = {"map": RandomFourier(Gaussian(0.5), n_components=16, random_state=0)} | arguments
-        return KernelRegressor(**given).partial_fit(X, y)
+        return KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).partial_fit(X, y)
 
     first = model()
     for other, what in (
@@ -114,7 +118,7 @@ def test_what_cannot_be_merged_is_named():
         with pytest.raises(ValueError, match=what):
             first.merge(other)
     with pytest.raises(ValueError, match="there are no sums to work on: give keep_statistics=True"):
-        first.merge(KernelRegressor(map=fourier()).fit(X, y))
+        first.merge(KernelRegressor(map=fourier(), alpha=1.0).fit(X, y))
 
 
 @every_value(intercept=[False, True], targets=[None, 2])
@@ -140,7 +144,7 @@ def test_leave_one_out_holds_on_rows_of_huge_leverage(tails, dtype):
         X[7] = 1e6
     weight = rng.lognormal(sigma=3.0, size=80) if tails == "weights" else None
     y = np.arctan(X[:, 0]) + 0.1 * rng.normal(size=80)
-    model = KernelRegressor("polynomial(2, coef0=1)", n_components=40, map="TensorSketch", scale="standard")
+    model = KernelRegressor("polynomial(2, coef0=1)", n_components=40, map="TensorSketch", scale="standard", alpha=1.0)
     model.set_params(alpha="loo", random_state=0).fit(X.astype(dtype), y, weight)
     Z, counted = model.map_.transform(model.preparation_(X.astype(dtype))).astype(np.float64), np.ones(80)
     counted = counted if weight is None else weight
@@ -181,8 +185,10 @@ def test_weights_are_repetitions():
     X, y = problem(60)
     weight = np.random.default_rng(3).integers(0, 4, size=60)
     for alpha in (0.1, "gcv"):
-        weighted = KernelRegressor(alpha=alpha, scale="standard", random_state=0).fit(X, y, weight)
-        repeated = KernelRegressor(alpha=alpha, scale="standard", random_state=0).fit(
+        weighted = KernelRegressor(alpha=alpha, scale="standard", random_state=0, kernel=None, preparation=None).fit(
+            X, y, weight
+        )
+        repeated = KernelRegressor(alpha=alpha, scale="standard", random_state=0, kernel=None, preparation=None).fit(
             np.repeat(X, weight, axis=0), np.repeat(y, weight)
         )
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
@@ -202,7 +208,7 @@ def test_deviations():
     expected = np.sqrt(noise * (1.0 + 1.0 / 500 + (z @ inverse * z).sum(axis=1)))
     np.testing.assert_allclose(deviation, expected, rtol=1e-8)
     with pytest.raises(ValueError, match="there are no sums to work on"):
-        KernelRegressor(map=fourier()).fit(X, y).predict(X, return_std=True)
+        KernelRegressor(map=fourier(), alpha=1.0).fit(X, y).predict(X, return_std=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -249,7 +255,7 @@ def test_landmarks_take_the_coefficients(kind, compressed):
     X, Y = kind(X), np.stack([X.sum(axis=1), X[:, 3]], axis=1)
     chosen = Nystrom(Gaussian(0.5), n_components=40, random_state=0)
     chosen = Compressed(chosen, n_components=16, random_state=0) if compressed else chosen
-    model = KernelRegressor(map=chosen, alpha=0.1, extrapolate="free").fit(X, Y)
+    model = KernelRegressor(map=chosen, alpha=0.1, extrapolate="free", kernel=None, preparation=None).fit(X, Y)
     direct = model.map_.transform(X) @ model.coef_.T + model.intercept_
     np.testing.assert_allclose(model.predict(X), direct, atol=1e-10 * np.abs(direct).max())
     assert model.map_.transform(X).shape[1] == model.coef_.shape[1]
@@ -260,18 +266,22 @@ def test_sparse_rows():
     X = rng.random((300, 20)) * (rng.random((300, 20)) < 0.2)
     y = X.sum(axis=1)
     for scale in (None, "unit"):
-        dense = KernelRegressor(n_components=64, scale=scale, random_state=0).fit(X, y)
-        sparse = KernelRegressor(n_components=64, scale=scale, random_state=0).fit(sp.csr_array(X), y)
+        dense = KernelRegressor(
+            n_components=64, scale=scale, random_state=0, kernel=None, alpha=1.0, preparation=None
+        ).fit(X, y)
+        sparse = KernelRegressor(
+            n_components=64, scale=scale, random_state=0, kernel=None, alpha=1.0, preparation=None
+        ).fit(sp.csr_array(X), y)
         np.testing.assert_allclose(sparse.predict(sp.csr_array(X)), dense.predict(X), atol=1e-8)
 
 
 def test_a_map_that_brings_its_own():
     X, y = problem(50)
     with pytest.raises(ValueError, match="a FeatureMap brings its own kernel, n_components: give None beside it"):
-        KernelRegressor(Gaussian(), n_components=5, map=fourier()).fit(X, y)
+        KernelRegressor(Gaussian(), n_components=5, map=fourier(), alpha=1.0).fit(X, y)
     with pytest.raises(ValueError, match="map must be 'auto', a FeatureMap or one of"):
-        KernelRegressor(map="fourier").fit(X, y)
-    model = KernelRegressor("gaussian(0.5)", n_components=10, map="random_fourier", random_state=0).fit(X, y)
+        KernelRegressor(map="fourier", kernel=None, alpha=1.0, preparation=None).fit(X, y)
+    model = KernelRegressor("gaussian(0.5)", n_components=10, map="random_fourier", random_state=0, alpha=1.0).fit(X, y)
     assert isinstance(model.map_, RandomFourier)
     np.testing.assert_array_equal(
         model.map_.transform(X), RandomFourier(Gaussian(0.5), n_components=10, random_state=0).fit_transform(X)
@@ -280,11 +290,15 @@ def test_a_map_that_brings_its_own():
 
 def test_the_first_batch_prepares():
     X, y = problem(300)
-    prepared = KernelRegressor(n_components=16, scale="standard", random_state=0).prepare(X, y)
+    prepared = KernelRegressor(
+        n_components=16, scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).prepare(X, y)
     assert not hasattr(prepared, "coef_")
     for start in range(0, 300, 100):
         prepared.partial_fit(X[start : start + 100], y[start : start + 100])
-    model = KernelRegressor(n_components=16, scale="standard", random_state=0).fit(X, y)
+    model = KernelRegressor(
+        n_components=16, scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(X, y)
     np.testing.assert_allclose(prepared.predict(X), model.predict(X), atol=1e-9)
 
 
@@ -292,7 +306,7 @@ def test_alpha_is_checked():
     X, y = problem(20)
     for alpha in (-1.0, "best", [], [1.0, np.nan], True):
         with pytest.raises(ValueError, match="alpha must be"):
-            KernelRegressor(alpha=alpha).fit(X, y)
+            KernelRegressor(alpha=alpha, kernel=None, preparation=None).fit(X, y)
 
 
 def test_progress_is_told():
@@ -306,18 +320,24 @@ def test_progress_is_told():
 
 def test_partial_fit_after_fit_begins_anew():
     X, y = problem(100)
-    model = KernelRegressor(map=fourier()).fit(X, y)
+    model = KernelRegressor(map=fourier(), alpha=1.0).fit(X, y)
     with pytest.warns(UserWarning, match="partial_fit begins anew"):
         model.partial_fit(X[:50], y[:50])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kept = KernelRegressor(map=fourier(), keep_statistics=True).fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    np.testing.assert_allclose(kept.coef_, KernelRegressor(map=fourier()).fit(X, y).coef_, atol=1e-10)
+        kept = (
+            KernelRegressor(map=fourier(), keep_statistics=True, alpha=1.0)
+            .fit(X[:50], y[:50])
+            .partial_fit(X[50:], y[50:])
+        )
+    np.testing.assert_allclose(kept.coef_, KernelRegressor(map=fourier(), alpha=1.0).fit(X, y).coef_, atol=1e-10)
 
 
 def test_a_batch_with_other_targets_changes_nothing():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    model = KernelRegressor(n_components=16, random_state=0).partial_fit(X, X[:, 0])
+    model = KernelRegressor(n_components=16, random_state=0, kernel=None, alpha=1.0, preparation=None).partial_fit(
+        X, X[:, 0]
+    )
     before = model.predict(X)
     with pytest.raises(ValueError, match="expected 1 targets, found 2"):
         model.partial_fit(X, X[:, :2])
@@ -326,13 +346,17 @@ def test_a_batch_with_other_targets_changes_nothing():
 
 def test_a_model_of_a_numeric_frame_predicts_blocks_of_frames():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=list("abc"))
-    model = KernelRegressor(n_components=16, scale="standard", random_state=0).fit(frame, frame["a"])
+    model = KernelRegressor(
+        n_components=16, scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(frame, frame["a"])
     np.testing.assert_array_equal(model.predict(Blocks([frame[:20], frame[20:]])), model.predict(frame))
 
 
 def test_a_single_alpha_leaves_nothing_of_a_path_that_was_tried_before():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    model = KernelRegressor(n_components=16, alpha=[0.1, 1.0], random_state=0).partial_fit(X, X[:, 0])
+    model = KernelRegressor(
+        n_components=16, alpha=[0.1, 1.0], random_state=0, kernel=None, preparation=None
+    ).partial_fit(X, X[:, 0])
     assert len(model.alphas_) == 2
     model.set_params(alpha=0.5).partial_fit(X, X[:, 0])
     assert model.alpha_ == 0.5
@@ -348,7 +372,9 @@ def test_float32_rows_do_as_well_as_float64_where_alpha_is_small(alpha):
     scores = []
     for dtype in (np.float64, np.float32):
         features = RandomFourier(Gaussian(0.3), n_components=512, random_state=0)
-        model = KernelRegressor(map=features, alpha=alpha).fit(X[:2000].astype(dtype), y[:2000])
+        model = KernelRegressor(map=features, alpha=alpha, kernel=None, preparation=None).fit(
+            X[:2000].astype(dtype), y[:2000]
+        )
         scores.append(model.score(X[2000:].astype(dtype), y[2000:]))
     assert scores[1] > scores[0] - 0.02
 

@@ -57,7 +57,7 @@ def test_estimates_are_near_what_is_taken(name):
 
 def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
     X, y = problem(20_000, 3, 10)
-    model = KernelClassifier(map=features(16), max_iter=1, n_jobs=2)
+    model = KernelClassifier(map=features(16), max_iter=1, n_jobs=2, C=1.0)
     with pytest.raises(MemoryError, match=r"the map, the sums over its 16 features .* need 0\.0\d+ GiB at least"):
         train(model, X, y, output=tmp_path / "model", memory="8MB")
     with pytest.raises(MemoryError, match=r"the sums over 16 features and their solution need .* GiB at least; memory"):
@@ -68,8 +68,8 @@ def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
 def test_the_parameters_of_a_map_count(tmp_path):
     X, y = problem(50, 20_000, 2)
     with pytest.raises(MemoryError, match=r"the map, the sums over its 64 features .*; memory allows 0\.0\d+ GiB"):
-        train(KernelRegressor(map=features(64), n_jobs=2), X, y, output=tmp_path / "model", memory="8MB")
-    train(KernelRegressor(map=features(64), n_jobs=2), X, y, output=tmp_path / "model", memory="25MB")
+        train(KernelRegressor(map=features(64), n_jobs=2, alpha=1.0), X, y, output=tmp_path / "model", memory="8MB")
+    train(KernelRegressor(map=features(64), n_jobs=2, alpha=1.0), X, y, output=tmp_path / "model", memory="25MB")
 
 
 @pytest.mark.filterwarnings("ignore:after . steps the objective")
@@ -80,6 +80,6 @@ def test_features_are_held_only_where_a_run_has_room(tmp_path, monkeypatch):
     monkeypatch.setattr(StreamedFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
     for memory, streamed in (("8MB", True), ("8GB", False)):
         made.clear()
-        model = KernelClassifier(map=features(64), max_iter=1, n_jobs=2)
+        model = KernelClassifier(map=features(64), max_iter=1, n_jobs=2, C=1.0)
         train(model, X, y, output=tmp_path / "model", memory=memory)
         assert bool(made) == streamed

@@ -16,39 +16,57 @@ from mercer.kernels import Gaussian, Linear
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 
 LEARNERS = [
-    KernelRegressor(),
-    KernelRegressor(alpha="gcv", scale="standard"),
-    KernelRegressor(alpha="loo", missing="mean"),
-    KernelRegressor(map="RandomFourier", n_components=64, random_state=0),
-    KernelClassifier(),
-    KernelClassifier(loss="logistic", scale="minmax"),
-    KernelClassifier(loss="squared", keep_statistics=True),
-    KernelRegressor(loss="huber"),
-    KernelRegressor(loss="quantile", quantile=0.3),
-    KernelRegressor(loss="epsilon_insensitive"),
-    KernelRegressor(loss="poisson"),
-    KernelRegressor(map="exact"),
-    KernelRegressor(map="exact", alpha="loo", fit_intercept=False),
-    KernelClassifier(map="exact", tol=1e-15),  # decision values have half the digits of the objective
-    KernelClassifier(map="exact", loss="squared"),
-    *(KernelRegressor(map="nystrom", solver="landmarks", loss=loss) for loss in ("squared", "huber")),
-    KernelRegressor(map="nystrom", solver="landmarks", loss="quantile", quantile=0.3, tol=1e-3),  # also of float32
+    KernelRegressor(kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(alpha="gcv", scale="standard", kernel=None, preparation=None),
+    KernelRegressor(alpha="loo", missing="mean", kernel=None, preparation=None),
+    KernelRegressor(map="RandomFourier", n_components=64, random_state=0, kernel=None, alpha=1.0, preparation=None),
+    KernelClassifier(kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="logistic", scale="minmax", kernel=None, C=1.0, preparation=None),
+    KernelClassifier(loss="squared", keep_statistics=True, kernel=None, C=1.0, preparation=None),
+    KernelRegressor(loss="huber", kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(loss="quantile", quantile=0.3, kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(loss="epsilon_insensitive", kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(loss="poisson", kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(map="exact", kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor(map="exact", alpha="loo", fit_intercept=False, kernel=None, preparation=None),
+    KernelClassifier(
+        map="exact", tol=1e-15, kernel=None, C=1.0, preparation=None
+    ),  # decision values have half the digits of the objective
+    KernelClassifier(map="exact", loss="squared", kernel=None, C=1.0, preparation=None),
     *(
-        KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8)
+        KernelRegressor(map="nystrom", solver="landmarks", loss=loss, kernel=None, alpha=1.0, preparation=None)
+        for loss in ("squared", "huber")
+    ),
+    KernelRegressor(
+        map="nystrom",
+        solver="landmarks",
+        loss="quantile",
+        quantile=0.3,
+        tol=1e-3,
+        kernel=None,
+        alpha=1.0,
+        preparation=None,
+    ),  # also of float32
+    *(
+        KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8, kernel=None, C=1.0, preparation=None)
         for loss in ("squared", "squared_hinge", "logistic")
     ),
     KernelPCA(),
-    KernelRegressor("precomputed"),
-    KernelClassifier("precomputed"),
+    KernelRegressor("precomputed", alpha=1.0),
+    KernelClassifier("precomputed", C=1.0),
     KernelCCA(),
     KernelKMeans(),
 ]
 NARROW_LEARNERS = [
-    KernelRegressor(n_components=1, map="orthogonal_fourier", random_state=0),
-    KernelRegressor("rbf", n_components=16, random_state=0),
-    KernelRegressor(n_components=16, map="nystrom", alpha="gcv", scale="unit", random_state=0),
-    KernelClassifier(n_components=2, loss="logistic", random_state=0),
-    KernelClassifier("matern", n_components=16, map="nystrom", scale="standard", random_state=0),
+    KernelRegressor(n_components=1, map="orthogonal_fourier", random_state=0, kernel=None, alpha=1.0, preparation=None),
+    KernelRegressor("rbf", n_components=16, random_state=0, alpha=1.0, preparation=None),
+    KernelRegressor(
+        n_components=16, map="nystrom", alpha="gcv", scale="unit", random_state=0, kernel=None, preparation=None
+    ),
+    KernelClassifier(n_components=2, loss="logistic", random_state=0, kernel=None, C=1.0, preparation=None),
+    KernelClassifier(
+        "matern", n_components=16, map="nystrom", scale="standard", random_state=0, C=1.0, preparation=None
+    ),
     KernelPCA(n_components=16, scale="minmax", random_state=0),
     KernelCCA("laplacian", n_components=2, random_state=0),
     KernelKMeans(n_components=16, random_state=0),
@@ -126,18 +144,22 @@ def problem():
 @pytest.mark.parametrize(
     ("learner", "name", "values"),
     [
-        (KernelRegressor(Gaussian(1.0), n_components=50, random_state=0), "kernel__gamma", [1e-3, 0.5, 50.0]),
         (
-            KernelRegressor(Gaussian(1.0) + Linear(), n_components=50, random_state=0),
+            KernelRegressor(Gaussian(1.0), n_components=50, random_state=0, alpha=1.0),
+            "kernel__gamma",
+            [1e-3, 0.5, 50.0],
+        ),
+        (
+            KernelRegressor(Gaussian(1.0) + Linear(), n_components=50, random_state=0, alpha=1.0, preparation=None),
             "kernel__left__gamma",
             [1e-3, 0.5, 50.0],
         ),
         (
-            KernelRegressor(map=RandomFourier(Gaussian(1.0), n_components=50, random_state=0)),
+            KernelRegressor(map=RandomFourier(Gaussian(1.0), n_components=50, random_state=0), alpha=1.0),
             "map__kernel__gamma",
             [1e-3, 0.5, 50.0],
         ),
-        (KernelRegressor(random_state=0), "alpha", [1e-3, 1.0, 100.0]),
+        (KernelRegressor(random_state=0, kernel=None, alpha=1.0, preparation=None), "alpha", [1e-3, 1.0, 100.0]),
     ],
 )
 def test_a_grid_changes_the_scores(learner, name, values):

@@ -28,7 +28,9 @@ def problem(n=800, dtype=np.float64, seed=0):
 
 def machine(**arguments):
     features = RandomFourier(Gaussian(0.3), n_components=40, random_state=0)
-    return KernelClassifier(**{"map": features, "tol": 1e-11} | arguments)
+    return KernelClassifier(
+        **({"kernel": None, "C": 1.0, "preparation": None} | {"map": features, "tol": 1e-11} | arguments)
+    )
 
 
 def alone(X, Y, weight=None, **arguments):

@@ -50,8 +50,10 @@ def test_ridge_regression_is_that_of_sums(intercept, weighted, memory):
     X, Y, _ = problem()
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
     given = {"map": features(), "alpha": 0.01, "fit_intercept": intercept}
-    sums = KernelRegressor(**given).fit(X, Y, weight)
-    model = KernelRegressor(solver="wide", tol=1e-10, memory=memory, **given).fit(X, Y, weight)
+    sums = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, Y, weight)
+    model = KernelRegressor(
+        solver="wide", tol=1e-10, memory=memory, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+    ).fit(X, Y, weight)
     ours, theirs = (
         ridge_objective(one, X, Y, 0.01, np.ones(len(X)) if weight is None else weight) for one in (model, sums)
     )
@@ -85,9 +87,11 @@ def test_ridge_regression_by_rows_is_that_of_sums(solvers, intercept, weighted, 
     X, Y, _ = problem(dtype=dtype)
     weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float) if weighted else None
     given = {"map": features(2000), "alpha": 0.3, "fit_intercept": intercept}
-    sums = KernelRegressor(**given).fit(X, Y, weight)
+    sums = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, Y, weight)
     tol = 1e-9 if dtype == np.float64 else 1e-5
-    model = KernelRegressor(solver="wide", tol=tol, memory=memory, **given).fit(X, Y, weight)
+    model = KernelRegressor(
+        solver="wide", tol=tol, memory=memory, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+    ).fit(X, Y, weight)
     assert is_by_rows(solvers[0])
     ours, theirs = (
         ridge_objective(one, X, Y, 0.3, np.ones(len(X)) if weight is None else weight) for one in (model, sums)
@@ -102,8 +106,16 @@ def test_ridge_regression_by_rows_is_that_of_sums(solvers, intercept, weighted, 
 def test_the_gap_by_rows_is_a_bound(tol):
     X, Y, _ = problem()
     given = {"map": features(1500), "alpha": 0.1}
-    least = ridge_objective(KernelRegressor(**given).fit(X, Y[:, 0]), X, Y[:, 0], 0.1, np.ones(len(X)))
-    model = KernelRegressor(solver="wide", tol=tol, memory=1000, **given).fit(X, Y[:, 0])
+    least = ridge_objective(
+        KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, Y[:, 0]),
+        X,
+        Y[:, 0],
+        0.1,
+        np.ones(len(X)),
+    )
+    model = KernelRegressor(
+        solver="wide", tol=tol, memory=1000, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+    ).fit(X, Y[:, 0])
     excess = model.objective_ - least
     assert -1e-9 * least <= excess <= model.convergence_.gap * model.objective_ * (1 + 1e-9)
     assert model.convergence_.gap <= tol
@@ -152,8 +164,8 @@ def test_landmarks_of_the_preconditioner_are_few():
 def test_classes_are_those_of_newton(loss, given, classes):
     X, _, y = problem()
     y = y if classes == 3 else y == "far"
-    usual = KernelClassifier(map=features(), loss=loss, solver="newton", tol=1e-10, **given).fit(X, y)
-    model = KernelClassifier(map=features(), loss=loss, solver="wide", tol=1e-10, **given).fit(X, y)
+    usual = KernelClassifier(map=features(), loss=loss, solver="newton", tol=1e-10, **({"C": 1.0} | given)).fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss, solver="wide", tol=1e-10, **({"C": 1.0} | given)).fit(X, y)
     assert abs(model.objective_ / usual.objective_ - 1.0) < 1e-6
     assert model.convergence_.method == "wide"
     assert model.convergence_.converged
@@ -164,8 +176,8 @@ def test_classes_are_those_of_newton(loss, given, classes):
 def test_several_tasks_at_once():
     X, _, y = problem()
     both = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
-    usual = KernelClassifier(map=features(), solver="newton", tol=1e-9).fit(X, both)
-    model = KernelClassifier(map=features(), solver="wide", tol=1e-9, memory=1000).fit(X, both)
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-9, C=1.0).fit(X, both)
+    model = KernelClassifier(map=features(), solver="wide", tol=1e-9, memory=1000, C=1.0).fit(X, both)
     assert abs(model.objective_ / usual.objective_ - 1.0) < 1e-6
 
 
@@ -180,8 +192,12 @@ def test_several_tasks_at_once():
 def test_other_losses_of_numbers(loss, given):
     X, Y, _ = problem()
     y = np.round(np.exp(Y[:, 0])) if loss == "poisson" else Y[:, 0]
-    usual = KernelRegressor(map=features(), loss=loss, solver="features", tol=1e-6, **given).fit(X, y)
-    model = KernelRegressor(map=features(), loss=loss, solver="wide", tol=1e-6, memory=1000, **given).fit(X, y)
+    usual = KernelRegressor(map=features(), loss=loss, solver="features", tol=1e-6, **({"alpha": 1.0} | given)).fit(
+        X, y
+    )
+    model = KernelRegressor(
+        map=features(), loss=loss, solver="wide", tol=1e-6, memory=1000, **({"alpha": 1.0} | given)
+    ).fit(X, y)
     assert model.objective_ == pytest.approx(usual.objective_, rel=1e-4)
     assert model.convergence_.method == "wide"
 
@@ -191,11 +207,11 @@ def test_rows_of_every_kind(kind):
     X, Y, y = problem(dtype=np.float32)
     if kind == "sparse":
         X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0))
-    sums = KernelRegressor(map=features()).fit(X, Y)
-    model = KernelRegressor(map=features(), solver="wide", tol=1e-6, memory=1000).fit(X, Y)
+    sums = KernelRegressor(map=features(), alpha=1.0).fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", tol=1e-6, memory=1000, alpha=1.0).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), sums.predict(X), rtol=1e-2, atol=0.05)
-    usual = KernelClassifier(map=features(), solver="newton", tol=1e-6).fit(X, y)
-    streamed = KernelClassifier(map=features(), solver="wide", tol=1e-6, memory=1000).fit(X, y)
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-6, C=1.0).fit(X, y)
+    streamed = KernelClassifier(map=features(), solver="wide", tol=1e-6, memory=1000, C=1.0).fit(X, y)
     assert abs(streamed.objective_ / usual.objective_ - 1.0) < 1e-5
 
 
@@ -212,11 +228,16 @@ def test_large_curvatures_keep_their_digits_in_float32():
 def test_bits_do_not_depend_on_threads(monkeypatch, memory):
     monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows
     X, Y, y = problem()
-    ridge = [KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, Y) for n in (1, 3)]
+    ridge = [
+        KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n, alpha=1.0).fit(X, Y) for n in (1, 3)
+    ]
     np.testing.assert_array_equal(ridge[0].coef_, ridge[1].coef_)
-    rows = [KernelRegressor(map=features(1500), solver="wide", memory=memory, n_jobs=n).fit(X, Y[:, 0]) for n in (1, 3)]
+    rows = [
+        KernelRegressor(map=features(1500), solver="wide", memory=memory, n_jobs=n, alpha=1.0).fit(X, Y[:, 0])
+        for n in (1, 3)
+    ]
     np.testing.assert_array_equal(rows[0].coef_, rows[1].coef_)
-    hinge = [KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n).fit(X, y) for n in (1, 3)]
+    hinge = [KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n, C=1.0).fit(X, y) for n in (1, 3)]
     np.testing.assert_array_equal(hinge[0].coef_, hinge[1].coef_)
 
 
@@ -256,7 +277,7 @@ def test_rows_become_fewer_where_features_are_more():
 
 def test_predictions_are_made_of_few_rows(monkeypatch):
     X, Y, _ = problem()
-    model = KernelRegressor(map=features(), solver="wide").fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", alpha=1.0).fit(X, Y)
     whole, seen, original = model.predict(X), [], machine.features
     monkeypatch.setattr(machine, "chunk_rows", lambda width, itemsize: 16)
     monkeypatch.setattr(
@@ -269,22 +290,33 @@ def test_predictions_are_made_of_few_rows(monkeypatch):
 def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
     X, Y, y = problem(300)
     wanted = {"map": features(4096), "n_jobs": 1}
-    for model, targets in ((KernelRegressor(**wanted), Y[:, 0]), (KernelClassifier(**wanted), y)):
+    for model, targets in (
+        (KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)), Y[:, 0]),
+        (KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | wanted)), y),
+    ):
         found = train(model, X.astype(np.float32), targets, output=tmp_path / "model", memory="100MB")
         assert found.convergence_.method == "wide"
         again = mercer.load(tmp_path / "model")
         np.testing.assert_array_equal(again.predict(X[:9]), found.predict(X[:9]))
         assert again.convergence_ == found.convergence_
     for refused in (
-        KernelRegressor(alpha="gcv", **wanted),
-        KernelRegressor(keep_statistics=True, **wanted),
-        KernelRegressor(solver="features", **wanted),
+        KernelRegressor(alpha="gcv", **({"kernel": None, "preparation": None} | wanted)),
+        KernelRegressor(keep_statistics=True, **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
+        KernelRegressor(solver="features", **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
     ):
         with pytest.raises(MemoryError, match="the sums over 4096 features"):
             train(refused, X, Y[:, 0], output=tmp_path / "model", memory="100MB")
     with pytest.raises(MemoryError, match="the sums over 4096 features"):  # too little for either
-        train(KernelRegressor(**wanted), X, Y[:, 0], output=tmp_path / "model", memory="10MB")
-    batches = KernelRegressor(n_components=40, solver="wide", random_state=0).partial_fit(X[:200], Y[:200, 0])
+        train(
+            KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
+            X,
+            Y[:, 0],
+            output=tmp_path / "model",
+            memory="10MB",
+        )
+    batches = KernelRegressor(
+        n_components=40, solver="wide", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).partial_fit(X[:200], Y[:200, 0])
     assert batches.statistics_ is not None
 
 
@@ -306,17 +338,29 @@ def test_a_million_features_fit():
 
 
 def test_landmarks_are_not_solved_without_second_moments():
-    model = KernelRegressor(map=Nystrom(Gaussian(0.1), n_components=30_000))
+    model = KernelRegressor(map=Nystrom(Gaussian(0.1), n_components=30_000), alpha=1.0)
     assert not works_wide(model, Extent(30_000, 100_000), GIB)
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (KernelRegressor(solver="wide", alpha="gcv"), "makes no sums over rows: give one positive alpha"),
-        (KernelRegressor(solver="wide", alpha=0.0), "makes no sums over rows: give one positive alpha"),
-        (KernelRegressor(solver="wide", keep_statistics=True), "found alpha=1.0 and keep_statistics=True"),
-        (KernelClassifier(solver="wide", loss="squared"), "is for losses that iterate, found loss='squared'"),
+        (
+            KernelRegressor(solver="wide", alpha="gcv", kernel=None, preparation=None),
+            "makes no sums over rows: give one positive alpha",
+        ),
+        (
+            KernelRegressor(solver="wide", alpha=0.0, kernel=None, preparation=None),
+            "makes no sums over rows: give one positive alpha",
+        ),
+        (
+            KernelRegressor(solver="wide", keep_statistics=True, kernel=None, alpha=1.0, preparation=None),
+            "found alpha=1.0 and keep_statistics=True",
+        ),
+        (
+            KernelClassifier(solver="wide", loss="squared", kernel=None, C=1.0, preparation=None),
+            "is for losses that iterate, found loss='squared'",
+        ),
     ],
 )
 def test_what_it_cannot_do_is_refused(model, message):
@@ -330,5 +374,5 @@ def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
     X, Y, _ = problem()
     made, original = [], HeldFeatures.__init__
     monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
-    KernelRegressor(map=features(), solver="wide", memory=memory).fit(X, Y)
+    KernelRegressor(map=features(), solver="wide", memory=memory, alpha=1.0).fit(X, Y)
     assert bool(made) is held

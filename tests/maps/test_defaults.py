@@ -55,7 +55,9 @@ def test_the_defaults():
 
 def test_a_map_and_a_learner_agree_on_the_kernel_that_is_left_out():
     X = np.random.default_rng(0).normal(scale=3.0, size=(60, 4))
-    learner = KernelClassifier(n_components=8, random_state=0).fit(X, np.arange(60) % 2)
+    learner = KernelClassifier(n_components=8, random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, np.arange(60) % 2
+    )
     assert OrthogonalFourier(n_components=8, random_state=0).fit(X).kernel_ == learner.map_.kernel_
     assert learner.map_.kernel_.gamma == pytest.approx(1 / (4 * X.var()))
 

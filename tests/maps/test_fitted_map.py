@@ -121,7 +121,7 @@ def test_a_subclass_may_set_arguments_itself():
 def test_predictions_pack_matrices_once():
     X = np.random.default_rng(0).normal(size=(60, 4))
     for inner in (OrthogonalFourier(Gaussian(0.3)), Compressed(OrthogonalFourier(Gaussian(0.3)))):
-        model = KernelRegressor(map=inner).fit(X, X[:, 0])
+        model = KernelRegressor(map=inner, kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
         fitted = model.map_.fitted_.linear(model.coef_)[0]
         model.predict(X[:1])
         assert model.map_.fitted_.linear(model.coef_)[0] is fitted

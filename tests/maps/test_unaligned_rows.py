@@ -53,7 +53,7 @@ def test_learners_take_them(form, scale):
             model = learner(n_components=16, map=map, scale=scale, random_state=0)
             expected = model.fit(X, target).predict(X)
             np.testing.assert_array_equal(model.fit(form(X), target).predict(form(X)), expected)
-    model = KernelRegressor(n_components=16, scale=scale, random_state=0)
+    model = KernelRegressor(n_components=16, scale=scale, random_state=0, kernel=None, alpha=1.0, preparation=None)
     expected = model.fit(X, y).predict(X)
     for table in (data.open(form(X), target=y), data.Blocks(lambda: iter([(form(X), y)]))):
         np.testing.assert_array_equal(model.fit(table).predict(form(X)), expected)

@@ -26,9 +26,14 @@ def rows(first):
 def learner(name):
     features = RandomFourier(Gaussian(0.2), n_components=128, random_state=0)
     if name == "regressor":
-        return KernelRegressor(map=features, alpha="loo", scale="standard")
+        return KernelRegressor(map=features, alpha="loo", scale="standard", kernel=None, preparation=None)
     return KernelClassifier(
-        map=features, C=100.0, loss="logistic" if name == "softmax" else "squared_hinge", memory=1000
+        map=features,
+        C=100.0,
+        loss="logistic" if name == "softmax" else "squared_hinge",
+        memory=1000,
+        kernel=None,
+        preparation=None,
     )
 
 

@@ -95,18 +95,30 @@ def fitted_learners():
     """Name, fitted learner and rows."""
     X, F = rows(), frame()
     common = {"n_components": 16, "random_state": 0}
-    regressor = KernelRegressor(alpha="gcv", keep_statistics=True, scale="standard", **common)
-    classifier = KernelClassifier(loss="logistic", scale="minmax", missing="mean", **common)
+    regressor = KernelRegressor(
+        alpha="gcv", keep_statistics=True, scale="standard", **({"kernel": None, "preparation": None} | common)
+    )
+    classifier = KernelClassifier(
+        loss="logistic", scale="minmax", missing="mean", **({"kernel": None, "C": 1.0, "preparation": None} | common)
+    )
     nested = KernelRegressor(
-        map=Calibrated(RandomFourier(Gaussian(0.2)), n_components=12, random_state=1), scale="unit"
+        map=Calibrated(RandomFourier(Gaussian(0.2)), n_components=12, random_state=1), scale="unit", alpha=1.0
     )
     second = np.column_stack([target(X), X[:, 2] ** 2])
     return {
         "regressor": (regressor.fit(X, target(X)), X),
-        "regressor-targets": (KernelRegressor(**common).fit(X, second), X),
+        "regressor-targets": (
+            KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | common)).fit(X, second),
+            X,
+        ),
         "regressor-nested": (nested.fit(X, target(X)), X),
         "classifier-frame": (classifier.fit(F, labels(F)), F),
-        "classifier-two": (KernelClassifier(loss="squared", **common).fit(X, X[:, 0] > 0), X),
+        "classifier-two": (
+            KernelClassifier(loss="squared", **({"kernel": None, "C": 1.0, "preparation": None} | common)).fit(
+                X, X[:, 0] > 0
+            ),
+            X,
+        ),
         "pca": (KernelPCA(n_directions=3, **common).fit(X), X),
         "cca": (KernelCCA(n_components_y=12, scale="standard", **common).fit(X, second), X),
         "kmeans": (KernelKMeans(n_clusters=3, **common).fit(X), X),
@@ -133,7 +145,9 @@ def fitted_pipelines():
     return {
         "pipeline": (make_pipeline(PowerTransformer(), features(), LogisticRegression()).fit(X, labels(X)), X),
         "pipeline-columns": (
-            make_pipeline(columns, KernelRegressor(n_components=8, random_state=0)).fit(F, target(F)),
+            make_pipeline(
+                columns, KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)
+            ).fit(F, target(F)),
             F,
         ),
         "pipeline-nested": (nested.fit(X, target(X)), X),

@@ -37,7 +37,7 @@ def problem():
 
 
 def learner():
-    return KernelRegressor(map=RandomFourier(Gaussian(0.3), n_components=16, random_state=0))
+    return KernelRegressor(map=RandomFourier(Gaussian(0.3), n_components=16, random_state=0), alpha=1.0)
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_a_signal_ends_passes_that_run_side_by_side(tmp_path):
     X = problem()[0]
     y = np.digitize(np.linalg.norm(X, axis=1), [1.2, 1.9])
     features = RandomFourier(Gaussian(0.3), n_components=16, random_state=0)
-    model = KernelClassifier(map=features, C=100.0, n_jobs=2, memory=1000)
+    model = KernelClassifier(map=features, C=100.0, n_jobs=2, memory=1000, kernel=None, preparation=None)
     mercer.save(clone(model).fit(X, y), tmp_path / "whole")
     asked = []
 

@@ -28,7 +28,7 @@ pytestmark = [
 
 
 def learner():
-    return KernelRegressor(map=features())
+    return KernelRegressor(map=features(), alpha=1.0)
 
 
 def content(folder):

@@ -188,7 +188,7 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns_come_back(name, tmp_path):
     X = mixed()
-    for last in (features(), KernelRegressor(n_components=8, random_state=0)):
+    for last in (features(), KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)):
         model = make_pipeline(clone(COLUMNS[name]), last).fit(X, X["a"] + X["m"])
         found = again(model, tmp_path)
         same(model, found, mixed(9, seed=1))
@@ -225,9 +225,12 @@ def test_frames_that_a_step_gives_are_given_again(tmp_path):
 def test_pipelines_in_pipelines_come_back(tmp_path):
     X = rows()
     inner = Pipeline([("scaled", StandardScaler()), ("idle", "passthrough"), ("none", None), ("map", features())])
-    model = Pipeline([("inner", inner), ("machine", KernelClassifier(n_components=8, random_state=0))]).fit(
-        X, labels(X)
-    )
+    model = Pipeline(
+        [
+            ("inner", inner),
+            ("machine", KernelClassifier(n_components=8, random_state=0, kernel=None, C=1.0, preparation=None)),
+        ]
+    ).fit(X, labels(X))
     found = again(model, tmp_path)
     same(model, found, X)
     assert [name for name, _ in found[0].steps] == ["scaled", "idle", "none", "map"]

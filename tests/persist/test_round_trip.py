@@ -115,14 +115,16 @@ def test_kernels_are_read_back_as_they_were(row):
 
 def test_equal_models_are_equal_bytes(tmp_path):
     for name in ("first", "second"):
-        model = KernelRegressor(n_components=8, random_state=0).fit(rows(), target(rows()))
+        model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+            rows(), target(rows())
+        )
         mercer.save(model, tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 def test_learning_goes_on_where_it_stopped(tmp_path):
     X, more = rows(60), rows(40, seed=1)
-    model = KernelRegressor(n_components=8, random_state=0)
+    model = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None)
     model.partial_fit(X, target(X))
     found, other = again(model, tmp_path), again(model, tmp_path)
     for one in (model, found):
@@ -135,7 +137,9 @@ def test_learning_goes_on_where_it_stopped(tmp_path):
 
 def test_what_was_only_prepared_comes_back_and_learns(tmp_path):
     F = frame()
-    model = KernelRegressor(n_components=8, scale="standard", random_state=0).prepare(F, target(F))
+    model = KernelRegressor(
+        n_components=8, scale="standard", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).prepare(F, target(F))
     found = again(model, tmp_path)
     for one in (model, found):
         one.partial_fit(F, target(F))
@@ -148,15 +152,27 @@ def classifiers():
     y = np.array(["no", "perhaps", "yes"])[np.digitize(target(X), [-0.8, 0.3])]
     tasks = np.column_stack([y, np.where(X[:, 0] > 0, "left", "right")])
     common = {"n_components": 8, "random_state": 0}
-    squared = KernelClassifier(loss="squared", keep_statistics=True, **common)
-    parts = KernelClassifier(loss="squared", class_weight={"no": 1.0, "perhaps": 2.5, "yes": 1.0}, **common)
+    squared = KernelClassifier(
+        loss="squared", keep_statistics=True, **({"kernel": None, "C": 1.0, "preparation": None} | common)
+    )
+    parts = KernelClassifier(
+        loss="squared",
+        class_weight={"no": 1.0, "perhaps": 2.5, "yes": 1.0},
+        **({"kernel": None, "C": 1.0, "preparation": None} | common),
+    )
     return {
         "sums": squared.fit(X, y),
         "sums of tasks": clone(squared).fit(X, tasks),
         "parts": parts.partial_fit(X, y, classes=["no", "perhaps", "yes"]),
-        "tasks": KernelClassifier(loss="logistic", class_weight="balanced", **common).fit(X, tasks),
-        "numbers": KernelClassifier(**common).fit(X, np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(np.int8)),
-        "objects": KernelClassifier(**common).fit(X, tasks.astype(object)),
+        "tasks": KernelClassifier(
+            loss="logistic", class_weight="balanced", **({"kernel": None, "C": 1.0, "preparation": None} | common)
+        ).fit(X, tasks),
+        "numbers": KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | common)).fit(
+            X, np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(np.int8)
+        ),
+        "objects": KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | common)).fit(
+            X, tasks.astype(object)
+        ),
         "prepared": clone(squared).prepare(X),
     }
 
@@ -186,7 +202,7 @@ def test_a_classifier_that_has_not_learned_is_not_saved_after_a_fit_that_failed(
         if progress.what == "sums":
             raise ArithmeticError
 
-    model = KernelClassifier(n_components=8, loss="squared", callback=fail)
+    model = KernelClassifier(n_components=8, loss="squared", callback=fail, kernel=None, C=1.0, preparation=None)
     with pytest.raises(ArithmeticError):
         model.fit(X, X[:, 0] > 0)
     with pytest.raises(ValueError, match="not fitted"):
@@ -217,21 +233,28 @@ def test_a_generator_is_saved_as_the_seed_that_it_gave(source, tmp_path):
     found = again(map, tmp_path)
     assert found.random_state == map.seed_ == describe(tmp_path / "model")["model"]["seed"]
     np.testing.assert_array_equal(clone(found).fit_transform(X), map.transform(X))
-    model = KernelRegressor(map=clone(map).set_params(random_state=source(1))).fit(X, target(X))
+    model = KernelRegressor(map=clone(map).set_params(random_state=source(1)), alpha=1.0).fit(X, target(X))
     assert again(model, tmp_path).map.random_state == model.map_.seed_
 
 
 def test_arguments_of_every_kind(tmp_path):
     X = rows()
-    given = KernelRegressor(alpha=np.logspace(-3, 3, 5), n_components=np.int64(8), random_state=np.int32(1))
+    given = KernelRegressor(
+        alpha=np.logspace(-3, 3, 5), n_components=np.int64(8), random_state=np.int32(1), kernel=None, preparation=None
+    )
     found = again(given.fit(X, target(X)), tmp_path)
     np.testing.assert_array_equal(found.alpha, given.alpha)
     assert type(found.n_components) is int
     weights = {"no": 1.0, "yes": np.float64(2.5)}
-    classifier = KernelClassifier(class_weight=weights, n_components=8, random_state=0, tol=np.float32(0.01))
+    classifier = KernelClassifier(
+        class_weight=weights, n_components=8, random_state=0, tol=np.float32(0.01), kernel=None, C=1.0, preparation=None
+    )
     found = again(classifier.fit(X, np.where(X[:, 0] > 0, "yes", "no")), tmp_path)
     assert found.class_weight == weights
-    assert again(KernelRegressor(alpha=(0.1, 1)).fit(X, target(X)), tmp_path).alpha == (0.1, 1)
+    assert again(KernelRegressor(alpha=(0.1, 1), kernel=None, preparation=None).fit(X, target(X)), tmp_path).alpha == (
+        0.1,
+        1,
+    )
     map = Nystrom(Gaussian(0.5), landmarks=X[:7], n_jobs=1).fit(X)
     np.testing.assert_array_equal(again(map, tmp_path).landmarks, X[:7])
     assert again(Nystrom(Gaussian(0.5), landmarks=[3, 1, 2]).fit(X), tmp_path).landmarks == [3, 1, 2]
@@ -273,11 +296,17 @@ def test_functions_and_strange_things_are_refused(model, reason, tmp_path):
 def test_learners_with_functions_strange_labels_or_levels_are_refused(tmp_path):
     X, F = rows(), frame()
     with pytest.raises(NotStoredError, match="callback is the function"):
-        mercer.save(KernelRegressor(n_components=8, callback=print).fit(X, target(X)), tmp_path / "model")
+        mercer.save(
+            KernelRegressor(n_components=8, callback=print, kernel=None, alpha=1.0, preparation=None).fit(X, target(X)),
+            tmp_path / "model",
+        )
     F["shape"] = [(1, 2)] * len(F)
     with pytest.raises(NotStoredError, match="column 'shape' has the level"):
-        mercer.save(KernelRegressor(n_components=8).fit(F, target(F)), tmp_path / "model")
-    model = KernelClassifier(n_components=8).fit(X, X[:, 0] > 0)
+        mercer.save(
+            KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(F, target(F)),
+            tmp_path / "model",
+        )
+    model = KernelClassifier(n_components=8, kernel=None, C=1.0, preparation=None).fit(X, X[:, 0] > 0)
     model.classes_ = np.array([1j, 2j])
     with pytest.raises(NotStoredError, match="complex128"):
         mercer.save(model, tmp_path / "model")
@@ -312,7 +341,9 @@ def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()
     turned = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
     waves.adopt(waves.construction_.fitted(turned))
-    model = KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=8, random_state=0)).fit(X, target(X))
+    model = KernelRegressor(map=RandomFourier(Gaussian(0.5), n_components=8, random_state=0), alpha=1.0).fit(
+        X, target(X)
+    )
     model.map_ = waves
     for one in (waves, model):
         with pytest.raises(ValueError, match=r"draws other parameters .* parameters='full'"):
@@ -339,7 +370,9 @@ def test_what_rows_gave_stays_where_the_seed_is_kept(tmp_path):
 
 def test_a_fresh_process_predicts_the_same(tmp_path):
     X = rows()
-    model = KernelRegressor(map=Calibrated(RandomFourier(Gaussian("scale")), random_state=1)).fit(X, target(X))
+    model = KernelRegressor(map=Calibrated(RandomFourier(Gaussian("scale")), random_state=1), alpha=1.0).fit(
+        X, target(X)
+    )
     mercer.save(model, tmp_path / "model", "seed")
     np.save(tmp_path / "X.npy", X)
     code = (
@@ -357,7 +390,9 @@ def test_a_fresh_process_predicts_the_same(tmp_path):
 )
 def test_labels_of_every_kind_come_back(labels, tmp_path):
     X = rows()
-    model = KernelClassifier(n_components=8, random_state=0).fit(X, np.asarray(labels)[(X[:, 0] > 0).astype(int)])
+    model = KernelClassifier(n_components=8, random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, np.asarray(labels)[(X[:, 0] > 0).astype(int)]
+    )
     found = again(model, tmp_path)
     assert found.classes_.dtype == model.classes_.dtype
     np.testing.assert_array_equal(found.predict(X), model.predict(X))

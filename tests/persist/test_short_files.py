@@ -83,7 +83,7 @@ def test_coefficients_justify_what_a_seed_draws(tmp_path, monkeypatch):
     path = tmp_path / "model"
     X = rows(200, 2)
     features = RandomFourier(Gaussian(0.5), n_components=256, random_state=0)
-    model = mercer.KernelRegressor(map=features, alpha=1.0).fit(X, X[:, 0])
+    model = mercer.KernelRegressor(map=features, alpha=1.0, kernel=None, preparation=None).fit(X, X[:, 0])
     mercer.save(model, path, "seed")
     monkeypatch.setattr("mercer.persist.map_records.MOST_BLOCKS", 100)
     monkeypatch.setattr("mercer.persist.map_records.MOST_DRAWN", 200)

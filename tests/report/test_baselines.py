@@ -94,7 +94,9 @@ def test_an_interval_is_of_the_same_rows_for_both():
     """Two models that are nearly equal: rows that are drawn for both at once tell them apart, others would not."""
     y = X[:, 0] + 3.0 * RNG.normal(size=900)
     train, test = halves(y)
-    model = KernelRegressor("linear()", n_components=3, map="Nystrom", alpha=1.0, scale="standard", random_state=0)
+    model = KernelRegressor(
+        "linear()", n_components=3, map="Nystrom", alpha=1.0, scale="standard", random_state=0, preparation=None
+    )
     linear = report.baselines(model.fit(train), train, test)[1]
     apart = max(one.high - one.low for one in linear.scores if one.name == "R2")
     assert linear.gain.high - linear.gain.low < 0.05 * apart
@@ -115,7 +117,9 @@ def test_levels_gaps_and_two_classes():
 def test_classes_with_weights_are_compared_by_balanced_accuracy():
     rare = np.where(SUMMED > 3.0, "rare", "common")
     train, test = halves(rare)
-    model = KernelClassifier(n_components=32, loss="squared", class_weight="balanced", random_state=0).fit(train)
+    model = KernelClassifier(
+        n_components=32, loss="squared", class_weight="balanced", random_state=0, kernel=None, C=1.0, preparation=None
+    ).fit(train)
     majority, linear, _ = report.baselines(model, train, test)
     assert majority.gain.name == "balanced accuracy"
     assert majority.gain.value > 0.3
@@ -179,7 +183,9 @@ def test_drawn_rows_are_rows_of_the_table_by_seed_alone():
 def test_one_class_among_the_rows_that_were_drawn():
     y = np.where(np.arange(900) == 7, "b", "a")
     table = data.open(X, target=y)
-    model = KernelClassifier(n_components=8, loss="squared", random_state=0).fit(X, y)
+    model = KernelClassifier(n_components=8, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, y
+    )
     found = report.baselines(model, table, table, rows=5)
     assert [one.why for one in found[1:]] == ["the rows that were drawn for it are of one class"] * 2
 

@@ -85,7 +85,7 @@ def test_leave_one_out_and_light_tails_are_quiet(failed):
 @pytest.mark.parametrize(("value", "low", "told"), [(1.6, 1.1, True), (1.6, 0.9, False), (1.4, 1.1, False)])
 def test_far_is_half_as_much_again_and_beyond_the_interval(value, low, told):
     X = RNG.normal(size=(50, 2))
-    model = KernelRegressor(n_components=8, alpha=[1.0], random_state=0).fit(X, X[:, 0])
+    model = KernelRegressor(n_components=8, alpha=[1.0], random_state=0, kernel=None, preparation=None).fit(X, X[:, 0])
     model.scores_ = np.ones((1, 1))
     scores = [report.Score("R2", 0.5, 0.4, 0.6), report.Score("RMSE", value, low, 2.0)]
     found = report.concerns(model, data.open(X, target=X[:, 0]), scores=scores)
@@ -107,7 +107,9 @@ def test_accuracy_below_the_majority_class():
 
 def test_accuracy_just_below_the_majority_class_is_told_too():
     X, y = RNG.normal(size=(50, 2)), np.arange(50) % 2
-    model = KernelClassifier(n_components=8, loss="squared", random_state=0).fit(X, y)
+    model = KernelClassifier(n_components=8, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, y
+    )
     scores = [report.Score("accuracy", 0.6, 0.5, 0.7)]
     for name, told in (("majority class", True), ("linear model", False)):
         other = report.Baseline(name, "", 50, scores, report.Score("accuracy", -0.02, -0.1, 0.06))
@@ -147,9 +149,13 @@ def test_the_few_rows_that_make_most_of_an_error():
 
 def test_a_classifier_below_the_largest_class_needs_no_baseline_to_be_told():
     X = RNG.normal(size=(200, 2))
-    model = KernelClassifier(n_components=8, loss="squared", random_state=0).fit(X, X[:, 0] > 0.0)
+    model = KernelClassifier(n_components=8, loss="squared", random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        X, X[:, 0] > 0.0
+    )
     (found,) = report.concerns(model, data.open(X, target=X[:, 0] < 0.3))  # the labels are those of other classes
     assert "always predicting True would have" in found.message
     assert report.concerns(model, data.open(X, target=X[:, 0] > 0.0)) == []
-    weighed = KernelClassifier(n_components=8, loss="squared", class_weight="balanced", random_state=0)
+    weighed = KernelClassifier(
+        n_components=8, loss="squared", class_weight="balanced", random_state=0, kernel=None, C=1.0, preparation=None
+    )
     assert report.concerns(weighed.fit(X, X[:, 0] > 0.0), data.open(X, target=X[:, 0] < 0.3)) == []

@@ -19,18 +19,50 @@ FRAME = pd.DataFrame({"x": X[:, 0].astype(np.float32), "town": np.where(X[:, 1] 
 DATED = FRAME.assign(day=pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(600), unit="D"))
 
 CASES = {
-    "sums": (KernelRegressor(n_components=48), X, Y),
-    "a path of alphas": (KernelRegressor(n_components=48, alpha="loo"), X, Y),
-    "single precision": (KernelRegressor(n_components=48, alpha="gcv"), X.astype(np.float32), Y),
+    "sums": (KernelRegressor(n_components=48, kernel=None, alpha=1.0, preparation=None), X, Y),
+    "a path of alphas": (KernelRegressor(n_components=48, alpha="loo", kernel=None, preparation=None), X, Y),
+    "single precision": (
+        KernelRegressor(n_components=48, alpha="gcv", kernel=None, preparation=None),
+        X.astype(np.float32),
+        Y,
+    ),
     "landmarks of all rows": (KernelRegressor("gaussian(9)", n_components=2000, alpha="loo"), X, Y),
-    "levels": (KernelRegressor(n_components=48, map="RandomFourier"), FRAME, Y),
-    "held features of levels": (KernelClassifier(n_components=48, map="RandomFourier"), FRAME, KINDS),
-    "held features of dates": (KernelClassifier(n_components=48, map="RandomFourier"), DATED, KINDS),
-    "least squares of classes": (KernelClassifier(n_components=48, loss="squared"), X, KINDS),
-    "two classes": (KernelClassifier(n_components=48), X, KINDS == "a"),
-    "three classes": (KernelClassifier(n_components=48, loss="logistic"), X, KINDS),
-    "features made again": (KernelClassifier(n_components=48, memory=1000), X, KINDS),
-    "copies of LIBLINEAR": (KernelClassifier(n_components=48, solver="liblinear"), X.astype(np.float32), KINDS),
+    "levels": (
+        KernelRegressor(n_components=48, map="RandomFourier", kernel=None, alpha=1.0, preparation=None),
+        FRAME,
+        Y,
+    ),
+    "held features of levels": (
+        KernelClassifier(n_components=48, map="RandomFourier", kernel=None, C=1.0, preparation=None),
+        FRAME,
+        KINDS,
+    ),
+    "held features of dates": (
+        KernelClassifier(n_components=48, map="RandomFourier", kernel=None, C=1.0, preparation=None),
+        DATED,
+        KINDS,
+    ),
+    "least squares of classes": (
+        KernelClassifier(n_components=48, loss="squared", kernel=None, C=1.0, preparation=None),
+        X,
+        KINDS,
+    ),
+    "two classes": (KernelClassifier(n_components=48, kernel=None, C=1.0, preparation=None), X, KINDS == "a"),
+    "three classes": (
+        KernelClassifier(n_components=48, loss="logistic", kernel=None, C=1.0, preparation=None),
+        X,
+        KINDS,
+    ),
+    "features made again": (
+        KernelClassifier(n_components=48, memory=1000, kernel=None, C=1.0, preparation=None),
+        X,
+        KINDS,
+    ),
+    "copies of LIBLINEAR": (
+        KernelClassifier(n_components=48, solver="liblinear", kernel=None, C=1.0, preparation=None),
+        X.astype(np.float32),
+        KINDS,
+    ),
 }
 
 
@@ -58,5 +90,5 @@ def test_the_memory_of_a_plan_is_that_of_the_fit(name, monkeypatch):
 def test_a_plan_counts_what_solves_the_sums():
     """Five copies of the second moments, where one alone was counted: 134 MB of 671."""
     table = mercer.data.open(np.vstack([X] * 10), target=np.tile(Y, 10))
-    found = plan(KernelRegressor(n_components=4096, alpha="loo"), table)
+    found = plan(KernelRegressor(n_components=4096, alpha="loo", kernel=None, preparation=None), table)
     assert found.held >= 5 * 8 * 4097**2

@@ -93,7 +93,7 @@ def test_bad_arguments():
 def test_evaluate_leaves_weightless_rows_out():
     X = RNG.normal(size=(300, 2))
     y, weight = X[:, 0] > 0, (X[:, 1] > 0).astype(float)
-    model = KernelClassifier(n_components=32, random_state=0).fit(X, y)
+    model = KernelClassifier(n_components=32, random_state=0, kernel=None, C=1.0, preparation=None).fit(X, y)
     found = report.evaluate(model, data.open(X, target=y, weight=weight), resamples=0)
     assert found[0].value == pytest.approx(model.score(X[weight > 0], y[weight > 0]))
 
@@ -101,7 +101,7 @@ def test_evaluate_leaves_weightless_rows_out():
 def test_labels_that_were_not_learned_count_as_wrong():
     X = RNG.normal(size=(300, 2))
     y = np.where(X[:, 0] > 0, "a", "b")
-    model = KernelClassifier(n_components=32, random_state=0).fit(X, y)
+    model = KernelClassifier(n_components=32, random_state=0, kernel=None, C=1.0, preparation=None).fit(X, y)
     strange = y.copy()
     strange[:30] = "c"
     with pytest.warns(UserWarning, match="30 rows have labels that the model has not learned, such as 'c'"):
@@ -116,10 +116,10 @@ def test_models_that_predict_nothing_or_too_much():
     table = data.open(X)
     with pytest.raises(TypeError, match="found RandomFourier, which predicts no target"):
         report.evaluate(RandomFourier(n_components=4).fit(X), table)
-    both = KernelRegressor(n_components=8, random_state=0).fit(X, X)
+    both = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X)
     with pytest.raises(ValueError, match="expected a model of one target, found one of several"):
         report.evaluate(both, table)
-    one = KernelRegressor(n_components=8, random_state=0).fit(X, X[:, 0])
+    one = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="must bring y"):
         report.evaluate(one, table)
     with pytest.raises(ValueError, match="decisions are those of a classifier"):

@@ -170,7 +170,9 @@ def test_a_study_is_what_narrower_learners_do(numbers):
     assert studied.widths[-1].score.value == pytest.approx(model.score(test))
     assert studied.error.relative == studied.widths[-1].error
     given = {"kernel": model.map_.kernel_, "map": "OrthogonalFourier", "random_state": 0, "scale": "standard"}
-    narrow = mercer.KernelRegressor(n_components=32, alpha="gcv", **given).fit(train)
+    narrow = mercer.KernelRegressor(
+        n_components=32, alpha="gcv", **({"kernel": None, "preparation": None} | given)
+    ).fit(train)
     assert studied.widths[1].score.value == pytest.approx(narrow.score(test))
     assert studied.path == []  # the rule has tried alphas
     errors = [one.error for one in studied.widths]

@@ -33,7 +33,13 @@ def parts(**options):
 @pytest.fixture(scope="module")
 def fitted():
     train, test = parts()
-    return KernelRegressor(n_components=32, missing="mean", random_state=0).fit(train), train, test
+    return (
+        KernelRegressor(n_components=32, missing="mean", random_state=0, kernel=None, alpha=1.0, preparation=None).fit(
+            train
+        ),
+        train,
+        test,
+    )
 
 
 def test_unknown_levels_are_counted(fitted):
@@ -46,7 +52,7 @@ def test_unknown_levels_are_counted(fitted):
     )
     assert unknown_levels(model, train) == (0, 300, {})
     assert unknown_levels(model, train).sentence == ""
-    plain = KernelRegressor(n_components=4).fit(np.eye(3), np.ones(3))
+    plain = KernelRegressor(n_components=4, kernel=None, alpha=1.0, preparation=None).fit(np.eye(3), np.ones(3))
     assert unknown_levels(plain, data.open(np.eye(3))) == (0, 3, {})
     with pytest.raises(TypeError, match="expected a learner"):
         unknown_levels(object(), test)
@@ -54,7 +60,9 @@ def test_unknown_levels_are_counted(fitted):
 
 def test_scores_with_unknown_levels(fitted):
     model, train, test = fitted
-    lenient = KernelRegressor(n_components=32, missing="mean", unknown="ignore", random_state=0).fit(train)
+    lenient = KernelRegressor(
+        n_components=32, missing="mean", unknown="ignore", random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(train)
     assert evaluate(model, test, unknown="ignore") == evaluate(lenient, test)
     for refused in ({}, {"unknown": "error"}):
         with pytest.raises(ValueError, match="column 'zip' has the level 'z397'"):
@@ -73,7 +81,9 @@ def test_pages_and_studies(fitted):
     assert all(np.isfinite(one.score.value) for one in studied.widths)
     assert "3 of 100 rows have levels" in training_page("m", model, train, test, studied=studied)
     classes, rest = (data.open(part.assign(y=part["y"] > 0.5), target="y") for part in (rare()[:300], rare()[300:]))
-    classifier = KernelClassifier(n_components=16, missing="mean", random_state=0).fit(classes)
+    classifier = KernelClassifier(
+        n_components=16, missing="mean", random_state=0, kernel=None, C=1.0, preparation=None
+    ).fit(classes)
     assert study(classifier, classes, rest).path
     assert "3 of 100 rows have levels" in training_page("m", classifier, classes, rest)
 

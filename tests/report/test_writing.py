@@ -25,7 +25,9 @@ LEARNED, HELD = slice(0, 300), slice(300, 400)
 
 @pytest.fixture(scope="module")
 def model():
-    return KernelRegressor(n_components=64, alpha="loo", scale="standard", random_state=0).fit(X[LEARNED], Y[LEARNED])
+    return KernelRegressor(
+        n_components=64, alpha="loo", scale="standard", random_state=0, kernel=None, preparation=None
+    ).fit(X[LEARNED], Y[LEARNED])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,9 @@ def test_rows_come_in_every_form(rows, tmp_path):
     names = ["a", "b", "c"]
     made = {"pandas": lambda one: pd.DataFrame(one, columns=names), "polars": lambda one: pl.DataFrame(one, names)}
     as_rows = made.get(rows, np.asarray) if isinstance(rows, str) else rows
-    learner = KernelRegressor(n_components=64, alpha="loo", random_state=0).fit(as_rows(X[LEARNED]), Y[LEARNED])
+    learner = KernelRegressor(n_components=64, alpha="loo", random_state=0, kernel=None, preparation=None).fit(
+        as_rows(X[LEARNED]), Y[LEARNED]
+    )
     given = [(as_rows(X[part]), Y[part]) for part in (LEARNED, HELD)]
     if rows == "table":
         given = [(data.open(X[part], target=Y[part]),) for part in (LEARNED, HELD)]
@@ -57,7 +61,9 @@ def test_rows_come_in_every_form(rows, tmp_path):
 
 def test_frames_with_levels_and_the_name_of_the_target(tmp_path):
     frame = pd.DataFrame({"a": X[:, 0], "t": np.where(X[:, 2] > 0, "x", "y"), "kind": KINDS})
-    learner = KernelClassifier(n_components=32, random_state=0).fit(frame[["a", "t"]][LEARNED], KINDS[LEARNED])
+    learner = KernelClassifier(n_components=32, random_state=0, kernel=None, C=1.0, preparation=None).fit(
+        frame[["a", "t"]][LEARNED], KINDS[LEARNED]
+    )
     found = mercer.report(learner, frame[LEARNED], "kind", test=(frame[HELD], "kind"), path=tmp_path / "p.html")
     again = report.write(
         learner, frame[["a", "t"]][LEARNED], KINDS[LEARNED], test=(frame[["a", "t"]][HELD], KINDS[HELD]),

@@ -152,7 +152,7 @@ class Search(Growth):
         check_class_weight(task, class_weight)
         self.class_weight = class_weight
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
-        self.missing = missing
+        self.asked_missing = missing
         self.preparing: dict[str, Any] = {"missing": missing, "unknown": unknown, "dates": dates}
         self.ending = ending or (lambda fit: 0.0)
         self.foreseen: float | None = None

@@ -318,6 +318,12 @@ class Kernel(ABC):
         """A copy with that field learned."""
         return self
 
+    @property
+    def is_resolved(self) -> bool:
+        """Whether all its fields are numbers, with nothing left to be learned from data."""
+        parts = (value for value in self._fields().values() if isinstance(value, Kernel))
+        return self._learns() is None and all(part.is_resolved for part in parts)
+
     def check_resolved(self) -> None:
         """Raise where a field is still to be learned."""
         field = self._learns()

@@ -295,12 +295,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: KernelArgument = None,
+        kernel: KernelArgument = "auto",
         *,
         n_components: int | None = None,
         map: MapArgument = "auto",
         loss: Literal["squared_hinge", "logistic", "squared"] = "squared_hinge",
-        C: PenaltyArgument = 1.0,
+        C: PenaltyArgument = "auto",
         class_weight: ClassWeightArgument = None,
         fit_intercept: bool = True,
         solver: Literal["auto", "newton", "landmarks", "wide", "liblinear"] = "auto",
@@ -308,9 +308,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         max_iter: int = 100,
         memory: MemoryArgument = None,
         keep_statistics: bool = False,
+        preparation: str | None = "auto",
         columns: str | None = "auto",
-        scale: str | None = None,
-        missing: str = "error",
+        scale: str | None = "auto",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         random_state: RandomState = None,
@@ -338,6 +339,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.max_iter = max_iter
         self.memory = memory
         self.keep_statistics = keep_statistics
+        self.preparation = preparation
         self.columns = columns
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -359,7 +361,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
         classes = None if classes is None else given_classes(classes)
-        if is_open(self.kernel):
+        if self._is_open:
             return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
         return self._fit_plan(ScanPlan(table, self._begin_fit(table, context)), classes)
 
@@ -371,11 +373,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         tasks = Tasks(known if labels.ndim == 2 else known[0])
         return tasks.signs(tasks.codes(labels))
 
-    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
-        if self.C != OPEN:
-            return {}
+    _penalty_argument = "C"
+
+    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> float:
         # The slopes of squares and of the squared hinge change by 2, that of the logistic loss by a quarter at most.
-        return {"C": 1.0 if choice is None else (2.0 if self.loss == "logistic" else 0.5) / choice.alpha}
+        return 1.0 if choice is None else (2.0 if self.loss == "logistic" else 0.5) / choice.alpha
+
+    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> float | None:
+        return None if self._can_be_tried else 1.0
 
     def _fit_plan(self, plan: ScanPlan, classes: Any) -> Self:
         """Learn by scans of a table, with arguments that are settled."""
@@ -539,7 +544,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and not is_exact(self) and not is_open(self.kernel)
+        return self.loss == "squared" and not is_exact(self)
 
     def check_arguments(self) -> None:
         super().check_arguments()
@@ -551,8 +556,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"loss={self.loss!r} and keep_statistics={self.keep_statistics!r}"
             )
         rules = (GCV, LOO, HOLDOUT) if self.loss == "squared" else (LOO, HOLDOUT)
-        check_penalty("C", self.C, (*rules, OPEN) if is_open(self.kernel) else rules)
-        if self.C != OPEN and is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
+        check_penalty("C", self.C, (*rules, OPEN))
+        if not is_open(self.C) and is_several(self.C) and (is_exact(self) or self.solver == "liblinear"):
             raise ValueError(f"map='exact' and solver='liblinear' take one C, found C={self.C!r}")
         check_positive("tol", self.tol)
         check_whole("max_iter", self.max_iter)
@@ -612,7 +617,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
                 f"class_weight={self.class_weight!r} weighs rows by how many there are of each class in all, and sums "
                 "cannot be weighed again: give a dict"
             )
-        if is_several(self.C) and rule_of(self.C) != GCV:
+        if is_several(self.C) and rule_of(self.C) not in (GCV, OPEN):
             raise ValueError(f"C={self.C!r} is chosen by all rows, which sums do not hold: give one number or 'gcv'")
 
     def _weights_of(self, tasks: Tasks, y: Any, row_weight: Matrix | None = None) -> tuple[Matrix, ...] | None:

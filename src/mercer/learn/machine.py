@@ -266,14 +266,28 @@ class KernelMachine(MachineParameters):
             plan.finish()
             return MapDraft(chosen, plan.settled.seed, plan.settled.sample)
         table, passes = plan.table, plan.passes
-        names = getattr(self, "feature_names_in_", None)
-        self.preparation_ = Preparation(self.scale, self.missing, self.unknown, self.dates, names)
+        self.preparation_ = self._new_preparation()
         seed = passes.context.seed(chosen.random_state)
         looked_at = self.preparation_.rows_sampled
         count = looked_at if isinstance(table, ArrayTable) else max(rows_sampled(chosen), self._rows_sampled, looked_at)
         sample = RowSample(row_stream(seed), count) if count else None
         self._scan_columns(plan, sample)
         return MapDraft(chosen, seed, sample)
+
+    @property
+    def asked_scale(self) -> str | None:
+        """How rows are to be scaled."""
+        return self.scale
+
+    @property
+    def asked_missing(self) -> str:
+        """What gaps are to become."""
+        return self.missing
+
+    def _new_preparation(self) -> Preparation:
+        """The preparation that is asked for, with nothing learned."""
+        names = getattr(self, "feature_names_in_", None)
+        return Preparation(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along."""
@@ -336,7 +350,7 @@ class KernelMachine(MachineParameters):
         )
 
     def _check_pairwise(self) -> None:
-        if self._is_pairwise and not (self.scale is None and self.missing == "error"):
+        if self._is_pairwise and not (self.asked_scale is None and self.asked_missing == "error"):
             raise ValueError(
                 "kernel='precomputed' has kernel values in place of columns, which cannot be scaled or filled: give "
                 f"scale=None and missing='error', found scale={self.scale!r} and missing={self.missing!r}"
@@ -562,7 +576,7 @@ class KernelMachine(MachineParameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing != "error"
+        tags.input_tags.allow_nan = self.asked_missing != "error"
         tags.input_tags.pairwise = self._is_pairwise
         parts = (self.known_kernel, self.map)
         tags.input_tags.positive_only = any(

@@ -27,7 +27,7 @@ from .protocols import MapArguments
 EXACT = "exact"
 """In the place of a map: the kernel machine itself, in which every row may have a coefficient."""
 OPEN = "auto"
-"""In the place of a kernel: a pilot chooses it."""
+"""In the place of a kernel or a penalty: it is chosen by the rows."""
 NARROW = 32
 """Fewer features than this are too few for scikit-learn's trial of ten columns, whatever the map."""
 
@@ -52,9 +52,26 @@ def may_be_exact(model: MapArguments) -> bool:
     return model.map == "auto" or named_map(model.map).has_landmarks
 
 
-def is_open(kernel: Any) -> bool:
-    """Whether a kernel is left to a pilot."""
-    return isinstance(kernel, str) and kernel == OPEN
+def is_open(argument: Any) -> bool:
+    """Whether a kernel, a scaling or a penalty is left to be chosen by the rows."""
+    return isinstance(argument, str) and argument == OPEN
+
+
+def leaves_kernel_open(model: MapArguments) -> bool:
+    """Whether a pilot chooses the kernel of a machine; a FeatureMap brings its own."""
+    return is_open(model.kernel) and not isinstance(model.map, FeatureMap)
+
+
+def takes_rows_as_they_are(model: MapArguments) -> bool:
+    """Whether a kernel is meant for rows in their own units.
+
+    It is where it is given with its bandwidths, by a map, as a function or by its values, and where it takes no
+    negative numbers.
+    """
+    if isinstance(model.map, FeatureMap):
+        return True
+    kernel = GAUSSIAN if model.kernel is None or is_open(model.kernel) else parsed(model.kernel)
+    return not isinstance(kernel, Kernel) or kernel.is_resolved or kernel.domain_is_non_negative
 
 
 def is_exact(model: MapArguments) -> bool:
@@ -83,12 +100,12 @@ def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
     """The map of a machine, not fitted; the one with these landmarks, where there are some."""
     given = {name: getattr(model, name) for name in ("kernel", "n_components", "random_state")}
     if isinstance(model.map, FeatureMap):
-        twice = [name for name, value in given.items() if value is not None]
+        twice = [name for name, value in given.items() if value is not None and not is_open(value)]
         if twice:
             raise ValueError(f"a FeatureMap brings its own {', '.join(twice)}: give None beside it")
         return clone(model.map)
     width = width_asked(model)
-    kernel = GAUSSIAN if model.kernel is None else model.kernel
+    kernel = GAUSSIAN if model.kernel is None or is_open(model.kernel) else model.kernel
     arguments = {"kernel": parsed(kernel), "n_components": width, "random_state": model.random_state}
     if is_exact(model):
         return Nystrom(**arguments)
@@ -96,6 +113,8 @@ def chosen_map(model: MapArguments, landmarks: Any = None) -> FeatureMap:
         return Nystrom(**arguments, landmarks=landmarks)
     if isinstance(model.map, str) and model.map != "auto":
         return named_map(model.map)(**arguments)
+    if is_open(model.kernel):  # which is tried with this map
+        return Nystrom(**arguments)
     return feature_map(kernel, n_components=width, random_state=model.random_state)
 
 
@@ -125,8 +144,6 @@ def check_map_choice(kernel: Any, n_components: Any, map: Any, has_pilot: bool) 
     if is_open(kernel):
         if not has_pilot:
             raise ValueError("kernel='auto' is for learners that have a target: give a kernel")
-        if isinstance(map, FeatureMap):
-            raise ValueError("a FeatureMap brings its own kernel: give kernel=None beside it, found 'auto'")
     elif not (kernel is None or isinstance(parsed(kernel), Kernel) or callable(kernel) or kernel == "precomputed"):
         raise TypeError(
             "kernel must be a kernel of mercer.kernels, text that describes one, a function of two rows, 'precomputed' "

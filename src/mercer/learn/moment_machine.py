@@ -15,13 +15,15 @@ from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from ..data import Table
 from ..data.block import Block
+from ..kernels import Kernel
+from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
 from .calibration import KeptRows
 from .context import FitContext
 from .leverages import LeftOut
 from .machine import KernelMachine, row_stream
-from .map_choice import OPEN, width_asked
+from .map_choice import OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .memory_estimates import Extent, check_after, check_before
 from .passes import Passes
 from .penalty_path import GCV, HOLDOUT, LOO, held_out
@@ -41,6 +43,9 @@ from .time_forecast import Work, sums_work
 from .training_region import MARGIN, Extremes, Region
 
 Matrix = NDArray[np.float64]
+PREPARATIONS = (OPEN, None)
+LEARNED = "learned"
+COLUMNS = (OPEN, LEARNED, None)
 Factor = tuple[Matrix, bool]
 Sample = tuple[NDArray[Any], Matrix, Matrix]
 """Features, targets and weights of some rows."""
@@ -79,6 +84,7 @@ class AdditiveMachine(KernelMachine, ABC):
         """Whether sums are all that it needs of rows, as its arguments are."""
 
     fit_intercept: bool
+    preparation: str | None
     columns: str | None
     choice_: Choice | None
 
@@ -86,7 +92,10 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def check_arguments(self) -> None:
         super().check_arguments()
-        check_choice("columns", self.columns, (OPEN, None))
+        check_choice("preparation", self.preparation, PREPARATIONS)
+        check_choice("columns", self.columns, COLUMNS)
+        if self.columns == LEARNED and takes_rows_as_they_are(self):
+            raise ValueError("columns='learned' is for a kernel that is 'auto' or has its bandwidth by a rule")
         for name in ("fit_intercept", "keep_statistics"):
             check_truth(name, getattr(self, name))
 
@@ -114,29 +123,111 @@ class AdditiveMachine(KernelMachine, ABC):
     def _pilot_targets(self, block: Block) -> Matrix:
         """The targets of rows as numbers about as large as each other, one column per target."""
 
+    @property
     @abstractmethod
-    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
-        """The penalty as an argument, where it is left to the pilot; ``targets`` are those of its rows."""
+    def _penalty_argument(self) -> str:
+        """The name of the argument that is the penalty."""
+
+    @abstractmethod
+    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
+        """The penalty that a pilot leads to; ``targets`` are those of its rows, None where it saw none."""
+
+    @abstractmethod
+    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
+        """The penalty where no pilot is needed for it; None where one is."""
+
+    @property
+    def _penalty_is_open(self) -> bool:
+        return is_open(getattr(self, self._penalty_argument))
+
+    def _kept_penalty(self) -> dict[str, Any]:
+        """The penalty that was chosen, as an argument, for rows that come later; nothing where it is given."""
+        if not self._penalty_is_open:
+            return {}
+        name = self._penalty_argument
+        known = getattr(self, f"{name}_", None)
+        return {name: self._penalty_by_pilot(getattr(self, "choice_", None), None) if known is None else known}
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether something is left to be chosen before the fit begins."""
+        return self._penalty_is_open or leaves_kernel_open(self) or self.columns == LEARNED
+
+    @property
+    def _can_be_tried(self) -> bool:
+        """Whether a pilot can make features: not of a map that brings its own width, or of a function of two rows."""
+        if isinstance(self.map, FeatureMap):
+            return False
+        return self.kernel is None or is_open(self.kernel) or isinstance(parsed(self.kernel), Kernel)
 
     def _fit_open(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
-        """Let a pilot choose what is left to it, and learn what ``fit`` does with the choice."""
-        seed = context.seed(self.random_state)
-        plan = ScanPlan(table, Passes(table, context, self.callback, self.n_jobs))
-        sample, names = pilot_sample(seed, width_asked(self)), getattr(self, "feature_names_in_", None)
-        machine = with_arguments(self, random_state=seed, map="Nystrom" if self.map == "auto" else self.map)
-        machine.preparation_ = Preparation.automatic(self.scale, self.missing, self.unknown, self.dates, names)
+        """Choose what is left open, and learn what ``fit`` does with the choice."""
+        by_rule = None
+        if not leaves_kernel_open(self) and self.columns != LEARNED:
+            by_rule = self._penalty_by_rule(table.n_rows, context.memory)
+        if by_rule is not None:
+            machine = with_arguments(self, **{self._penalty_argument: by_rule})
+            fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
+        else:
+            plan = ScanPlan(table, Passes(table, context, self.callback, self.n_jobs))
+            machine = self._piloted(plan)
+            check_before(machine, table, context.memory, machine.may_iterate)
+            machine._announce(plan.passes, table)
+            fit(machine, plan)
+        self._take_over(machine)
+        return self
+
+    def _piloted(self, plan: ScanPlan) -> Self:
+        """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
+        seed = plan.passes.context.seed(self.random_state)
+        sample = pilot_sample(seed, self)
+        machine = with_arguments(self, random_state=seed, map="Nystrom" if self.map == OPEN else self.map)
+        machine.preparation_ = self._new_preparation()
         machine._scan_columns(plan, sample)
         block = sample.block(PILOT_ROWS)
-        plan.settled = found = settled(self, machine.preparation_, sample, block, self._pilot_targets(block), seed)
-        penalty = self._settled_penalty(found.choice, block.y)
-        machine.__dict__.update(kernel=found.kernel, scale=found.preparation.scale, **penalty)
-        check_before(machine, table, context.memory, machine.may_iterate)
-        machine._announce(plan.passes, table)
-        fit(machine, plan)
+        targets = None if block.y is None else self._pilot_targets(block)
+
+        def fits(width: int) -> bool:
+            wider = with_arguments(machine, n_components=width)
+            try:
+                check_before(wider, plan.table, plan.passes.context.memory, wider.may_iterate)
+            except MemoryError:
+                return False
+            return True
+
+        plan.settled = found = settled(
+            self, machine.preparation_, sample, block, targets, seed, plan.table.n_rows, fits
+        )
+        machine.__dict__.update(kernel=found.kernel, scale=found.preparation.scale, n_components=found.n_components)
+        if self._penalty_is_open:
+            setattr(machine, self._penalty_argument, self._penalty_by_pilot(found.choice, block.y))
+        machine.choice_ = found.choice
+        return machine
+
+    def _take_over(self, machine: Self) -> None:
+        """Have what a learner with settled arguments has learned, and nothing else."""
         arguments = self.get_params(deep=False)
+        for name in [name for name in vars(self) if name not in arguments]:
+            del self.__dict__[name]
         self.__dict__.update({name: value for name, value in vars(machine).items() if name not in arguments})
-        self.choice_ = found.choice
-        return self
+
+    # -- preparation ---------------------------------------------------------------------------------------------------
+
+    @property
+    def asked_scale(self) -> str | None:
+        as_they_are = self.preparation is None or takes_rows_as_they_are(self)
+        return None if is_open(self.scale) and as_they_are else self.scale
+
+    @property
+    def asked_missing(self) -> str:
+        open_, filled = self.missing == OPEN, self.preparation is not None and not self._is_pairwise
+        return "error" if open_ and not filled else self.missing
+
+    def _new_preparation(self) -> Preparation:
+        if self.preparation is None or takes_rows_as_they_are(self):
+            return super()._new_preparation()
+        names = getattr(self, "feature_names_in_", None)
+        return Preparation.automatic(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
@@ -159,12 +250,21 @@ class AdditiveMachine(KernelMachine, ABC):
         Parameters
         ----------
         X, sample_weight : as for ``fit``
-        y : ignored
+        y : as for ``fit``, default=None
+            Needed where the kernel or the penalty is "auto": without it, rules take the place of a pilot.
         """
         self.check_arguments()
         # Few rows now say nothing about how many will come: the map is the one for many.
-        table = self._table(X, None, sample_weight, reset=True)
-        self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        if not self._is_open:
+            table = self._table(X, None, sample_weight, reset=True)
+            self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        else:
+            table = self._table(X, y, sample_weight, reset=True)
+            plan = ScanPlan(table, self._begin(table, FitContext()))
+            machine = self._piloted(plan) if self._can_be_tried else self
+            machine._learn_map(machine._learn_preparation(plan), False, plan)
+            if machine is not self:
+                self._take_over(machine)
         self.statistics_ = None
         return self
 
@@ -404,12 +504,9 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _renew(self, moments: Moments, precision: float, report: Reporter | None) -> None:
         """Coefficients from other sums, which are then kept."""
-        before, self._precision = getattr(self, "_precision", precision), precision
-        try:
-            self._solve(moments, None, report)
-        except BaseException:
-            self._precision = before
-            raise
+        machine = with_arguments(self, _precision=precision, **self._kept_penalty())
+        machine._solve(moments, None, report)
+        self._take_over(machine)
         self.statistics_ = moments
 
     def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:

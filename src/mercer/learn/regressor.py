@@ -289,12 +289,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def __init__(
         self,
-        kernel: KernelArgument = None,
+        kernel: KernelArgument = "auto",
         *,
         n_components: int | None = None,
         map: MapArgument = "auto",
         loss: LossName = "squared",
-        alpha: PenaltyArgument = 1.0,
+        alpha: PenaltyArgument = "auto",
         delta: float | None = None,
         quantile: float | Sequence[float] = 0.5,
         epsilon: float = 0.1,
@@ -305,9 +305,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         max_iter: int = 100,
         memory: MemoryArgument = None,
         keep_statistics: bool = False,
+        preparation: str | None = "auto",
         columns: str | None = "auto",
-        scale: str | None = None,
-        missing: str = "error",
+        scale: str | None = "auto",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         random_state: RandomState = None,
@@ -338,6 +339,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.max_iter = max_iter
         self.memory = memory
         self.keep_statistics = keep_statistics
+        self.preparation = preparation
         self.columns = columns
 
     # -- learning ------------------------------------------------------------------------------------------------------
@@ -355,7 +357,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
-        if is_open(self.kernel):
+        if self._is_open:
             return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan))
         self._fit_plan(ScanPlan(table, self._begin_fit(table, context)))
         return self
@@ -377,21 +379,27 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         weight = np.ones(len(targets)) if block.weight is None else block.weight
         return Units.of(targets[weight > 0.0], weight[weight > 0.0], True).within(targets)
 
-    def _settled_penalty(self, choice: Choice | None, targets: NDArray[Any]) -> dict[str, Any]:
-        if self.alpha != OPEN:
-            return {}
+    _penalty_argument = "alpha"
+
+    def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> Any:
         if choice is None:
-            return {"alpha": 1.0}
+            return 1.0
         if self.loss == "squared":
-            by_sums = self.solver in ("auto", "features")
-            return {"alpha": LOO if by_sums else choice.alpha}
+            leaves_out = targets is not None and self.solver in ("auto", "features")
+            return LOO if leaves_out else choice.alpha
         numbers = np.asarray(targets, dtype=np.float64)
         if self.loss == "poisson":  # whose curvature is the mean
-            return {"alpha": choice.alpha * float(np.mean(numbers))}
+            return choice.alpha * float(np.mean(numbers))
         if self.loss in WITH_CORNERS:  # which count a residual by its size and not by its square
             residual = float(np.std(numbers)) * float(np.sqrt(choice.trials[-1].error))
-            return {"alpha": choice.alpha / (2.0 * residual)}
-        return {"alpha": choice.alpha}
+            return choice.alpha / (2.0 * residual)
+        return choice.alpha
+
+    def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
+        by_rows_left_out = is_exact(self) or (self.solver in ("auto", "features") and not self.iterates(n_rows, memory))
+        if self.loss == "squared" and by_rows_left_out:
+            return LOO
+        return None if self._can_be_tried else 1.0
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         if is_exact(self):
@@ -562,7 +570,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule == GCV and not is_exact(self) and not is_open(self.kernel)
+        return self.loss == "squared" and self._rule in (GCV, OPEN) and not is_exact(self)
 
     @property
     def holds_rows(self) -> bool:
@@ -615,7 +623,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def check_arguments(self) -> None:
         super().check_arguments()
         check_choice("loss", self.loss, LOSSES)
-        if not (is_open(self.kernel) and isinstance(self.alpha, str) and self.alpha == OPEN):
+        if not is_open(self.alpha):
             check_alpha(self.loss, self.alpha)
         if is_exact(self) and (self.loss != "squared" or self.solver != "auto" or self.keep_statistics):
             raise ValueError(

@@ -97,7 +97,7 @@ def check_scorable(learner: Any, table: Table) -> None:
 
     Parameters
     ----------
-    learner : KernelClassifier, KernelRegressor or :class:`mercer.choose.Search`, by its ``missing``
+    learner : KernelClassifier, KernelRegressor or :class:`mercer.choose.Search`, by its ``asked_missing``
     table : Table
 
     Examples
@@ -109,7 +109,7 @@ def check_scorable(learner: Any, table: Table) -> None:
     ...
     ValueError: Input X contains NaN: row 1 of ndarray, column 0 is missing; ...
     """
-    if learner.missing == "error":
+    if learner.asked_missing == "error":
         check_complete(table)
 
 

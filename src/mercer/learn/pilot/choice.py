@@ -8,7 +8,7 @@ from .trials import Trial
 
 
 class Choice(NamedTuple):
-    """What a pilot has chosen for a learner that was given ``kernel="auto"``.
+    """What a pilot has chosen for a learner that leaves its kernel, its penalty or its columns to the rows.
 
     Attributes
     ----------
@@ -20,6 +20,8 @@ class Choice(NamedTuple):
         The ridge penalty that had the least leave-one-out error on the rows of the pilot.
     learned_columns : bool
         Whether columns are multiplied by scales that were learned.
+    n_components : int
+        How many features the map has.
     n_rows : int
         How many distinct rows the pilot looked at.
     held_error : float or None
@@ -35,6 +37,7 @@ class Choice(NamedTuple):
     scale: str | None
     alpha: float
     learned_columns: bool
+    n_components: int
     n_rows: int
     held_error: float | None
     other_error: float | None

@@ -6,8 +6,10 @@ difference the smoothest is taken: the widest kernel of the smoothest family. In
 
 1. a few kernels in each way of scaling, on some of the rows, decide on the scaling;
 2. kernels and bandwidths around the best, on all rows that are not held out, decide on these;
-3. one scale per column is learned by leave-one-out on a thousand rows. They are taken where they lower the error on the
-   rows that were held out of everything, by more than one standard error.
+3. one scale per column is learned: by leave-one-out on a thousand rows or so, or, of very many columns, by the mean
+   squared gradient of the best trial. They are taken where they lower the error on the rows that were held out of
+   everything, by more than one standard error;
+4. the best trial is made again with half its features, to see what more of them bring.
 
 How long this takes depends on the sizes below and on the number of columns, never on the clock.
 """
@@ -22,9 +24,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..._tiles import single_threaded_blas
 from ...kernels import Gaussian, Kernel, Matern
 from ...maps import FeatureMap
 from ..column_scales import learn_column_scales
+from ..gradient_scales import GradientSquares
 from ..prepare.preparation import Preparation
 from .choice import Choice
 from .rows import DistinctRows
@@ -43,7 +47,9 @@ COLUMN_ROWS, COLUMN_STEPS = 800, 20
 FEWEST_COLUMN_ROWS = 150
 """With fewer rows than these no scales of columns are learned."""
 MOST_COLUMNS = 256
-"""With more columns than these no scales of columns are learned: they would take longer than all trials together."""
+"""With more columns than these, scales are taken from gradients: to learn them would take longer than all trials."""
+MOST_GRADIENTS = 4096
+"""With more columns than these no scales are learned."""
 FEWEST_ROWS = 20
 """With fewer distinct rows than these nothing is searched for."""
 
@@ -110,9 +116,9 @@ class Pilot:
         self._prepared: dict[str | None, Any] = {}
 
     def run(
-        self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None, columns: bool
-    ) -> tuple[Choice, Matrix | None]:
-        """The choice, and the scales of columns where they are taken.
+        self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None, columns: str | None
+    ) -> tuple[Choice, Matrix | None, float]:
+        """The choice, the scales of columns where they are taken, and what twice the features lower the error by.
 
         Parameters
         ----------
@@ -120,18 +126,21 @@ class Pilot:
             The ways of scaling to choose from, the preferred one first.
         kernels : sequence of Kernel or None
             The kernels to choose from, with numbers for bandwidths; None leaves them to the pilot.
-        columns : bool
-            Whether scales of columns may be learned.
+        columns : "auto", "learned" or None
+            Whether scales of columns may be learned, and whether they are then taken without a gate.
         """
-        scale = self._scale(scales, kernels)
-        best, trial = self._kernel(scale, kernels)
-        held = self._held(trial, scale, None)
-        gate = None if held is None else float(held.sum())
-        plain = Choice(repr(best.kernel), scale, trial.alpha, False, len(self.weight), gate, None, ())
-        if held is None or not columns or not self._can_learn_columns(best, scale):
-            return plain._replace(trials=tuple(self.trials)), None
-        choice, learned = self._columns(best, scale, held, plain)
-        return choice._replace(trials=tuple(self.trials)), learned
+        with single_threaded_blas():
+            scale = self._scale(scales, kernels)
+            best, trial = self._kernel(scale, kernels)
+            held = self._held(trial, scale, None)
+            gate = None if held is None else float(held.sum())
+            count = len(self.weight)
+            choice = Choice(repr(best.kernel), scale, trial.alpha, False, self.width, count, gate, None, ())
+            learned = None
+            if held is not None and columns is not None and self._can_learn_columns(best, scale):
+                choice, learned, best, trial = self._columns(best, trial, held, choice, columns)
+            gain = self._gain(best, trial, learned)
+            return choice._replace(trials=tuple(self.trials)), learned, gain
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -152,7 +161,7 @@ class Pilot:
         X, Y, weight = self._all(candidate.scale)[rows], self.Y[rows], self.weight[rows]
         X = X if scales is None else X * scales
         found = ridge_trial(self.make_map(candidate.kernel, min(features, self.width)), X, Y, weight)
-        noted = candidate.scale, repr(candidate.kernel), scales is not None, len(Y), found.map.n_components_
+        noted = candidate.scale, repr(candidate.kernel), scales is not None, len(Y), found.features.map.n_components_
         self.trials.append(Trial(*noted, found.alpha, found.error))
         return found
 
@@ -202,41 +211,62 @@ class Pilot:
             order = sorted(range(len(tried)), key=lambda place: tried[place].smoothness)
             tried, found = [tried[place] for place in order], [found[place] for place in order]
         place = smoothest(found)
-        return tried[place], found[place]
+        return tried[place]._replace(kernel=found[place].features.map.kernel_), found[place]
+
+    def _gain(self, best: Candidate, trial: RidgeTrial, scales: Matrix | None) -> float:
+        """The share by which the error of a trial falls from half its features to all of them; 0 where it has few."""
+        features = trial.features.map.n_components_
+        if features < FEATURES:
+            return 0.0
+        half = self._tried(best, self._searched, features // 2, scales)
+        return 1.0 - trial.error / half.error if half.error > 0.0 else 0.0
 
     def _can_learn_columns(self, best: Candidate, scale: str | None) -> bool:
         X = self._all(scale)
         enough = X.shape[0] - self._rows.n_held >= FEWEST_COLUMN_ROWS
-        return enough and not sp.issparse(X) and 2 <= X.shape[1] <= MOST_COLUMNS and best.kernel.has_gradient
+        return enough and not sp.issparse(X) and 2 <= X.shape[1] <= MOST_GRADIENTS and best.kernel.has_gradient
 
     def _columns(
-        self, best: Candidate, scale: str | None, plain_errors: Matrix, plain: Choice
-    ) -> tuple[Choice, Matrix | None]:
-        """The choice with or without learned scales: the rows that were held out decide."""
+        self, best: Candidate, trial: RidgeTrial, plain_errors: Matrix, plain: Choice, columns: str
+    ) -> tuple[Choice, Matrix | None, Candidate, RidgeTrial]:
+        """The choice with or without learned scales: the rows that were held out decide, unless columns are asked for.
+
+        It comes with the scales, and with the candidate and the trial that it is.
+        """
+        scale = best.scale
         # A rough kernel shows which columns matter where a smooth one would blur it.
         begin = best if best.family is None else Candidate(scale, MATERN_3.make(best.gamma), MATERN_3, best.gamma)
+        scales = self._learned_scales(begin, best, trial)
+        after = [begin] if begin.family is None else kernels_of(scale, WITH_COLUMNS, begin.gamma)
+        found = [self._tried(one, self._searched, FEATURES, scales) for one in after]
+        place = min(range(len(found)), key=lambda place: found[place].error)
+        errors = self._held(found[place], scale, scales)
+        assert errors is not None
+        is_better = errors.sum() < plain_errors.sum() and not not_worse(plain_errors, errors)
+        if columns == "auto" and not is_better:
+            return plain._replace(other_error=float(errors.sum())), None, best, trial
+        chosen = plain._replace(
+            kernel=repr(after[place].kernel),
+            alpha=found[place].alpha,
+            learned_columns=True,
+            held_error=float(errors.sum()),
+            other_error=plain.held_error,
+        )
+        return chosen, scales, after[place], found[place]
+
+    def _learned_scales(self, begin: Candidate, best: Candidate, trial: RidgeTrial) -> Matrix:
+        """One scale per column: by leave-one-out, or, of very many columns, by the gradients of the best trial."""
+        X = self._all(best.scale)
+        if X.shape[1] > MOST_COLUMNS and trial.features.factor is not None:
+            coefficients = trial.features.at_landmarks(trial.coef)
+            rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
+            landmarks = trial.features.landmarks
+            return GradientSquares.of(X[rows], best.kernel, landmarks, coefficients, self.weight[rows]).scales()
         rows = slice(self._rows.n_held, self._rows.n_held + COLUMN_ROWS)
         learned = learn_column_scales(
-            self._all(scale)[rows], self.Y[rows], begin.kernel, weight=self.weight[rows], max_iter=COLUMN_STEPS
+            X[rows], self.Y[rows], begin.kernel, weight=self.weight[rows], max_iter=COLUMN_STEPS
         )
-        after = [begin] if begin.family is None else kernels_of(scale, WITH_COLUMNS, begin.gamma)
-        found = [self._tried(one, self._searched, FEATURES, learned.scales) for one in after]
-        place = min(range(len(found)), key=lambda place: found[place].error)
-        errors = self._held(found[place], scale, learned.scales)
-        assert errors is not None
-        if errors.sum() >= plain_errors.sum() or not_worse(plain_errors, errors):
-            return plain._replace(other_error=float(errors.sum())), None
-        chosen = Choice(
-            repr(after[place].kernel),
-            scale,
-            found[place].alpha,
-            True,
-            plain.n_rows,
-            float(errors.sum()),
-            plain.held_error,
-            (),
-        )
-        return chosen, learned.scales
+        return learned.scales
 
 
 def kernels_of(scale: str | None, of: Iterable[tuple[Family, Iterable[float]]], unit: float) -> list[Candidate]:

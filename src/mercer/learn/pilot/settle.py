@@ -1,25 +1,28 @@
-"""From a learner that leaves its kernel to a pilot to one whose arguments are all settled."""
+"""From a learner that leaves something to a pilot to what its arguments are to be."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._defaults import LEARNER_WIDTH, WIDEST_LEARNER
 from ..._random import Stream
 from ...data.block import Block
 from ...kernels import Kernel, parse
 from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
-from ..map_choice import EXACT, named_map, width_asked
+from ..map_choice import EXACT, OPEN, is_open, named_map, parsed
 from ..prepare.preparation import Preparation
 from ..scan_plan import RowSample
+from ..solvers.choice import landmark_cost, path_cost, whitened_cost
 from .choice import Choice
 from .rows import distinct_rows
 from .search import FEWEST_ROWS, Pilot
+from .width import width_for
 
 Matrix = NDArray[np.float64]
 
@@ -33,10 +36,16 @@ class Open(Protocol):
     kernel: Any
     n_components: int | None
     map: Any
+    loss: Any
     scale: Any
     columns: Any
     random_state: Any
     n_jobs: int | None
+
+    @property
+    def asked_scale(self) -> Any:
+        """How rows are to be scaled."""
+        ...
 
 
 class Settled(NamedTuple):
@@ -45,6 +54,7 @@ class Settled(NamedTuple):
     choice: Choice | None
     """None where the rows are too few, or their targets all equal: rules take the place of a search."""
     kernel: Kernel
+    n_components: int
     preparation: Preparation
     seed: int
     sample: RowSample
@@ -52,14 +62,21 @@ class Settled(NamedTuple):
 
 def scales_for(preparation: Preparation, asked: Any) -> Sequence[str | None]:
     """The ways of scaling to choose from, the preferred one first."""
-    if not (isinstance(asked, str) and asked == "auto"):
+    if not is_open(asked):
         return (asked,)
     preferred = preparation.scale
     return (preferred,) if preferred == "unit" else tuple(dict.fromkeys((preferred, "standard", "common")))
 
 
 def settled(
-    model: Open, preparation: Preparation, sample: RowSample, block: Block, targets: Matrix, seed: int
+    model: Open,
+    preparation: Preparation,
+    sample: RowSample,
+    block: Block,
+    targets: Matrix | None,
+    seed: int,
+    n_rows: int,
+    fits: Callable[[int], bool],
 ) -> Settled:
     """Let a pilot choose what a learner leaves open.
 
@@ -72,35 +89,59 @@ def settled(
         Rows that were taken along, for the map too.
     block : Block
         Those of the pilot, before preparation.
-    targets : ndarray of shape (n_rows, n_targets)
-        Their targets, or codes of classes.
+    targets : ndarray of shape (n_rows, n_targets) or None
+        Their targets, or codes of classes; None where they are not known.
     seed : int
         Names the order of rows, and the maps.
+    n_rows : int
+        How many rows there are in all.
+    fits : callable
+        Whether there is memory for a fit with this width.
 
     Returns
     -------
     Settled
     """
+    kernel = None if is_open(model.kernel) else GAUSSIAN if model.kernel is None else parsed(model.kernel)
+    width = LEARNER_WIDTH if model.n_components is None else model.n_components
+    scales = scales_for(preparation, model.asked_scale)
+    by_rules = Settled(None, kernel or GAUSSIAN, width, preparation.rescaled(scales[0]), seed, sample)
+    if targets is None:
+        return by_rules
     weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight, dtype=np.float64)
     rows = distinct_rows(preparation.rescaled(None)(block.X), targets, weight, seed)
-    scales = scales_for(preparation, model.scale)
     if len(rows.numbers) < FEWEST_ROWS or not np.ptp(targets[rows.numbers], axis=0).any():
-        return Settled(None, GAUSSIAN, preparation.rescaled(scales[0]), seed, sample)
+        return by_rules
 
     def make_map(kernel: Kernel, n_components: int) -> FeatureMap:
-        maker = Nystrom if model.map in ("auto", EXACT) else named_map(model.map)
+        maker = Nystrom if model.map in (OPEN, EXACT) else named_map(model.map)
         return maker(kernel, n_components=n_components, random_state=seed, n_jobs=model.n_jobs)
 
-    pilot = Pilot(preparation, block.X, targets, rows, make_map, width_asked(model))
-    choice, learned = pilot.run(scales, None, model.columns is not None)
+    pilot = Pilot(preparation, block.X, targets, rows, make_map, width)
+    columns = model.columns if kernel is None or model.columns != OPEN else None
+    choice, learned, gain = pilot.run(scales, None if kernel is None else [kernel], columns)
+    if model.n_components is None and model.map != EXACT:
+        width = width_for(gain, n_rows, lambda width: fit_cost(model.loss, n_rows, width, targets.shape[1]), fits)
     chosen = preparation.rescaled(choice.scale)
-    return Settled(
-        choice, parse(choice.kernel), chosen if learned is None else chosen.with_column_scales(learned), seed, sample
-    )
+    if learned is not None:
+        chosen = chosen.with_column_scales(learned)
+    # A rule for a bandwidth is applied to all rows, unless columns were learned with what it gave for these.
+    settled_kernel = parse(choice.kernel) if kernel is None or learned is not None else kernel
+    return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, seed, sample)
 
 
-def pilot_sample(seed: int, width: int) -> RowSample:
+def fit_cost(loss: str, n_rows: int, width: int, n_columns: int) -> float:
+    """Operations that a fit on so many landmarks is expected to take, with a path of penalties for squares."""
+    if loss == "squared":
+        return path_cost(n_rows, min(width, n_rows), True)
+    if width >= n_rows:
+        return whitened_cost(n_rows, n_rows, n_columns)
+    return landmark_cost(n_rows, width, n_columns)
+
+
+def pilot_sample(seed: int, model: Open) -> RowSample:
     """The sample that a scan takes along: the rows of the pilot, and landmarks for the map."""
+    width = WIDEST_LEARNER if model.n_components is None else model.n_components
     return RowSample(Stream(seed).child("rows"), max(PILOT_ROWS, width))
 
 

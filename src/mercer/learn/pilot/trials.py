@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from ...maps import FeatureMap
+from ...maps import FeatureMap, Nystrom
+from ...maps.nystrom_parameters import restored
+from ..solvers.choice import has_landmark_values
 from ..solvers.ridge import LeaveOneOut, Path
 from ..statistics import Moments
 
@@ -19,6 +23,10 @@ LEAST_PENALTY = 1e-7
 
 What a smaller one would tell of a few thousand rows is next to their rounding, and does not carry over to others.
 """
+
+
+JITTERS = 1e-14, 1e-12, 1e-10, 1e-8, 1e-6
+"""What is added to the diagonal of a kernel matrix, in units of its mean, until it has a factor."""
 
 
 class Trial(NamedTuple):
@@ -44,14 +52,65 @@ class RidgeTrial(NamedTuple):
     alpha: float
     errors: Matrix
     """The squared error of every row when it is left out, times its weight, relative to the spread of the targets."""
-    map: FeatureMap
+    features: TrialFeatures
     coef: Matrix
     offset: Matrix
 
     def held_out(self, X: Any, Y: Matrix, weight: Matrix) -> Matrix:
         """The same errors for rows that were held out."""
-        predicted = self.map.transform(X) @ self.coef + self.offset
+        predicted = self.features.of(X) @ self.coef + self.offset
         return weight * ((Y - predicted) ** 2).sum(axis=1)
+
+
+class TrialFeatures:
+    """The features of a fitted map, those of landmarks but for a rotation.
+
+    Kernel values at landmarks are multiplied by the inverse of a triangular factor of the landmarks' own kernel matrix.
+    Whitened features differ from these by a rotation alone, which changes no prediction of ridge regression, and take
+    an eigendecomposition: many times as long.
+
+    Parameters
+    ----------
+    map : FeatureMap
+        Fitted here.
+    X : ndarray or CSR matrix
+        Prepared rows.
+    """
+
+    def __init__(self, map: FeatureMap, X: Any):
+        self.factor: Matrix | None = None
+        if has_landmark_values(map):
+            map = clone(map).set_params(whiten=False)
+        self.map = map.fit(X)
+        if isinstance(map, Nystrom) and not map.whiten:
+            self.factor = cholesky(map.transform(self.landmarks).astype(np.float64))
+
+    @property
+    def landmarks(self) -> Any:
+        """The landmarks of Nystrom."""
+        return restored(self.map.parameters_.landmarks, self.map.n_features_in_)
+
+    def of(self, X: Any) -> Matrix:
+        """The features of rows."""
+        Z = self.map.transform(X)
+        if self.factor is None:
+            return Z
+        return scipy.linalg.solve_triangular(self.factor, Z.T, lower=True, check_finite=False).T
+
+    def at_landmarks(self, coef: Matrix) -> Matrix:
+        """Coefficients of the kernel's values at landmarks, from those of features."""
+        assert self.factor is not None
+        return scipy.linalg.solve_triangular(self.factor, coef, lower=True, trans="T", check_finite=False)
+
+
+def cholesky(gram: Matrix) -> Matrix:
+    """The lower factor of a kernel matrix, with as little on its diagonal as makes it positive definite."""
+    size = float(np.trace(gram)) / len(gram) or 1.0
+    for jitter in JITTERS:
+        factor, failed = scipy.linalg.lapack.dpotrf(gram + jitter * size * np.eye(len(gram)), lower=1, clean=1)
+        if not failed:
+            return factor
+    raise ValueError("the kernel is not positive semi-definite on these rows")
 
 
 def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTrial:
@@ -70,7 +129,8 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTria
     -------
     RidgeTrial
     """
-    Z = map.fit(X).transform(X)
+    features = TrialFeatures(map, X)
+    Z = features.of(X)
     moments = Moments.of(Z, Y, weight)
     path = Path.of(moments, True, float(np.finfo(np.float64).eps))
     centred = moments.centred(True)
@@ -82,7 +142,7 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTria
     alpha, coef = float(alphas[best]), path.coefficients(float(alphas[best]))
     spread = float(np.trace(centred.squares))
     errors = weight * squares[:, best]
-    return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, map, coef, centred.offset(coef))
+    return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, features, coef, centred.offset(coef))
 
 
 def best_penalty(errors: Matrix) -> int:

@@ -24,7 +24,7 @@ def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
         if framed or not all(map(is_numeric, columns(X).values())):
             check_infinite(X)
             return validate_data(machine, X, skip_check_array=True, reset=reset)
-    X, gaps = days_of(X), True if machine.missing == "error" else "allow-nan"
+    X, gaps = days_of(X), True if machine.asked_missing == "error" else "allow-nan"
     with told_where(X):
         return without_duplicates(
             validated(
