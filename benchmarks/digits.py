@@ -60,7 +60,9 @@ def judged(model: Any, split: Split) -> Numbers:
 
 
 def ours(loss: str, width: int, tiny: bool, seed: int, _: Found) -> Numbers:
-    return judged(KernelClassifier(map=features("StructuredFourier", width, seed), loss=loss, C=1.0), rows(tiny))
+    return judged(
+        KernelClassifier(map=features("StructuredFourier", width, seed), loss=loss, C=1.0, preparation=None), rows(tiny)
+    )
 
 
 def theirs(peer: Callable[..., Any], width: int, dtype: str, tiny: bool, seed: int, _: Found) -> Numbers:
@@ -74,7 +76,9 @@ def objectives(width: int, tiny: bool, seed: int, _: Found) -> Numbers:
     Without an intercept, which LIBLINEAR would hold back and ours does not, both minimise the same function.
     """
     split = rows(tiny)
-    model = KernelClassifier(map=features("StructuredFourier", width, seed), fit_intercept=False, C=1.0)
+    model = KernelClassifier(
+        map=features("StructuredFourier", width, seed), fit_intercept=False, C=1.0, preparation=None
+    )
     model.fit(split.X, split.y)
     Z = model.map_.transform(split.X).astype(np.float64)
     peer = LinearSVC(fit_intercept=False, dual=False, tol=1e-7, max_iter=10_000)
@@ -160,7 +164,7 @@ def exact(tiny: bool, seed: int, _: Found) -> Numbers:
 def approximate(model: tuple[str, int, str, float], tiny: bool, seed: int, _: Found) -> Numbers:
     name, width, loss, C = model
     split = rows(tiny)
-    machine = KernelClassifier(map=features(name, 32 if tiny else width, seed), loss=loss, C=C)
+    machine = KernelClassifier(map=features(name, 32 if tiny else width, seed), loss=loss, C=C, preparation=None)
     numbers = judged(machine, split)
     predicting = statistics.median(seconds_of(lambda: machine.predict(split.X_test)) for _ in range(REPEATS))
     return numbers | {"rate": len(split.X_test) / predicting}

@@ -43,7 +43,7 @@ def machine(method: str, seed: int) -> Any:
     }
     if method in exact:
         return exact[method]()
-    return mercer.KernelClassifier(map=MAPS[method](kernel, WIDTH, seed), C=10.0)
+    return mercer.KernelClassifier(map=MAPS[method](kernel, WIDTH, seed), C=10.0, preparation=None)
 
 
 def measured(method: str, n: int, seed: int, _: Found) -> Numbers:

@@ -16,14 +16,13 @@ from mercer._defaults import (
     MAP_WIDTH,
     SEARCH_SECONDS,
     TABLE_KERNEL,
-    TABLE_WIDTH,
+    WIDEST_LEARNER,
     WIDEST_SEARCHED,
 )
 from mercer.choose import learner_for
 from mercer.kernels import parse
 from mercer.kernels.bandwidth import LearnedBandwidth
 from mercer.kernels.defaults import GAUSSIAN, QUADRATIC, QUARTIC, TABLE_GAUSSIAN
-from mercer.learn.map_choice import expected_map
 
 LEARNERS = [name for name in learn.__all__ if name.startswith("Kernel")]
 
@@ -49,14 +48,18 @@ def test_the_choice_of_a_map_has_the_width_of_a_map():
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learners_say_how_wide_their_map_is(name):
     text = " ".join(getattr(learn, name).__doc__.split())
-    assert f"None is {LEARNER_WIDTH}." in text
+    has_pilot = getattr(learn, name).has_pilot
+    assert (
+        f"None is {LEARNER_WIDTH}, and up to {WIDEST_LEARNER}" if has_pilot else f"None is {LEARNER_WIDTH}."
+    ) in text
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_a_learner_for_a_table_has_the_kernel_and_the_width_of_tables(task):
-    found = expected_map(learner_for(task, random_state=0), 10**6)
-    assert found.kernel == TABLE_GAUSSIAN == parse(TABLE_KERNEL)
-    assert found.n_components == default(learner_for, "n_components") == TABLE_WIDTH
+@pytest.mark.parametrize("learner", [learn.KernelClassifier, learn.KernelRegressor])
+def test_a_learner_for_a_table_has_the_defaults_of_learners(learner):
+    theirs, ours = signature(learner).parameters, signature(learner_for).parameters
+    shared = (theirs.keys() & ours.keys()) - {"loss"}
+    assert {"kernel", "n_components", "scale", "missing", "columns"} <= shared
+    assert {name: theirs[name].default for name in shared} == {name: ours[name].default for name in shared}
 
 
 def option(command, name):
@@ -65,8 +68,11 @@ def option(command, name):
 
 
 def test_the_command_line_has_the_defaults_of_the_library():
-    assert option("fit", "--kernel") == option("compare", "--kernel") == TABLE_KERNEL
-    assert option("fit", "--features") == TABLE_WIDTH
+    for name in ("kernel", "scale", "missing", "C", "alpha"):
+        assert option("fit", f"--{name}") == default(learner_for, name)
+    assert option("fit", "--column-scales") == default(learner_for, "columns")
+    assert option("compare", "--kernel") == TABLE_KERNEL
+    assert parse(TABLE_KERNEL) == TABLE_GAUSSIAN
     assert option("compare", "--features") == ",".join(map(str, COMPARED_WIDTHS))
     assert option("tune", "--features") == WIDEST_SEARCHED
 

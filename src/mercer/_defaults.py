@@ -13,10 +13,10 @@ that a row of weight 2 is the same as that row twice.
 """
 
 KERNEL = f"gaussian(gamma={BANDWIDTH!r})"
-"""The kernel of maps and learners, as :func:`mercer.kernels.parse` reads it."""
+"""The kernel of maps, of learners without a target, and of rows too few to choose one by."""
 
 TABLE_KERNEL = "gaussian(gamma='median')"
-"""The kernel of functions that take a whole table: the command line, comparisons and ``learner_for``.
+"""The kernel by which maps are compared, diagnosed and chosen for a tolerable error.
 
 A few rows far from all others inflate the variance, and with it ``"scale"``; the median of distances ignores them.
 """
@@ -29,9 +29,6 @@ LEARNER_WIDTH = 1024
 
 WIDEST_LEARNER = 4096
 """Features that the rows may lead to, at most."""
-
-TABLE_WIDTH = 4096
-"""Features of the learner for a table, on the command line and of ``learner_for``."""
 
 COMPARED_WIDTHS = (256, 1024, 4096)
 """Features at which maps are compared."""

@@ -62,9 +62,12 @@ LEARNED = {
     "ragged CSV": ("ragged.csv --target y", "ragged.csv"),
     "not Parquet": ("binary.parquet --target y", "binary.parquet"),
     "one class": ("one_class.csv --target y", "2 classes, found 1 class: 'a'"),
-    "constant columns": ("constant.csv --target y", "all sampled rows are (nearly) equal"),
+    "constant columns": (
+        "constant.csv --target y --kernel gaussian('median') --scale none",
+        "all sampled rows are (nearly) equal",
+    ),
     "missing value": (
-        "gaps.csv --target y",
+        "gaps.csv --target y --missing error",
         "line 9 of gaps.csv, column 'x' is missing; --missing mean fills it, and --drop",
     ),
     "missing target": ("no_target.csv --target y", "no_target.csv, line 9: the target is missing"),

@@ -292,5 +292,6 @@ def test_maps_are_compared_on_rows_with_gaps(run, fails, tmp_path):
     frame.loc[::7, "b"] = np.nan
     frame.to_csv(tmp_path / "gaps.csv", index=False)
     command = f"compare {tmp_path}/gaps.csv --target y --maps nystrom --features 8"
-    assert "--missing mean fills it" in fails(command)
+    assert "--missing mean fills it" in fails(f"{command} --missing error")
     assert run(f"{command} --missing mean").exit_code == 0
+    assert run(command).exit_code == 0

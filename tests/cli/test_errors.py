@@ -65,12 +65,13 @@ def test_too_few_rows_to_hold_some_out(fails, tmp_path):
 def test_gaps_name_the_option(fails, run, tmp_path):
     write(tmp_path / "gaps.csv", x=[1.0, np.nan, *range(38)], y=np.arange(40) / 7.0)
     arguments = ("fit", tmp_path / "gaps.csv", "--target", "y", "--features", 8, "-o", tmp_path / "m.mercer")
-    message = fails(*arguments)
+    message = fails(*arguments, "--missing", "error")
     assert "line 3 of " in message
     assert "column 'x' is missing" in message
     assert "row" not in message.replace("leaves such rows out", "")
     assert "--missing mean" in message
     assert run(*arguments, "--missing", "mean").exit_code == 0
+    assert run(*arguments).exit_code == 0
     dropped = run(*arguments, "--drop")
     assert dropped.exit_code == 0
     assert "note: 1 of 40 rows have gaps or infinities and are left out; 39 are kept" in dropped.stderr
@@ -132,7 +133,7 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         ("fit houses.csv --target price --kernel gausian(1) --dry-run", "did you mean 'Gaussian'?"),
         ("fit houses.csv --target price --map nistrom --dry-run", "no map 'nistrom'; did you mean 'Nystrom'?"),
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),
-        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, several with commas, loo"),
+        ("fit houses.csv --target price --alpha x --dry-run", "expected a number, several with commas, auto, loo"),
         ("fit flowers.csv --target kind --C 1,x --dry-run", "loo, holdout or gcv, found '1,x'"),
         ("fit houses.csv --target price --holdout 1 --dry-run", "1.0 is not in the range"),
         ("fit - houses.csv --target price --dry-run", "cannot be read beside files"),

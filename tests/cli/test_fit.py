@@ -28,9 +28,7 @@ def test_the_model_is_the_librarys(folder, run, tmp_path):
     name = tmp_path / "houses.mercer"
     found = fitted(run, "houses.csv", "--target", "price", "--features", 64, "--seed", 3, "-o", name)
     train, test = data.open("houses.csv", target="price").split(test=0.2, seed=3)
-    alone = KernelRegressor(
-        "gaussian('median')", n_components=64, alpha="loo", scale="standard", random_state=3, preparation=None
-    ).fit(train)
+    alone = KernelRegressor(n_components=64, random_state=3).fit(train)
     np.testing.assert_array_equal(mercer.load(name).predict(test), alone.predict(test))
     assert found["scores"]["R2"]["value"] == pytest.approx(alone.score(test))
     assert found["scores"]["R2"]["low"] < found["scores"]["R2"]["value"] < found["scores"]["R2"]["high"]
@@ -62,7 +60,7 @@ def test_a_classifier_and_all_its_options(folder, run, tmp_path):
         (["flowers.csv", "--target", "kind", "--C", "0.1,10"], [0.1, 10.0]),
         (["flowers.csv", "--target", "kind", "--C", "holdout"], "holdout"),
         (["houses.csv", "--target", "price", "--loss", "huber", "--alpha", "loo"], "loo"),
-        (["houses.csv", "--target", "price", "--loss", "huber"], 1.0),
+        (["houses.csv", "--target", "price", "--loss", "huber", "--alpha", "1"], 1.0),
         (["houses.csv", "--target", "price", "--alpha", "0.1,10"], [0.1, 10.0]),
     ],
 )
@@ -97,7 +95,8 @@ def test_libsvm_and_numpy_files(run, tmp_path, frames):
     data.write_libsvm(tmp_path / "rows.libsvm", X, y)
     np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
     np.savez(tmp_path / "rows.npz", X=X, label=y)
-    common = ("--features", 32, "--scale", "none", "-o", tmp_path / "model.mercer")
+    kernel = ("--kernel", "gaussian('scale')", "--C", 1)
+    common = (*kernel, "--features", 32, "--scale", "none", "-o", tmp_path / "model.mercer")
     scores = [
         fitted(run, tmp_path / name, *target, *common)["scores"]["accuracy"]
         for name, target in (("rows.libsvm", ()), ("rows.npy", ("--target", "-1")), ("rows.npz", ("--target", "label")))
@@ -256,7 +255,7 @@ def test_a_page_about_the_model(folder, run, tmp_path):
             assert heading in page.words
         assert f"mercer {words}" in page.words
         assert "peak memory" in page.words
-        assert "gaussian(gamma='median')" in page.words.lower()
+        assert "--kernelauto" in page.words.lower()
 
 
 def test_scores_stand_beside_those_of_other_models(folder, run, tmp_path):
@@ -283,7 +282,8 @@ def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
     X = rng.standard_t(1.2, size=(2000, 2))
     rows = np.column_stack([X, np.sign(X[:, 1]) * np.abs(X[:, 1]) ** 1.5 + X[:, 0]])
     np.save(tmp_path / "heavy.npy", rows)
-    command = f"fit {tmp_path}/heavy.npy --target 2 --alpha gcv --features 128 -o {tmp_path}/m.mercer"
+    command = f"fit {tmp_path}/heavy.npy --target 2 --alpha gcv --features 128 --map orthogonal_fourier "
+    command += f"--kernel gaussian('median') --scale standard -o {tmp_path}/m.mercer"
     result = run(f"{command} --json --report {tmp_path}/r.html")
     told = json.loads(result.stdout)["warnings"]
     assert any("that generalised cross-validation expected" in one and "% of the squared error" in one for one in told)

@@ -114,7 +114,9 @@ def test_notes_name_options(run, tmp_path):
     assert "leave it out with --exclude" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["fit --features 16", "tune --rounds 1 --features 16"])
+@pytest.mark.parametrize(
+    "command", ["fit --features 16 --missing error", "tune --rounds 1 --features 16 --missing error"]
+)
 def test_a_gap_in_a_row_held_out_is_told_before_the_fit(fails, tmp_path, command, monkeypatch):
     frame = pd.DataFrame({"x": RNG.normal(size=200), "town": ["a", "b"] * 100})
     frame["y"] = frame["x"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -34,11 +32,9 @@ def learned(X, preparation=None, weight=None, cuts=()):
     return preparation
 
 
-@pytest.fixture
-def automatic(monkeypatch):
-    """Learners that prepare rows with all that there is."""
-    monkeypatch.setattr("mercer.learn.machine.Preparation", partial(Preparation, **EVERYTHING))
-    return partial(KernelRegressor, n_components=24, scale="auto", missing="auto", random_state=0)
+def automatic(kernel=None, **arguments):
+    """A learner that prepares rows by what they hold, and has the kernel and the penalty that are given."""
+    return KernelRegressor(kernel, **({"alpha": 1.0, "n_components": 24, "random_state": 0} | arguments))
 
 
 def houses(n=600, kind=pd.DataFrame, seed=0):
@@ -237,7 +233,7 @@ def test_a_seldom_entry_is_not_far_away():
 # -- gaps and constant columns -----------------------------------------------------------------------------------------
 
 
-def test_new_gaps_are_filled_and_told_once(automatic):
+def test_new_gaps_are_filled_and_told_once():
     X = np.random.default_rng(0).normal(size=(300, 3))
     X[0, 1] = np.nan
     model = automatic().fit(X, X[:, 0])
@@ -251,7 +247,7 @@ def test_new_gaps_are_filled_and_told_once(automatic):
     assert np.isfinite(model.predict(new)).all()  # without a warning, which would be an error
 
 
-def test_gaps_are_refused_where_that_is_asked_for(automatic):
+def test_gaps_are_refused_where_that_is_asked_for():
     X = np.random.default_rng(0).normal(size=(30, 3))
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="row 4, column 1 is missing"):
@@ -269,11 +265,11 @@ def test_gaps_of_sparse_matrices_are_filled_with_means(missing):
     assert found.indicated is None
 
 
-def test_rows_without_anything_keep_a_column(automatic):
+def test_rows_without_anything_keep_a_column():
     X = np.full((40, 3), 2.0)
     found = learned(X)
     assert found(X).shape == (40, 1)
-    np.testing.assert_allclose(automatic(kernel="gaussian(1)").fit(X, np.arange(40.0)).predict(X), 19.5)
+    np.testing.assert_allclose(automatic("auto").fit(X, np.arange(40.0)).predict(X), 19.5)
     gaps = np.where(np.arange(40)[:, None] < [0, 0, 0], 1.0, np.nan)
     gaps[:, 1] = 3.0
     assert learned(gaps)(gaps).shape == (40, 1)
@@ -337,7 +333,7 @@ def test_rare_and_unknown_levels_share_a_column():
 
 
 @pytest.mark.filterwarnings("ignore:column .name. has 300 levels")
-def test_a_column_of_names_is_left_out(automatic):
+def test_a_column_of_names_is_left_out():
     X = pd.DataFrame({"name": [f"n{row}" for row in range(300)], "x": np.linspace(-1.0, 1.0, 300)})
     model = automatic(unknown="ignore").fit(X, X["x"])
     assert model.preparation_.labels(2) == ["x"]
@@ -413,7 +409,7 @@ def table(tmp_path):
     return X, y, tmp_path / "rows.parquet"
 
 
-def test_bits_do_not_depend_on_where_rows_are(automatic, table):
+def test_bits_do_not_depend_on_where_rows_are(table):
     X, y, path = table
     expected = automatic().fit(X, y)
     assert expected.preparation_.tamed is not None
@@ -428,7 +424,7 @@ def test_bits_do_not_depend_on_where_rows_are(automatic, table):
     np.testing.assert_array_equal(automatic(n_jobs=2).fit(X, y).coef_, expected.coef_)
 
 
-def test_no_more_scans_than_with_a_given_scale(automatic, table, monkeypatch):
+def test_no_more_scans_than_with_a_given_scale(table, monkeypatch):
     _, _, path = table
     reads = []
     monkeypatch.setattr("mercer.learn.passes.Passes.count_read", lambda self: reads.append(1))
@@ -444,11 +440,11 @@ def test_no_more_scans_than_with_a_given_scale(automatic, table, monkeypatch):
     assert seen["auto"] == seen["given"]
 
 
-def test_a_row_of_weight_2_is_that_row_twice(automatic):
+def test_a_row_of_weight_2_is_that_row_twice():
     X = np.random.default_rng(0).standard_cauchy((120, 3))
     weight = np.random.default_rng(1).integers(0, 4, size=120)
-    ours = automatic("gaussian(0.1)").fit(X, X[:, 0] > 0, sample_weight=weight.astype(float))
-    theirs = automatic("gaussian(0.1)").fit(np.repeat(X, weight, axis=0), np.repeat(X[:, 0] > 0, weight))
+    ours = automatic().fit(X, X[:, 0] > 0, sample_weight=weight.astype(float))
+    theirs = automatic().fit(np.repeat(X, weight, axis=0), np.repeat(X[:, 0] > 0, weight))
     np.testing.assert_allclose(ours.preparation_(X), theirs.preparation_(X), rtol=1e-9)
 
 
@@ -470,19 +466,17 @@ def test_a_sample_holds_targets_and_weights():
     assert sample.block(10**6).X.shape[0] >= 500
 
 
-def test_learners_take_what_is_wild(automatic, monkeypatch):
+def test_learners_take_what_is_wild():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = np.sin(X[:, 0]) + X[:, 1]
     X[:, 0] = np.sinh(5.0 * X[:, 0])
     X[:, 1] *= 1e6
     X = np.column_stack([X, np.ones(600), np.where(rng.random(600) < 0.3, np.nan, X[:, 2])])
-    model = automatic("gaussian('scale')", n_components=200, alpha="loo").fit(X[:400], y[:400])
+    model = automatic("gaussian", n_components=200, alpha="loo").fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.9
     far = np.vstack([X[400:], np.full(6, 1e300), np.full(6, -1e300)])
     assert np.isfinite(model.predict(far)).all()
-    classes = KernelClassifier(
-        n_components=100, scale="auto", missing="auto", random_state=0, kernel=None, C=1.0, preparation=None
-    ).fit(X, y > 0.0)
+    classes = KernelClassifier(kernel=None, C=1.0, n_components=100, random_state=0).fit(X, y > 0.0)
     assert classes.score(X, y > 0.0) > 0.9
     assert np.isfinite(KernelPCA(n_components=50, scale="auto", missing="indicator").fit_transform(X)).all()

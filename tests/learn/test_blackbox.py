@@ -42,8 +42,8 @@ def fitted(learner, kernel, X, new, n_components, **arguments):
     ("learner", "arguments"),
     [
         (KernelRegressor, {"alpha": 0.1}),
-        (KernelClassifier, {"tol": 1e-10}),
-        (KernelClassifier, {"loss": "squared"}),
+        (KernelClassifier, {"C": 1.0, "tol": 1e-10}),
+        (KernelClassifier, {"C": 1.0, "loss": "squared"}),
         (KernelPCA, {}),
         (KernelKMeans, {"n_clusters": 3, "n_init": 1}),
         (KernelCCA, {}),
@@ -92,8 +92,10 @@ def test_only_the_columns_of_landmarks_are_read():
     "model",
     [
         KernelClassifier("precomputed", random_state=0, C=1.0),
-        KernelClassifier(map=Nystrom("precomputed", n_components=50, random_state=0), C=1.0),
-        KernelClassifier(map=Compressed(Nystrom("precomputed"), n_components=20, random_state=0), C=1.0),
+        KernelClassifier(map=Nystrom("precomputed", n_components=50, random_state=0), C=1.0, preparation=None),
+        KernelClassifier(
+            map=Compressed(Nystrom("precomputed"), n_components=20, random_state=0), C=1.0, preparation=None
+        ),
     ],
 )
 def test_folds_are_cut_both_ways(model):

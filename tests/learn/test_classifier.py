@@ -65,7 +65,7 @@ PROBLEMS = {
 def test_the_least_logistic_loss(name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
-    model = KernelClassifier(map=features(), loss="logistic", C=C, tol=1e-9).fit(X, y, weight)
+    model = KernelClassifier(map=features(), loss="logistic", C=C, tol=1e-9, preparation=None).fit(X, y, weight)
     Z = model.map_.transform(X)
     reference = LogisticRegression(C=C, tol=1e-10, max_iter=20000).fit(Z, y, weight)
     ours, theirs = (objective(one, Z, y, C, weight) for one in (model, reference))
@@ -81,7 +81,7 @@ def test_the_least_logistic_loss(name, C, weighted):
 def test_the_least_squared_hinge(name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
-    model = KernelClassifier(map=features(), C=C, tol=1e-9, fit_intercept=False).fit(X, y, weight)
+    model = KernelClassifier(map=features(), C=C, tol=1e-9, fit_intercept=False, preparation=None).fit(X, y, weight)
     Z = model.map_.transform(X)
     reference = LinearSVC(C=C, tol=1e-9, dual=False, max_iter=100000, fit_intercept=False).fit(Z, y, weight)
     ours, theirs = (objective(one, Z, y, C, weight) for one in (model, reference))
@@ -93,7 +93,9 @@ def test_the_least_squared_hinge(name, C, weighted):
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_softmax_takes_few_passes_whatever_is_asked(intercept):
     X, y = problem(3)
-    model = KernelClassifier(map=features(), loss="logistic", C=30.0, tol=1e-10, fit_intercept=intercept).fit(X, y)
+    model = KernelClassifier(
+        map=features(), loss="logistic", C=30.0, tol=1e-10, fit_intercept=intercept, preparation=None
+    ).fit(X, y)
     assert model.convergence_.passes < 100
     # What all classes have in common is 0 at the least objective.
     np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-8 * np.abs(model.coef_).max())
@@ -103,7 +105,7 @@ def test_a_free_intercept_is_never_worse():
     X, y = problem(shares=[0.1, 0.9])
     for loss in ("squared_hinge", "logistic"):
         with_, without = (
-            KernelClassifier(map=features(), loss=loss, tol=1e-8, fit_intercept=free, C=1.0).fit(X, y)
+            KernelClassifier(map=features(), loss=loss, tol=1e-8, fit_intercept=free, C=1.0, preparation=None).fit(X, y)
             for free in (True, False)
         )
         Z = with_.map_.transform(X)
@@ -119,7 +121,7 @@ def test_a_free_intercept_is_never_worse():
 def test_least_squares_is_ridge_classification():
     for classes in (2, 3):
         X, y = problem(classes)
-        model = KernelClassifier(map=features(), loss="squared", C=2.0).fit(X, y)
+        model = KernelClassifier(map=features(), loss="squared", C=2.0, preparation=None).fit(X, y)
         Z = model.map_.transform(X)
         reference = RidgeClassifier(alpha=0.25).fit(Z, y)
         np.testing.assert_allclose(model.decision_function(X), reference.decision_function(Z), atol=1e-8)
@@ -142,17 +144,19 @@ def test_an_exact_map_gives_the_exact_support_vector_machine():
 @every_value(classes=[2, 3], loss=["squared_hinge", "logistic", "squared"])
 def test_streamed_features_give_the_same_model(loss, classes):
     X, y = problem(classes, n=5000)
-    held = KernelClassifier(map=features(), loss=loss, C=1.0).fit(X, y)
-    streamed = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0).fit(X, y)
+    held = KernelClassifier(map=features(), loss=loss, C=1.0, preparation=None).fit(X, y)
+    streamed = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0, preparation=None).fit(X, y)
     blocks = [(X[start : start + 700], y[start : start + 700]) for start in range(0, 5000, 700)]
-    from_blocks = KernelClassifier(map=features(), loss=loss, memory=1000, n_jobs=2, C=1.0).fit(Blocks(blocks))
+    from_blocks = KernelClassifier(map=features(), loss=loss, memory=1000, n_jobs=2, C=1.0, preparation=None).fit(
+        Blocks(blocks)
+    )
     np.testing.assert_allclose(streamed.coef_, held.coef_, atol=1e-6 * np.abs(held.coef_).max())
     np.testing.assert_array_equal(from_blocks.coef_, streamed.coef_)
 
 
 def test_threads_do_not_change_a_bit():
     X, y = problem(3, n=9000, dtype=np.float32)
-    one, two = (KernelClassifier(map=features(), n_jobs=jobs, C=1.0).fit(X, y) for jobs in (1, 2))
+    one, two = (KernelClassifier(map=features(), n_jobs=jobs, C=1.0, preparation=None).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_, two.coef_)
 
 
@@ -171,20 +175,21 @@ def test_weights_are_repetitions(loss):
 
 def test_class_weights():
     X, y = problem(shares=[0.1, 0.9])
-    balanced = KernelClassifier(map=features(), class_weight="balanced", tol=1e-8, C=1.0).fit(X, y)
+    balanced = KernelClassifier(map=features(), class_weight="balanced", tol=1e-8, C=1.0, preparation=None).fit(X, y)
     weight = np.where(y == 0, len(y) / (2 * (y == 0).sum()), len(y) / (2 * (y == 1).sum()))
-    weighted = KernelClassifier(map=features(), tol=1e-8, C=1.0).fit(X, y, weight)
+    weighted = KernelClassifier(map=features(), tol=1e-8, C=1.0, preparation=None).fit(X, y, weight)
     np.testing.assert_allclose(balanced.coef_, weighted.coef_, atol=1e-8)
 
 
 def test_labels_may_be_anything():
     X, y = problem(3)
     names = np.array(["cat", "dog", "eel"])[y]
-    model = KernelClassifier(map=features(), C=1.0).fit(X, names)
+    model = KernelClassifier(map=features(), C=1.0, preparation=None).fit(X, names)
     assert model.classes_.tolist() == ["cat", "dog", "eel"]
     assert set(model.predict(X)) <= set(names)
     np.testing.assert_array_equal(
-        model.predict(X), np.array(["cat", "dog", "eel"])[KernelClassifier(map=features(), C=1.0).fit(X, y).predict(X)]
+        model.predict(X),
+        np.array(["cat", "dog", "eel"])[KernelClassifier(map=features(), C=1.0, preparation=None).fit(X, y).predict(X)],
     )
     with pytest.raises(ValueError, match="needs at least 2 classes, found 1 class: 'cat'"):
         KernelClassifier(kernel=None, C=1.0, preparation=None).fit(X, np.full(len(X), "cat"))
@@ -195,7 +200,7 @@ def test_liblinear_is_that_of_scikit_learn(classes):
     X, y = problem(classes)
     weight = np.random.default_rng(4).integers(1, 3, size=len(X)).astype(float)
     hinge, logistic = (
-        KernelClassifier(map=features(), loss=loss, solver="liblinear", C=2.0).fit(X, y, weight)
+        KernelClassifier(map=features(), loss=loss, solver="liblinear", C=2.0, preparation=None).fit(X, y, weight)
         for loss in ("squared_hinge", "logistic")
     )
     Z = hinge.map_.transform(X)
@@ -210,7 +215,7 @@ def test_liblinear_is_that_of_scikit_learn(classes):
 def test_what_did_not_converge_is_told():
     X, y = problem(noise=0.0)
     with pytest.warns(ConvergenceWarning, match="after 1 steps the objective may be"):
-        model = KernelClassifier(map=features(), C=1e4, max_iter=1).fit(X, y)
+        model = KernelClassifier(map=features(), C=1e4, max_iter=1, preparation=None).fit(X, y)
     assert not model.convergence_.converged
     assert model.convergence_.gap > 1e-4
 
@@ -218,8 +223,12 @@ def test_what_did_not_converge_is_told():
 def test_objectives_fall_and_the_gap_is_honest():
     X, y = problem(4, n=2000)
     for loss in ("squared_hinge", "logistic"):
-        model = KernelClassifier(map=features(), loss=loss, tol=1e-3, C=1.0).fit(X, y)
-        least = KernelClassifier(map=features(), loss=loss, tol=1e-10, C=1.0).fit(X, y).convergence_.objectives[-1]
+        model = KernelClassifier(map=features(), loss=loss, tol=1e-3, C=1.0, preparation=None).fit(X, y)
+        least = (
+            KernelClassifier(map=features(), loss=loss, tol=1e-10, C=1.0, preparation=None)
+            .fit(X, y)
+            .convergence_.objectives[-1]
+        )
         objectives = model.convergence_.objectives
         assert all(later <= earlier for earlier, later in pairwise(objectives))
         assert (objectives[-1] - least) / least < 3 * model.convergence_.gap + 1e-9
@@ -228,7 +237,7 @@ def test_objectives_fall_and_the_gap_is_honest():
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 def test_probabilities_and_their_logarithms(loss):
     X, y = problem()
-    model = KernelClassifier(map=features(), loss=loss, C=1.0).fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss, C=1.0, preparation=None).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X), rtol=1e-12)
 
@@ -236,7 +245,10 @@ def test_probabilities_and_their_logarithms(loss):
 def test_sparse_rows():
     X, y = problem()
     X = np.maximum(X, 0.0)
-    dense, sparse = (KernelClassifier(map=features(), tol=1e-8, C=1.0).fit(form, y) for form in (X, sp.csr_array(X)))
+    dense, sparse = (
+        KernelClassifier(map=features(), tol=1e-8, C=1.0, preparation=None).fit(form, y)
+        for form in (X, sp.csr_array(X))
+    )
     np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-5)
 
 

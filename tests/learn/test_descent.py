@@ -35,7 +35,9 @@ def wide(monkeypatch):
 def test_the_least_squared_hinge(wide, name, C, weighted):
     X, y = problem(**PROBLEMS[name])
     weight = np.random.default_rng(1).integers(1, 4, size=len(X)).astype(float) if weighted else None
-    model = KernelClassifier(map=features(), C=C, tol=1e-6, max_iter=1000, fit_intercept=False).fit(X, y, weight)
+    model = KernelClassifier(map=features(), C=C, tol=1e-6, max_iter=1000, fit_intercept=False, preparation=None).fit(
+        X, y, weight
+    )
     Z = model.map_.transform(X)
     reference = LinearSVC(C=C, tol=1e-9, dual=False, max_iter=100000, fit_intercept=False).fit(Z, y, weight)
     ours, theirs = (objective(one, Z, y, C, weight) for one in (model, reference))
@@ -46,9 +48,9 @@ def test_the_least_squared_hinge(wide, name, C, weighted):
 @every_value(name=PROBLEMS, loss=["squared_hinge", "logistic"], C=[0.01, 1.0, 30.0])
 def test_the_objective_is_that_of_newton(monkeypatch, name, loss, C):
     X, y = problem(**PROBLEMS[name])
-    model = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-8).fit(X, y)
+    model = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-8, preparation=None).fit(X, y)
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: True)
-    other = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-4, max_iter=1000).fit(X, y)
+    other = KernelClassifier(map=features(), loss=loss, C=C, tol=1e-4, max_iter=1000, preparation=None).fit(X, y)
     least, objectives = model.convergence_.objectives[-1], other.convergence_.objectives
     assert objectives[-1] <= least * (1 + 3e-4)
     assert all(later <= earlier * (1 + 1e-12) for earlier, later in pairwise(objectives))
@@ -73,11 +75,11 @@ def test_columns_that_are_almost_equal_and_of_very_different_scale(wide):
 def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
     X, y = problem(3, n=5000, dtype=np.float32)
     one, two, held = (
-        KernelClassifier(map=features(), loss=loss, memory=memory, n_jobs=jobs, C=1.0).fit(X, y)
+        KernelClassifier(map=features(), loss=loss, memory=memory, n_jobs=jobs, C=1.0, preparation=None).fit(X, y)
         for memory, jobs in ((1000, 1), (1000, 2), (None, 2))
     )
     blocks = [(X[start : start + 700], y[start : start + 700]) for start in range(0, 5000, 700)]
-    cut = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0).fit(Blocks(blocks))
+    cut = KernelClassifier(map=features(), loss=loss, memory=1000, C=1.0, preparation=None).fit(Blocks(blocks))
     np.testing.assert_array_equal(two.coef_, one.coef_)
     np.testing.assert_array_equal(cut.coef_, one.coef_)
     np.testing.assert_allclose(held.coef_, one.coef_, atol=1e-2 * np.abs(one.coef_).max())
@@ -85,9 +87,11 @@ def test_blocks_and_threads_do_not_change_a_bit(wide, loss):
 
 def test_two_tasks_are_learned_side_by_side(wide):
     X, y = problem(3, n=800)
-    both = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0).fit(X, np.column_stack([y, X[:, 0] > 0]))
+    both = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0, preparation=None).fit(
+        X, np.column_stack([y, X[:, 0] > 0])
+    )
     for task, own in enumerate((y, X[:, 0] > 0)):
-        alone = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0).fit(X, own)
+        alone = KernelClassifier(map=features(), tol=1e-6, max_iter=1000, C=1.0, preparation=None).fit(X, own)
         np.testing.assert_allclose(both.decision_function(X)[task], alone.decision_function(X), atol=0.02)
 
 
@@ -99,7 +103,7 @@ class StoppedError(Exception):
 def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch, tmp_path):
     monkeypatch.setattr(conjugate_gradients, "PATIENCE", 7)  # so that factors are made again
     X, y = problem(3, n=5000)
-    model = KernelClassifier(map=features(), loss=loss, C=10.0, memory=1000)
+    model = KernelClassifier(map=features(), loss=loss, C=10.0, memory=1000, preparation=None)
     train(clone(model), X, y, output=tmp_path / "whole")
     passes = mercer.load(tmp_path / "whole").convergence_.passes
     assert passes > 20
@@ -122,15 +126,15 @@ def test_a_run_that_was_ended_goes_on_to_the_same_bytes(wide, loss, monkeypatch,
 def test_too_few_steps_are_told(wide):
     X, y = problem(3)
     with pytest.warns(ConvergenceWarning, match=r"after 5 steps the objective may be [\de.-]+ of itself above"):
-        KernelClassifier(map=features(), max_iter=1, C=1.0).fit(X, y)
+        KernelClassifier(map=features(), max_iter=1, C=1.0, preparation=None).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert KernelClassifier(map=features(), tol=0.1, C=1.0).fit(X, y).convergence_.gap <= 0.1
+        assert KernelClassifier(map=features(), tol=0.1, C=1.0, preparation=None).fit(X, y).convergence_.gap <= 0.1
 
 
 def test_the_method_is_in_the_model_file(wide, tmp_path):
     X, y = problem()
-    model = KernelClassifier(map=features(), C=1.0).fit(X, y)
+    model = KernelClassifier(map=features(), C=1.0, preparation=None).fit(X, y)
     mercer.save(model, tmp_path / "model")
     assert mercer.load(tmp_path / "model").convergence_ == model.convergence_
 

@@ -135,7 +135,11 @@ def test_narrow_machines_say_so():
         .__sklearn_tags__()
         .regressor_tags.poor_score
     )
-    assert KernelClassifier(map=OrthogonalFourier(n_components=2), C=1.0).__sklearn_tags__().classifier_tags.poor_score
+    assert (
+        KernelClassifier(map=OrthogonalFourier(n_components=2), C=1.0, preparation=None)
+        .__sklearn_tags__()
+        .classifier_tags.poor_score
+    )
     for n_components in (32, None, "many"):
         assert (
             not KernelRegressor(n_components=n_components, kernel=None, alpha=1.0, preparation=None)

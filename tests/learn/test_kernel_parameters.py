@@ -33,12 +33,17 @@ def problem():
             "kernel__left__gamma",
         ),
         (
-            KernelRegressor(map=OrthogonalFourier("gaussian", n_components=50, random_state=0), alpha=1.0),
+            KernelRegressor(
+                map=OrthogonalFourier("gaussian", n_components=50, random_state=0), alpha=1.0, preparation=None
+            ),
             "map__kernel__gamma",
         ),
-        (KernelRegressor(map=OrthogonalFourier(n_components=50, random_state=0), alpha=1.0), "map__kernel__gamma"),
         (
-            KernelRegressor(map=Compressed(OrthogonalFourier("rbf"), n_components=50), alpha=1.0),
+            KernelRegressor(map=OrthogonalFourier(n_components=50, random_state=0), alpha=1.0, preparation=None),
+            "map__kernel__gamma",
+        ),
+        (
+            KernelRegressor(map=Compressed(OrthogonalFourier("rbf"), n_components=50), alpha=1.0, preparation=None),
             "map__map__kernel__gamma",
         ),
         (
@@ -108,11 +113,12 @@ def test_what_has_no_fields_says_so():
         KernelRegressor("precomputed", alpha=1.0).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is <ufunc|<function"):
         KernelRegressor(np.dot, alpha=1.0, preparation=None).set_params(kernel__gamma=1.0)
-    with pytest.raises(ValueError, match=r"kernel__gamma cannot be set: kernel .* is None"):  # the map brings its own
-        KernelRegressor(map=OrthogonalFourier(), alpha=1.0).set_params(kernel__gamma=1.0)
+    for kernel in (None, "auto"):  # the map brings its own
+        with pytest.raises(ValueError, match=rf"kernel__gamma cannot be set: kernel .* is {kernel!r}"):
+            KernelRegressor(kernel, map=OrthogonalFourier(), alpha=1.0).set_params(kernel__gamma=1.0)
     with pytest.raises(ValueError, match=r"map__landmarks cannot be set: map .* is 'nystrom'"):
         KernelRegressor(map="nystrom", kernel=None, alpha=1.0, preparation=None).set_params(map__landmarks="kmeans")
-    assert "kernel__gamma" not in KernelRegressor(map=OrthogonalFourier(), alpha=1.0).get_params()
+    assert "kernel__gamma" not in KernelRegressor(map=OrthogonalFourier(), alpha=1.0, preparation=None).get_params()
 
 
 def test_text_that_is_no_kernel_is_refused_where_it_is_used():

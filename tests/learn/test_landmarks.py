@@ -60,7 +60,7 @@ def test_the_optimum_is_that_of_whitened_features(loss, classes):
 
 def test_the_objective_told_is_that_of_the_coefficients():
     X, y = problem()
-    model = KernelClassifier(map=landmarks(), solver="landmarks", C=3.0, tol=1e-9).fit(X, y)
+    model = KernelClassifier(map=landmarks(), solver="landmarks", C=3.0, tol=1e-9, preparation=None).fit(X, y)
     assert penalised(model, X, y) == pytest.approx(model.convergence_.objectives[-1], rel=1e-8)
 
 
@@ -117,7 +117,7 @@ def test_losses_with_corners_take_landmarks_where_they_are_many():
 def test_losses_with_corners_do_not_depend_on_threads(loss):
     X, y = noisy(700)
     one, two = (
-        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs, alpha=1.0).fit(
+        KernelRegressor(map=landmarks(60), solver="landmarks", loss=loss, n_jobs=jobs, alpha=1.0, preparation=None).fit(
             X.astype(np.float32), y
         )
         for jobs in (1, 2)
@@ -201,7 +201,9 @@ def test_batches_after_landmarks_begin_anew_on_features(learner):
 
 def test_kept_sums_are_those_of_features():
     X, y = problem()
-    model = KernelClassifier(map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True, C=1.0).fit(X, y)
+    model = KernelClassifier(
+        map=landmarks(), loss="squared", solver="landmarks", keep_statistics=True, C=1.0, preparation=None
+    ).fit(X, y)
     assert model.statistics_ is not None
     assert model.map_.whiten is True
 
@@ -225,7 +227,9 @@ def test_regressors_agree_with_whitened_features(loss):
 def test_ridge_is_the_solution_of_its_normal_equations():
     X, _ = problem()
     y = np.sin(X[:, 0])
-    model = KernelRegressor(map=landmarks(), solver="landmarks", alpha=0.5, tol=1e-12, fit_intercept=False).fit(X, y)
+    model = KernelRegressor(
+        map=landmarks(), solver="landmarks", alpha=0.5, tol=1e-12, fit_intercept=False, preparation=None
+    ).fit(X, y)
     L = model.map_.parameters_.landmarks
     K, gram = KERNEL(X, L), KERNEL(L)
     expected = K @ np.linalg.solve(K.T @ K + 0.5 * gram, K.T @ y)
@@ -257,8 +261,8 @@ def test_bits_do_not_depend_on_threads(dtype, memory):
 
 def test_streamed_values_give_the_bits_of_held_ones():
     X, y = problem(n=500)
-    held = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
-    streamed = KernelClassifier(map=landmarks(), solver="landmarks", memory=1000, C=1.0).fit(X, y)
+    held = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None).fit(X, y)
+    streamed = KernelClassifier(map=landmarks(), solver="landmarks", memory=1000, C=1.0, preparation=None).fit(X, y)
     np.testing.assert_array_equal(held.coef_, streamed.coef_)
 
 
@@ -301,22 +305,26 @@ def test_what_has_no_bounds_is_held_as_it_is(monkeypatch):
     monkeypatch.setattr(HeldFeatures, "empty", lambda *given: held.append(empty(*given)) or held[-1])
     map = Nystrom(Polynomial(2, coef0=1.0), n_components=30, random_state=0)
     KernelClassifier(map=map, solver="landmarks", kernel=None, C=1.0, preparation=None).fit(X.astype(np.float32), y)
-    KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
+    KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None).fit(X, y)
     assert [values.Z.dtype for values in held] == [np.float32, np.float64]
 
 
 @pytest.mark.parametrize("rule", ["uniform", "kmeans", "rpcholesky", "leverage"])
 def test_every_rule_for_landmarks(rule):
     X, y = problem()
-    model = KernelClassifier(map=landmarks(landmarks=rule), solver="landmarks", C=1.0).fit(X, y)
+    model = KernelClassifier(map=landmarks(landmarks=rule), solver="landmarks", C=1.0, preparation=None).fit(X, y)
     assert model.score(X, y) > 0.9
 
 
 def test_sparse_rows_and_float32_agree():
     X, y = problem()
-    dense = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
-    sparse = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0).fit(sp.csr_array(X), y)
-    single = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-6, C=1.0).fit(X.astype(np.float32), y)
+    dense = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0, preparation=None).fit(X, y)
+    sparse = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-8, C=1.0, preparation=None).fit(
+        sp.csr_array(X), y
+    )
+    single = KernelClassifier(map=landmarks(), solver="landmarks", tol=1e-6, C=1.0, preparation=None).fit(
+        X.astype(np.float32), y
+    )
     np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-5)
     np.testing.assert_allclose(single.decision_function(X), dense.decision_function(X), atol=2e-2)
 
@@ -337,8 +345,12 @@ def test_weights_are_repeated_rows():
 def test_equal_landmarks_do_no_harm():
     X, y = problem()
     twice = np.vstack([X[:30], X[:30]])
-    model = KernelClassifier(map=Nystrom(KERNEL, landmarks=twice), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
-    once = KernelClassifier(map=Nystrom(KERNEL, landmarks=X[:30]), solver="landmarks", tol=1e-8, C=1.0).fit(X, y)
+    model = KernelClassifier(
+        map=Nystrom(KERNEL, landmarks=twice), solver="landmarks", tol=1e-8, C=1.0, preparation=None
+    ).fit(X, y)
+    once = KernelClassifier(
+        map=Nystrom(KERNEL, landmarks=X[:30]), solver="landmarks", tol=1e-8, C=1.0, preparation=None
+    ).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), once.decision_function(X), atol=1e-3)
 
 
@@ -373,7 +385,7 @@ def test_rows_of_no_weight_are_no_landmarks_by_loss(monkeypatch):
 
 def test_a_model_is_the_same_out_of_its_file(tmp_path):
     X, y = problem()
-    model = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y)
+    model = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None).fit(X, y)
     mercer.save(model, tmp_path / "model")
     again = mercer.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
@@ -406,7 +418,7 @@ def test_maps_without_such_landmarks_are_refused(learner, map):
 
 def test_what_it_costs_is_told():
     X, y = problem()
-    report = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0).fit(X, y).convergence_
+    report = KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None).fit(X, y).convergence_
     assert report.expected > 0.0
     assert report.operations > 0.0
 

@@ -39,7 +39,7 @@ LOSSES = {
 def learner(name, **options):
     given = {"loss": name, "alpha": 0.3} | LOSSES[name] | options
     return KernelRegressor(
-        map=RandomFourier(Gaussian(0.5), n_components=24, random_state=0), **({"alpha": 1.0} | given)
+        map=RandomFourier(Gaussian(0.5), n_components=24, random_state=0), **({"preparation": None} | given)
     )
 
 

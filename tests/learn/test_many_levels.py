@@ -115,7 +115,7 @@ def test_gaps_and_strange_levels_are_refused_by_row(monkeypatch):
     X, y = frame(gaps=True)
     refused = r"Input X contains NaN: row 4, column 'name' is missing; missing='mean' fills it"
     with pytest.raises(ValueError, match=refused):
-        KernelRegressor("gaussian(0.1)", n_components=8, alpha=1.0).fit(X, y)
+        KernelRegressor("gaussian(0.1)", n_components=8, alpha=1.0, preparation=None).fit(X, y)
     full, _ = frame()
     preparation = learned(full, MANY, monkeypatch)
     with pytest.raises(ValueError, match=r"row 5, column 'x' is missing"):

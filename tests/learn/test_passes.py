@@ -123,7 +123,7 @@ def test_levels_are_known_before_scales(folder, read):
 
 def test_what_no_step_needs_is_not_read(folder, read):
     table = table_of(folder, "parquet", "label")
-    learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0, C=1.0)
+    learner = KernelClassifier(Gaussian(0.3), n_components=16, random_state=0, C=1.0, preparation=None)
     read.clear()
     assert reads(learner, table)[0] == 2
     assert (read["whole"], read["narrow"]) == (2, 1)  # the labels alone, and the features
@@ -137,7 +137,13 @@ def test_what_no_step_needs_is_not_read(folder, read):
     known = {"classes": [0, 1]}
     seen = []
     learner = KernelClassifier(
-        Gaussian(0.3), n_components=16, loss="squared", random_state=0, callback=seen.append, C=1.0
+        Gaussian(0.3),
+        n_components=16,
+        loss="squared",
+        random_state=0,
+        callback=seen.append,
+        C=1.0,
+        preparation=None,
     )
     learner.fit(table, **known)
     assert seen[-1].reads == 1

@@ -107,7 +107,7 @@ def test_objectives_of_regressors_are_those_of_fits_alone(loss):
 @pytest.mark.parametrize("rule", ["loo", "holdout"])
 def test_the_machine_is_that_of_the_best_penalty(rule):
     X, y = problem()
-    model = KernelClassifier(C=rule, map=features(), tol=1e-9).fit(X, classes(y))
+    model = KernelClassifier(C=rule, map=features(), tol=1e-9, preparation=None).fit(X, classes(y))
     path = model.penalty_path_
     assert path.rule == rule
     assert path.penalties == STRENGTHS
@@ -115,7 +115,7 @@ def test_the_machine_is_that_of_the_best_penalty(rule):
     assert STRENGTHS[-1] == pytest.approx(1000.0)
     assert path.penalties[int(np.argmin(path.scores))] == model.C_
     assert path.scores[0] > 1.2 * min(path.scores)
-    alone = KernelClassifier(C=model.C_, map=features(), tol=1e-9).fit(X, classes(y))
+    alone = KernelClassifier(C=model.C_, map=features(), tol=1e-9, preparation=None).fit(X, classes(y))
     assert model.objective_ == pytest.approx(alone.objective_, rel=1e-8)
     np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), atol=2e-3)
@@ -124,9 +124,13 @@ def test_the_machine_is_that_of_the_best_penalty(rule):
 
 def test_the_same_score_is_that_of_the_strongest_penalty():
     X, y = problem()
-    model = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], map=features(), tol=1e-9).fit(X, classes(y))
+    model = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], map=features(), tol=1e-9, preparation=None).fit(
+        X, classes(y)
+    )
     assert model.C_ == 3.0
-    squares = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], loss="squared", map=features()).fit(X, classes(y))
+    squares = KernelClassifier(C=[3.0, 3.0 * (1.0 + 1e-12)], loss="squared", map=features(), preparation=None).fit(
+        X, classes(y)
+    )
     assert squares.C_ == 3.0
 
 
@@ -302,12 +306,14 @@ def test_scores_of_a_holdout_are_those_of_rows_held_out(loss):
     X, y = problem(200)
     y = classes(y)
     weight = 0.5 + np.arange(len(X)) % 3
-    model = KernelClassifier(C="holdout", loss=loss, map=features(), tol=1e-9).fit(X, y, weight)
+    model = KernelClassifier(C="holdout", loss=loss, map=features(), tol=1e-9, preparation=None).fit(X, y, weight)
     held = held_out(model.map_.seed_, 0, len(X))
     assert 0.1 < held.mean() < 0.3
     for place in (0, 5, 8):
         C = model.penalty_path_.penalties[place]
-        alone = KernelClassifier(C=C, loss=loss, map=features(), tol=1e-9).fit(X[~held], y[~held], weight[~held])
+        alone = KernelClassifier(C=C, loss=loss, map=features(), tol=1e-9, preparation=None).fit(
+            X[~held], y[~held], weight[~held]
+        )
         losses = [class_loss(loss)(alone, X[row : row + 1], y[row]) for row in np.flatnonzero(held)]
         assert model.penalty_path_.scores[place] == pytest.approx(np.average(losses, weights=weight[held]), rel=1e-4)
 
@@ -315,13 +321,13 @@ def test_scores_of_a_holdout_are_those_of_rows_held_out(loss):
 def test_a_holdout_of_numbers():
     X, y = problem(200)
     Y = np.column_stack([y, 1e4 + 5.0 * X[:, 1]])
-    model = KernelRegressor(alpha="holdout", map=features(), random_state=None).fit(X, Y)
+    model = KernelRegressor(alpha="holdout", map=features(), random_state=None, preparation=None).fit(X, Y)
     held = held_out(model.map_.seed_, 0, len(X))
     for place in (3, 20):
-        alone = KernelRegressor(alpha=model.alphas_[place], map=features()).fit(X[~held], Y[~held])
+        alone = KernelRegressor(alpha=model.alphas_[place], map=features(), preparation=None).fit(X[~held], Y[~held])
         errors = (alone.predict(X[held]) - Y[held]) ** 2
         np.testing.assert_allclose(model.scores_[place], errors.mean(axis=0), rtol=1e-3)
-    alone = KernelRegressor(alpha=model.alpha_, map=features()).fit(X, Y)
+    alone = KernelRegressor(alpha=model.alpha_, map=features(), preparation=None).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), alone.predict(X), rtol=1e-8)
     path = model.penalty_path_
     assert path.penalties == tuple(model.alphas_[::-1].tolist())
@@ -392,9 +398,11 @@ def test_bits_do_not_depend_on_threads(design, rule, monkeypatch):
 
 def test_float32_and_sparse_rows_agree():
     X, y = problem()
-    dense = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7).fit(X, classes(y))
-    sparse = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7).fit(sp.csr_array(X), classes(y))
-    single = KernelClassifier(C=SEVERAL, map=features(), tol=1e-6).fit(X.astype(np.float32), classes(y))
+    dense = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7, preparation=None).fit(X, classes(y))
+    sparse = KernelClassifier(C=SEVERAL, map=features(), tol=1e-7, preparation=None).fit(sp.csr_array(X), classes(y))
+    single = KernelClassifier(C=SEVERAL, map=features(), tol=1e-6, preparation=None).fit(
+        X.astype(np.float32), classes(y)
+    )
     np.testing.assert_allclose(sparse.penalty_path_.scores, dense.penalty_path_.scores, rtol=1e-6)
     np.testing.assert_allclose(single.penalty_path_.scores, dense.penalty_path_.scores, rtol=2e-3)
 
@@ -402,8 +410,11 @@ def test_float32_and_sparse_rows_agree():
 def test_several_tasks_are_chosen_together():
     X, y = problem()
     both = np.column_stack([classes(y), classes(X[:, 0] ** 2 - 1.0, 2)])
-    model = KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8).fit(X, both)
-    parts = [KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8).fit(X, one) for one in both.T]
+    model = KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8, preparation=None).fit(X, both)
+    parts = [
+        KernelClassifier(C=SEVERAL, map=features(), loss="logistic", tol=1e-8, preparation=None).fit(X, one)
+        for one in both.T
+    ]
     sums = np.sum([part.penalty_path_.scores for part in parts], axis=0)
     np.testing.assert_allclose(model.penalty_path_.scores, sums, rtol=1e-4)
 
@@ -424,11 +435,11 @@ def test_landmarks_by_loss_do_not_see_rows_held_out(monkeypatch):
 @pytest.mark.parametrize(
     "model",
     [
-        KernelClassifier(C=SEVERAL, map=features()),
-        KernelClassifier(C="loo", loss="squared", map=features()),
-        KernelClassifier(C="gcv", loss="squared", map=features()),
-        KernelRegressor(alpha="loo", loss="huber", map=features()),
-        KernelRegressor(alpha="holdout", map=features()),
+        KernelClassifier(C=SEVERAL, map=features(), preparation=None),
+        KernelClassifier(C="loo", loss="squared", map=features(), preparation=None),
+        KernelClassifier(C="gcv", loss="squared", map=features(), preparation=None),
+        KernelRegressor(alpha="loo", loss="huber", map=features(), preparation=None),
+        KernelRegressor(alpha="holdout", map=features(), preparation=None),
     ],
 )
 def test_files_have_the_path(model, tmp_path):
@@ -444,7 +455,7 @@ def test_files_have_the_path(model, tmp_path):
 
 def test_files_of_earlier_versions_have_one_penalty(tmp_path):
     X, y = problem(80)
-    model = KernelClassifier(C=3.0, map=features()).fit(X, classes(y))
+    model = KernelClassifier(C=3.0, map=features(), preparation=None).fit(X, classes(y))
     del model.C_, model.solver_
     mercer.save(model, tmp_path / "model")
     assert mercer.load(tmp_path / "model").C_ == 3.0
@@ -452,7 +463,7 @@ def test_files_of_earlier_versions_have_one_penalty(tmp_path):
 
 def test_files_with_half_a_path_are_refused(tmp_path):
     X, y = problem(80)
-    model = KernelClassifier(C=SEVERAL, map=features()).fit(X, classes(y))
+    model = KernelClassifier(C=SEVERAL, map=features(), preparation=None).fit(X, classes(y))
     model.penalty_path_ = model.penalty_path_._replace(scores=(1.0,))
     with pytest.raises(ValueError, match="do not belong together"):  # a file is read before it is kept
         mercer.save(model, tmp_path / "model")
@@ -464,13 +475,13 @@ def test_files_with_half_a_path_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("model", "name"),
     [
-        (KernelClassifier(map=features(), C=1.0), "newton"),
-        (KernelClassifier(map=features(), solver="wide", C=1.0), "wide"),
-        (KernelClassifier(map=landmarks(), solver="landmarks", C=1.0), "landmarks"),
-        (KernelClassifier(map=features(), loss="squared", C=1.0), "sums"),
-        (KernelClassifier(map=features(), loss="squared", C="gcv"), "sums"),
-        (KernelRegressor(map=features(), loss="huber", alpha=1.0), "newton"),
-        (KernelRegressor(map=features(), alpha="loo"), "sums"),
+        (KernelClassifier(map=features(), C=1.0, preparation=None), "newton"),
+        (KernelClassifier(map=features(), solver="wide", C=1.0, preparation=None), "wide"),
+        (KernelClassifier(map=landmarks(), solver="landmarks", C=1.0, preparation=None), "landmarks"),
+        (KernelClassifier(map=features(), loss="squared", C=1.0, preparation=None), "sums"),
+        (KernelClassifier(map=features(), loss="squared", C="gcv", preparation=None), "sums"),
+        (KernelRegressor(map=features(), loss="huber", alpha=1.0, preparation=None), "newton"),
+        (KernelRegressor(map=features(), alpha="loo", preparation=None), "sums"),
     ],
 )
 def test_the_solver_tells_what_it_cost(model, name):
@@ -498,12 +509,16 @@ def test_what_is_not_counted_is_no_number():
 
 def test_more_operations_are_expected_of_more_penalties():
     X, y = problem()
-    one = KernelClassifier(map=features(), C=1.0).fit(X, classes(y)).solver_
-    two = KernelClassifier(map=features(), C=[0.5, 1.0]).fit(X, classes(y)).solver_
+    one = KernelClassifier(map=features(), C=1.0, preparation=None).fit(X, classes(y)).solver_
+    two = KernelClassifier(map=features(), C=[0.5, 1.0], preparation=None).fit(X, classes(y)).solver_
     assert two.expected == pytest.approx(2.0 * one.expected, rel=0.5)
     assert two.expected > one.expected
-    assert KernelClassifier(map=features(), loss="squared", C="loo").fit(X, classes(y)).solver_.operations > (
-        KernelClassifier(map=features(), loss="squared", C="gcv").fit(X, classes(y)).solver_.operations
+    assert KernelClassifier(map=features(), loss="squared", C="loo", preparation=None).fit(
+        X, classes(y)
+    ).solver_.operations > (
+        KernelClassifier(map=features(), loss="squared", C="gcv", preparation=None)
+        .fit(X, classes(y))
+        .solver_.operations
     )
 
 
@@ -551,28 +566,28 @@ def test_batches_take_one_penalty():
     y = classes(y)
     for C in ([0.1, 1.0], "loo", "holdout"):
         with pytest.raises(ValueError, match="chosen by all rows, which sums do not hold: give one number or 'gcv'"):
-            KernelClassifier(C=C, loss="squared", map=features()).partial_fit(X, y, classes=[0, 1, 2])
+            KernelClassifier(C=C, loss="squared", map=features(), preparation=None).partial_fit(X, y, classes=[0, 1, 2])
         assert not hasattr(KernelClassifier(C=C, kernel=None, preparation=None), "partial_fit")
-    batches = KernelClassifier(C="gcv", loss="squared", map=features())
+    batches = KernelClassifier(C="gcv", loss="squared", map=features(), preparation=None)
     for rows in (slice(0, 30), slice(30, 60)):
         batches.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-    whole = KernelClassifier(C="gcv", loss="squared", map=features()).fit(X, y)
+    whole = KernelClassifier(C="gcv", loss="squared", map=features(), preparation=None).fit(X, y)
     assert batches.C_ == whole.C_
 
 
 def test_hessians_are_refused_before_any_pass():
-    one, several = (KernelClassifier(map=features(3000), C=C, solver="newton") for C in (1.0, "loo"))
+    one, several = (KernelClassifier(map=features(3000), C=C, solver="newton", preparation=None) for C in (1.0, "loo"))
     extent = mercer.learn.memory_estimates.Extent(3000, 5000)
     assert several.bytes_needed(extent) - one.bytes_needed(extent) >= 16 * 3000**2
-    assert KernelClassifier(map=features(3000), C="holdout", solver="newton").bytes_needed(extent) == (
-        one.bytes_needed(extent)
-    )
+    assert KernelClassifier(map=features(3000), C="holdout", solver="newton", preparation=None).bytes_needed(
+        extent
+    ) == (one.bytes_needed(extent))
 
 
 def test_the_last_thing_told_is_the_solution():
     X, y = problem()
     seen = []
-    KernelClassifier(C="holdout", map=features(), callback=seen.append).fit(X, classes(y))
+    KernelClassifier(C="holdout", map=features(), callback=seen.append, preparation=None).fit(X, classes(y))
     assert seen[-1].what == "solution"
     assert [one.what for one in seen].count("features") == 1
 

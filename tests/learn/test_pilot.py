@@ -5,23 +5,34 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 
 import mercer
 from mercer.data import Blocks
+from mercer.data.block import Block
+from mercer.kernels import parse
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
+from mercer.learn.pilot import search
 from mercer.learn.pilot.rows import distinct_rows
 from mercer.learn.pilot.trials import not_worse, ridge_trial
+from mercer.learn.pilot.width import wider_widths, width_for
+from mercer.learn.prepare.preparation import Preparation
 from mercer.maps import Nystrom, RandomFourier
 
-OPEN = {"scale": "auto", "missing": "auto", "random_state": 0}
+
+def regressor(*kernel, **arguments):
+    return KernelRegressor(*kernel, **({"n_components": 64, "random_state": 0} | arguments))
 
 
-def regressor(**arguments):
-    return KernelRegressor("auto", **({"alpha": "auto", "n_components": 64} | OPEN | arguments))
+def classifier(*kernel, **arguments):
+    return KernelClassifier(*kernel, **({"n_components": 64, "random_state": 0} | arguments))
 
 
-def classifier(**arguments):
-    return KernelClassifier("auto", **({"C": "auto", "n_components": 64} | OPEN | arguments))
+def waves(n=300, columns=2, seed=0):
+    """A smooth function of the first column, with little noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, columns))
+    return X, np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=n)
 
 
 def heavy_rows(n=900, noise=4, seed=0):
@@ -39,14 +50,20 @@ def heavy():
 
 def test_heavy_tails_and_columns_of_noise_do_not_spoil_the_fit(heavy):
     X, y, model = heavy
-    plain = KernelRegressor(n_components=64, alpha="loo", random_state=0).fit(X[:700], y[:700])
+    plain = regressor(None, alpha="loo", preparation=None).fit(X[:700], y[:700])
     assert model.score(X[700:], y[700:]) > 0.75
     assert model.score(X[700:], y[700:]) > plain.score(X[700:], y[700:]) + 0.3
     assert model.choice_.scale == "standard"
     assert model.choice_.learned_columns
     assert model.choice_.held_error < model.choice_.other_error
-    assert model.kernel == "auto"
-    assert model.alpha == "auto"
+
+
+@pytest.mark.parametrize(("learner", "penalty"), [(KernelRegressor, "alpha"), (KernelClassifier, "C")])
+def test_everything_is_left_open_unless_it_is_given(learner, penalty, heavy):
+    names = ("kernel", penalty, "scale", "missing", "preparation", "columns")
+    assert {learner().get_params()[name] for name in names} == {"auto"}
+    assert learner().n_components is None
+    assert heavy[2].get_params() == regressor().get_params()  # which a fit leaves as they are
 
 
 def test_scales_of_columns_tell_which_columns_matter(heavy):
@@ -68,6 +85,37 @@ def test_the_gate_turns_down_scales_that_do_not_help():
     model = regressor().fit(X, rng.normal(size=800))
     assert not model.choice_.learned_columns
     assert model.score(X, rng.normal(size=800)) < 0.1
+
+
+def test_no_gate_where_scales_of_columns_are_asked_for():
+    X = np.random.default_rng(7).normal(size=(240, 5))
+    y = np.sin(X.sum(axis=1))  # in which all columns count alike
+    model = regressor().fit(X, y)
+    assert not model.choice_.learned_columns
+    forced = regressor(columns="learned").fit(X, y)
+    assert forced.choice_.learned_columns
+    assert forced.preparation_.column_scales.shape == (5,)
+    assert forced.choice_.held_error == model.choice_.other_error
+    assert forced.choice_.other_error == model.choice_.held_error
+
+
+def test_columns_are_learned_for_a_kernel_by_a_rule():
+    X, y = waves()
+    model = regressor("gaussian", columns="learned").fit(X, y)
+    assert model.choice_.learned_columns
+    assert model.preparation_.column_scales[0] > 3.0 * model.preparation_.column_scales[1]
+    assert model.map_.kernel_ == parse(model.choice_.kernel)
+
+
+def test_very_many_columns_have_scales_by_gradients(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("too many columns to learn them one by one")
+
+    monkeypatch.setattr(search, "learn_column_scales", refuse)
+    X, _ = waves(300, columns=300)
+    model = regressor().fit(X, 3.0 * X[:, 0])
+    assert model.choice_.learned_columns
+    assert model.preparation_.column_scales[0] > 1.5 * model.preparation_.column_scales[1:].max()
 
 
 def test_classes_of_a_frame_with_levels_and_gaps():
@@ -111,6 +159,16 @@ def test_bits_depend_on_neither_threads_nor_blocks(heavy):
     np.testing.assert_array_equal(again.predict(X[700:]), expected)
 
 
+def test_bits_do_not_depend_on_the_threads_of_linear_algebra():
+    X, y = waves()
+    models = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            models.append(regressor().fit(X, y))
+    assert models[0].choice_ == models[1].choice_
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
 def test_float32_rows_make_the_same_choice_up_to_rounding(heavy):
     X, y, model = heavy
     single = regressor().fit(X[:700].astype(np.float32), y[:700])
@@ -141,19 +199,159 @@ def test_equal_targets_leave_nothing_to_choose_by():
     np.testing.assert_allclose(model.predict(X), 1.0)
 
 
-def test_batches_are_for_settled_kernels():
-    assert not hasattr(regressor(), "partial_fit")
-    assert not hasattr(classifier(loss="squared"), "partial_fit")
+# -- some of it given --------------------------------------------------------------------------------------------------
+
+
+def test_rows_stay_as_they_are_on_request():
+    X, y = waves(200)
+    X *= [1.0, 1e3]
+    model = regressor(preparation=None).fit(X, y)
+    np.testing.assert_array_equal(model.preparation_(X), X)
+    assert {trial.scale for trial in model.choice_.trials} == {None}
+    assert classifier("gaussian(0.5)", missing="error").fit(X, y > 0.0).choice_.scale is None
+    with pytest.raises(ValueError, match="contains NaN"):
+        regressor(preparation=None).fit(np.where(X > 2.0, np.nan, X), y)
+
+
+def test_a_given_kernel_leaves_alpha_to_rows_left_out():
+    X, y = waves()
+    for kernel in ("gaussian(0.5)", "gaussian"):
+        model, expected = regressor(kernel).fit(X, y), regressor(kernel, alpha="loo").fit(X, y)
+        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        assert model.alpha_ == expected.alpha_
+        assert not hasattr(model, "choice_")
+    np.testing.assert_array_equal(regressor("gaussian(0.5)").fit(X, y).preparation_(X), X)
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("squared_hinge", 0.5), ("squared", 0.5), ("logistic", 2.0)])
+def test_a_given_kernel_leaves_the_penalty_of_classes_to_the_pilot(loss, factor):
+    X, y = waves()
+    model = classifier("gaussian(0.5)", loss=loss).fit(X, y > 0.0)
+    assert model.map_.kernel_ == parse("gaussian(0.5)")
+    assert {trial.kernel for trial in model.choice_.trials} == {"Gaussian(gamma=0.5)"}
+    assert not model.choice_.learned_columns
+    np.testing.assert_allclose(model.C_, factor / model.choice_.alpha)
+    given = classifier("gaussian(0.5)", loss=loss, C=model.C_).fit(X, y > 0.0)
+    np.testing.assert_allclose(model.decision_function(X), given.decision_function(X), rtol=1e-3, atol=1e-3)
+
+
+def test_a_rule_for_the_bandwidth_is_applied_to_all_rows():
+    X, y = waves()
+    model = classifier("gaussian", scale="standard").fit(X, y > 0.0)
+    assert model.map_.kernel_ == classifier("gaussian", scale="standard", C=1.0).fit(X, y > 0.0).map_.kernel_
+
+
+def test_a_map_brings_its_own_kernel():
+    X, y = waves()
+    map = RandomFourier("gaussian(0.5)", n_components=64, random_state=0)
+    model, expected = KernelRegressor(map=map).fit(X, y), KernelRegressor(map=map, alpha="loo").fit(X, y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert KernelClassifier(map=map).fit(X, y > 0.0).C_ == 1.0
+
+
+@pytest.mark.parametrize("solver", ["wide", "landmarks"])
+def test_solvers_that_leave_no_rows_out_take_the_penalty_of_the_pilot(solver):
+    X, y = waves()
+    model = regressor(solver=solver).fit(X, y)
+    assert model.alpha_ == model.choice_.alpha
+    assert model.score(X, y) > 0.9
+
+
+# -- batches -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_batch_is_that_of_the_pilot():
+    X, y = waves(400)
+    model = regressor().partial_fit(X[:200], y[:200])
+    choice = model.choice_
+    assert choice.n_rows == 200
+    model.partial_fit(X[200:300], y[200:300])
+    assert model.choice_ == choice
+    assert model.map_.kernel_ == parse(choice.kernel)
+    assert model.alpha_ == choice.alpha
+    assert model.statistics_.rows[0] == 300
+    assert model.score(X[300:], y[300:]) > 0.9
+    assert regressor().fit(X[:200], y[:200]).choice_ == choice
+
+
+def test_batches_of_classes_have_the_penalty_of_the_pilot():
+    X, y = waves(400)
+    model = classifier(loss="squared").partial_fit(X[:200], y[:200] > 0.0, classes=[False, True])
+    model.partial_fit(X[200:300], y[200:300] > 0.0)
+    np.testing.assert_allclose(model.C_, 0.5 / model.choice_.alpha, rtol=1e-12)
+    assert model.score(X[300:], y[300:] > 0.0) > 0.9
+
+
+def test_rows_that_come_later_keep_the_penalty():
+    X, y = waves(400)
+    model = regressor(keep_statistics=True).fit(X[:200], y[:200])
+    alpha, choice = model.alpha_, model.choice_
+    model.partial_fit(X[200:], y[200:])
+    assert (model.alpha_, model.choice_) == (alpha, choice)
+    model.forget(X[200:], y[200:])
+    np.testing.assert_allclose(model.coef_, regressor().fit(X[:200], y[:200]).coef_, rtol=1e-6, atol=1e-6)
+
+
+def test_rows_without_targets_prepare_by_rules():
+    X, y = waves()
+    model = regressor().prepare(X[:200])
+    assert model.choice_ is None
+    model.partial_fit(X[200:], y[200:])
+    assert model.alpha_ == 1.0
+    settled = regressor().prepare(X[:200], y[:200])
+    assert settled.choice_ == regressor().fit(X[:200], y[:200]).choice_
+    assert not hasattr(settled, "coef_")
+
+
+@pytest.mark.parametrize(
+    "model", [regressor(loss="huber"), regressor(map="exact"), classifier(), classifier(loss="logistic")]
+)
+def test_machines_that_need_all_rows_have_no_batches(model):
+    assert not hasattr(model, "partial_fit")
+
+
+# -- width -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"),
+    [(-0.1, []), (0.0, []), (0.009, []), (0.011, [2048]), (0.019, [2048]), (0.021, [2048, 4096]), (0.9, [2048, 4096])],
+)
+def test_features_grow_for_as_long_as_they_pay(gain, expected):
+    assert list(wider_widths(gain)) == expected
+
+
+def test_features_are_kept_within_operations_and_memory():
+    assert width_for(0.9, 1000, lambda width: 1.2e11 * width / 4096, lambda width: True) == 4096
+    assert width_for(0.9, 1000, lambda width: 1.3e11 * width / 4096, lambda width: True) == 2048
+    assert width_for(0.9, 1000, lambda width: 0.0, lambda width: width < 4096) == 2048
+    assert width_for(0.9, 1000, lambda width: 0.0, lambda width: False) == 1024
+
+
+def test_trials_tell_how_many_features_pay(monkeypatch):
+    monkeypatch.setattr(search, "FEATURES", 32)
+    X, _ = waves(200)
+    rough = regressor(n_components=None, columns=None).fit(X, np.sin(4.0 * X).sum(axis=1))
+    assert [trial.n_features for trial in rough.choice_.trials[-2:]] == [32, 16]
+    assert rough.choice_.n_components == 4096
+    assert rough.map_.n_components_ <= 200
+    smooth = regressor(n_components=None, columns=None).fit(X, X[:, 0])
+    assert smooth.choice_.n_components == 1024
+    assert regressor().fit(X, X[:, 0]).choice_.n_components == 64
+
+
+# -- what it is made of ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
         (KernelPCA("auto"), "learners that have a target"),
-        (KernelRegressor("auto", map=RandomFourier()), "brings its own kernel"),
-        (KernelRegressor(alpha="auto"), "alpha must be"),
-        (KernelClassifier(C="auto"), "C must be"),
         (regressor(columns="some"), "columns must be"),
+        (regressor(preparation="some"), "preparation must be"),
+        (regressor("gaussian(1)", columns="learned"), "columns='learned' is for a kernel that is 'auto' or has"),
+        (classifier(map=RandomFourier("gaussian(1)"), columns="learned"), "columns='learned' is for a kernel that is"),
+        (regressor(solver="wide", keep_statistics=True), "makes no sums over rows"),
     ],
 )
 def test_refusals(model, message):
@@ -178,7 +376,7 @@ def test_a_trial_has_the_errors_of_rows_left_out():
     Y = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(30, 1))
     map = Nystrom("gaussian(0.5)", n_components=8, random_state=0)
     found = ridge_trial(map, X, Y, np.ones(30))
-    Z, errors = map.transform(X), []
+    Z, errors = found.features.of(X), []
     for row in range(30):
         others = np.arange(30) != row
         mean, target = Z[others].mean(axis=0), Y[others].mean(axis=0)
@@ -188,6 +386,29 @@ def test_a_trial_has_the_errors_of_rows_left_out():
     spread = float(((Y - Y.mean()) ** 2).sum())
     np.testing.assert_allclose(found.errors, np.ravel(errors) / spread, rtol=1e-8)
     np.testing.assert_allclose(found.error, found.errors.sum())
+
+
+def test_rows_held_out_have_no_part_in_the_search():
+    X, y = waves(240)
+    preparation = Preparation.automatic()
+    preparation.learn_columns([X])
+    preparation.learn_scale([(X, None)], lambda: Block(X, y))
+    rows = distinct_rows(X, y[:, None], np.ones(240), 0)
+    other = y.copy()
+    other[rows.numbers[: rows.n_held]] *= -3.0
+
+    def make_map(kernel, n_components):
+        return Nystrom(kernel, n_components=n_components, random_state=0)
+
+    def run(targets):
+        pilot = search.Pilot(preparation, X, targets[:, None], rows, make_map, 16)
+        return pilot.run(("standard", "common"), None, "learned")
+
+    (ours, scales, gain), (theirs, other_scales, other_gain) = run(y), run(other)
+    assert ours.trials == theirs.trials
+    assert gain == other_gain
+    np.testing.assert_array_equal(scales, other_scales)
+    assert ours.held_error < 0.5 < theirs.held_error
 
 
 def test_one_standard_error_of_paired_differences():

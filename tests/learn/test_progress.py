@@ -96,7 +96,9 @@ def test_every_pass_is_told_of(name, jobs):
 def test_the_objective_is_that_of_the_solver(memory, jobs):
     X, y = problem()
     seen = []
-    model = KernelClassifier(map=features(), memory=memory, n_jobs=jobs, callback=seen.append, C=1.0).fit(X, y)
+    model = KernelClassifier(
+        map=features(), memory=memory, n_jobs=jobs, callback=seen.append, C=1.0, preparation=None
+    ).fit(X, y)
     told = list(dict.fromkeys(p.objective for p in seen if p.what == "gradient"))
     assert tuple(told) == model.convergence_.objectives
     assert {p.objective for p in seen if p.what in ("labels", "map", "features")} == {None}
@@ -118,7 +120,7 @@ def test_speed_and_what_is_left(monkeypatch):
     monkeypatch.setattr(progress, "perf_counter", lambda: float(next(clock)))
     X, y = problem()
     seen = []
-    KernelRegressor(map=features(), n_jobs=1, callback=seen.append, alpha=1.0).fit(X, y)
+    KernelRegressor(map=features(), n_jobs=1, callback=seen.append, alpha=1.0, preparation=None).fit(X, y)
     first, last = seen[-3:-1]
     assert (first.rows_per_second, last.rows_per_second) == (4096 / 2.0, N / 4.0)
     assert first.seconds_left == pytest.approx((N - 4096) / 2048.0)
@@ -149,7 +151,9 @@ def test_the_share_of_many_steps_rises_to_one(loss, method, monkeypatch):
     monkeypatch.setattr(conjugate_gradients, "is_cheaper", lambda *_: method != "newton")
     X, y = problem()
     seen = []
-    model = KernelClassifier(map=features(), loss=loss, C=100.0, callback=seen.append).fit(X[:1500], y[:1500])
+    model = KernelClassifier(map=features(), loss=loss, C=100.0, callback=seen.append, preparation=None).fit(
+        X[:1500], y[:1500]
+    )
     shares_are_sound(seen)
     assert model.convergence_.method == method
 
@@ -158,10 +162,12 @@ def test_files_and_batches_have_shares_too(tmp_path):
     X, y = problem()
     seen = []
     pd.DataFrame(X, columns=list("abc")).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
-    KernelClassifier(map=features(), callback=seen.append, C=1.0).fit(data.open(tmp_path / "rows.csv", target="y"))
+    KernelClassifier(map=features(), callback=seen.append, C=1.0, preparation=None).fit(
+        data.open(tmp_path / "rows.csv", target="y")
+    )
     shares_are_sound(seen)
     seen.clear()
-    KernelRegressor(map=features(), callback=seen.append, alpha=1.0).prepare(X).partial_fit(X, y)
+    KernelRegressor(map=features(), callback=seen.append, alpha=1.0, preparation=None).prepare(X).partial_fit(X, y)
     shares_are_sound([p for p in seen if p.what != "map"])
 
 
@@ -188,7 +194,7 @@ def test_the_time_left_is_that_of_all_passes(monkeypatch):
         seen.append(told)
         now[0] += 1.0
 
-    KernelRegressor(map=features(), alpha="loo", n_jobs=1, callback=second).fit(X, y)
+    KernelRegressor(map=features(), alpha="loo", n_jobs=1, callback=second, preparation=None).fit(X, y)
     sums = next(place for place, p in enumerate(seen) if p.what == "sums")
     for place in range(sums + 1, len(seen) - 1):
         true = len(seen) - 1 - place
@@ -209,7 +215,7 @@ def test_frames_and_blocks():
     frame = pd.DataFrame(X, columns=list("abc")).assign(sign=np.where(y > 0, "plus", "minus"))
     seen = []
     blocks = Blocks([(frame[start : start + 1000], y[start : start + 1000]) for start in range(0, N, 1000)])
-    KernelClassifier(map=features(), loss="squared", callback=seen.append, C=1.0).fit(blocks)
+    KernelClassifier(map=features(), loss="squared", callback=seen.append, C=1.0, preparation=None).fit(blocks)
     assert [(p.number, p.what) for p in seen[::2]] == [*((1, "levels and labels"), (2, "sums"), (3, "solution"))]
     assert {p.n_rows for p in seen} == {N}
 
@@ -336,10 +342,10 @@ def test_the_bar_tells_the_objective_and_hours():
     ("learner", "words"),
     [
         (
-            KernelClassifier(map=features(), C=1.0),
+            KernelClassifier(map=features(), C=1.0, preparation=None),
             r"fitted in .*s: \d+ passes over 5,000 rows, \d+ Newton steps?, gap \de-",
         ),
-        (KernelRegressor(map=features(), alpha=1.0), r"fitted in .*s: 1 pass over 5,000 rows$"),
+        (KernelRegressor(map=features(), alpha=1.0, preparation=None), r"fitted in .*s: 1 pass over 5,000 rows$"),
     ],
 )
 def test_a_run_ends_with_a_line_of_what_was_done(learner, words, tmp_path, monkeypatch):

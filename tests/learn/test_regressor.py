@@ -51,7 +51,7 @@ def test_an_exact_map_gives_exact_kernel_ridge(targets, intercept):
 def test_ridge_regression_on_the_features(intercept):
     X, y = problem(targets=3)
     weight = np.random.default_rng(1).integers(0, 4, size=len(X)).astype(float)
-    model = KernelRegressor(map=fourier(), alpha=0.7, fit_intercept=intercept).fit(X, y, weight)
+    model = KernelRegressor(map=fourier(), alpha=0.7, fit_intercept=intercept, preparation=None).fit(X, y, weight)
     Z = model.map_.transform(X)
     reference = Ridge(alpha=0.7, fit_intercept=intercept).fit(Z, y, sample_weight=weight)
     np.testing.assert_allclose(model.coef_, reference.coef_, atol=1e-9)
@@ -77,9 +77,9 @@ def test_blocks_of_any_size_give_the_same_bits():
 def test_batches_and_merges_agree_with_one_pass(targets):
     X, y = problem(1200, targets=targets)
     weight = np.random.default_rng(2).random(1200)
-    whole = KernelRegressor(map=fourier(), alpha=1e-3, keep_statistics=True).fit(X, y, weight)
-    batches = KernelRegressor(map=fourier(), alpha=1e-3)
-    halves = [KernelRegressor(map=fourier(), alpha=1e-3) for _ in range(2)]
+    whole = KernelRegressor(map=fourier(), alpha=1e-3, keep_statistics=True, preparation=None).fit(X, y, weight)
+    batches = KernelRegressor(map=fourier(), alpha=1e-3, preparation=None)
+    halves = [KernelRegressor(map=fourier(), alpha=1e-3, preparation=None) for _ in range(2)]
     for start in range(0, 1200, 100):
         rows = slice(start, start + 100)
         batches.partial_fit(X[rows], y[rows], weight[rows])
@@ -92,9 +92,9 @@ def test_batches_and_merges_agree_with_one_pass(targets):
 
 def test_rows_are_forgotten():
     X, y = problem(600)
-    model = KernelRegressor(map=fourier(), alpha=0.1)
+    model = KernelRegressor(map=fourier(), alpha=0.1, preparation=None)
     model.partial_fit(X[:400], y[:400]).partial_fit(X[400:], y[400:]).forget(X[400:], y[400:])
-    never = KernelRegressor(map=fourier(), alpha=0.1).partial_fit(X[:400], y[:400])
+    never = KernelRegressor(map=fourier(), alpha=0.1, preparation=None).partial_fit(X[:400], y[:400])
     np.testing.assert_allclose(model.coef_, never.coef_, atol=1e-8)
     with pytest.raises(ValueError, match="400 rows of weight 400 cannot be forgotten: 400 rows"):
         model.forget(X[:400], y[:400])
@@ -118,13 +118,13 @@ def test_what_cannot_be_merged_is_named():
         with pytest.raises(ValueError, match=what):
             first.merge(other)
     with pytest.raises(ValueError, match="there are no sums to work on: give keep_statistics=True"):
-        first.merge(KernelRegressor(map=fourier(), alpha=1.0).fit(X, y))
+        first.merge(KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y))
 
 
 @every_value(intercept=[False, True], targets=[None, 2])
 def test_leave_one_out_is_leaving_out_one(intercept, targets):
     X, y = problem(60, targets=targets)
-    model = KernelRegressor(map=fourier(), alpha="loo", fit_intercept=intercept).fit(X, y)
+    model = KernelRegressor(map=fourier(), alpha="loo", fit_intercept=intercept, preparation=None).fit(X, y)
     Y = y.reshape(60, -1)
     Z = model.map_.transform(X)
     for place in (5, 12, 20):
@@ -167,7 +167,7 @@ def test_leave_one_out_holds_on_rows_of_huge_leverage(tails, dtype):
 def test_generalised_cross_validation_is_its_definition(intercept):
     X, y = problem(80, targets=2)
     alphas = [1e-3, 1e-1, 10.0]
-    model = KernelRegressor(map=fourier(), alpha=alphas, fit_intercept=intercept).fit(X, y)
+    model = KernelRegressor(map=fourier(), alpha=alphas, fit_intercept=intercept, preparation=None).fit(X, y)
     Z = model.map_.transform(X)
     if intercept:
         Z = Z - Z.mean(axis=0)
@@ -196,7 +196,7 @@ def test_weights_are_repetitions():
 
 def test_deviations():
     X, y = problem(500)
-    model = KernelRegressor(map=fourier(), alpha=0.5, keep_statistics=True).fit(X, y)
+    model = KernelRegressor(map=fourier(), alpha=0.5, keep_statistics=True, preparation=None).fit(X, y)
     mean, deviation = model.predict(X[:20], return_std=True)
     np.testing.assert_array_equal(mean, model.predict(X[:20]))
     Z = model.map_.transform(X)
@@ -208,7 +208,7 @@ def test_deviations():
     expected = np.sqrt(noise * (1.0 + 1.0 / 500 + (z @ inverse * z).sum(axis=1)))
     np.testing.assert_allclose(deviation, expected, rtol=1e-8)
     with pytest.raises(ValueError, match="there are no sums to work on"):
-        KernelRegressor(map=fourier(), alpha=1.0).fit(X, y).predict(X, return_std=True)
+        KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y).predict(X, return_std=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -227,22 +227,24 @@ def test_dependent_features_give_a_warning_and_an_answer(dtype):
 
 def test_large_means_of_the_targets_cost_no_digits():
     X, y = problem(2000, dtype=np.float32)
-    near = KernelRegressor(map=fourier(), alpha=0.1).fit(X, y)
-    far = KernelRegressor(map=fourier(), alpha=0.1).fit(X, y + 1e6)
+    near = KernelRegressor(map=fourier(), alpha=0.1, preparation=None).fit(X, y)
+    far = KernelRegressor(map=fourier(), alpha=0.1, preparation=None).fit(X, y + 1e6)
     np.testing.assert_allclose(far.coef_, near.coef_, atol=1e-4 * np.abs(near.coef_).max())
 
 
 def test_float32_agrees_with_float64():
     X, y = problem(3000, dtype=np.float32)
-    single = KernelRegressor(map=fourier(), alpha=1.0).fit(X, y)
-    double = KernelRegressor(map=fourier(), alpha=1.0).fit(X.astype(np.float64), y)
+    single = KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y)
+    double = KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X.astype(np.float64), y)
     np.testing.assert_allclose(single.predict(X), double.predict(X.astype(np.float64)), atol=1e-3)
 
 
 def test_a_projection_is_folded_into_the_prediction():
     X, y = problem(500)
     inner = TensorSketch(Polynomial(3, coef0=1.0))
-    model = KernelRegressor(map=Compressed(inner, n_components=32, random_state=0), alpha=0.1).fit(X, y)
+    model = KernelRegressor(map=Compressed(inner, n_components=32, random_state=0), alpha=0.1, preparation=None).fit(
+        X, y
+    )
     direct = model.map_.transform(X) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(X), direct, atol=1e-10 * np.abs(direct).max())
 
@@ -278,7 +280,7 @@ def test_sparse_rows():
 def test_a_map_that_brings_its_own():
     X, y = problem(50)
     with pytest.raises(ValueError, match="a FeatureMap brings its own kernel, n_components: give None beside it"):
-        KernelRegressor(Gaussian(), n_components=5, map=fourier(), alpha=1.0).fit(X, y)
+        KernelRegressor(Gaussian(), n_components=5, map=fourier(), alpha=1.0, preparation=None).fit(X, y)
     with pytest.raises(ValueError, match="map must be 'auto', a FeatureMap or one of"):
         KernelRegressor(map="fourier", kernel=None, alpha=1.0, preparation=None).fit(X, y)
     model = KernelRegressor("gaussian(0.5)", n_components=10, map="random_fourier", random_state=0, alpha=1.0).fit(X, y)
@@ -312,7 +314,7 @@ def test_alpha_is_checked():
 def test_progress_is_told():
     X, y = problem(9000)
     seen = []
-    KernelRegressor(map=fourier(), alpha="loo", callback=seen.append).fit(X, y)
+    KernelRegressor(map=fourier(), alpha="loo", callback=seen.append, preparation=None).fit(X, y)
     whats = ("sums", "leave-one-out errors")
     expected = [(number, what, rows) for number, what in enumerate(whats, 1) for rows in (4096, 8192, 9000)]
     assert [(p.number, p.what, p.rows) for p in seen] == [*expected, (3, "solution", 9000)]
@@ -320,17 +322,19 @@ def test_progress_is_told():
 
 def test_partial_fit_after_fit_begins_anew():
     X, y = problem(100)
-    model = KernelRegressor(map=fourier(), alpha=1.0).fit(X, y)
+    model = KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y)
     with pytest.warns(UserWarning, match="partial_fit begins anew"):
         model.partial_fit(X[:50], y[:50])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kept = (
-            KernelRegressor(map=fourier(), keep_statistics=True, alpha=1.0)
+            KernelRegressor(map=fourier(), keep_statistics=True, alpha=1.0, preparation=None)
             .fit(X[:50], y[:50])
             .partial_fit(X[50:], y[50:])
         )
-    np.testing.assert_allclose(kept.coef_, KernelRegressor(map=fourier(), alpha=1.0).fit(X, y).coef_, atol=1e-10)
+    np.testing.assert_allclose(
+        kept.coef_, KernelRegressor(map=fourier(), alpha=1.0, preparation=None).fit(X, y).coef_, atol=1e-10
+    )
 
 
 def test_a_batch_with_other_targets_changes_nothing():

@@ -25,14 +25,15 @@ def features(D):
     return RandomFourier(Gaussian(0.3), n_components=D, random_state=0)
 
 
+RIDGE, HINGE = {"alpha": 1.0, "preparation": None}, {"C": 1.0, "preparation": None}
 CASES = {
-    "sums": (KernelRegressor, {}, 12_000, 4, 2, 768),
-    "path": (KernelRegressor, {"alpha": "gcv"}, 12_000, 4, 2, 768),
+    "sums": (KernelRegressor, RIDGE, 12_000, 4, 2, 768),
+    "path": (KernelRegressor, RIDGE | {"alpha": "gcv"}, 12_000, 4, 2, 768),
     "directions": (KernelPCA, {}, 12_000, 4, 2, 768),
-    "rows": (KernelClassifier, {"memory": 1, "max_iter": 1}, 150_000, 4, 6, 16),
-    "factors": (KernelClassifier, {"memory": 1, "max_iter": 2, "C": 10.0}, 12_000, 4, 8, 512),
-    "wide": (KernelRegressor, {"solver": "wide", "memory": 1, "max_iter": 1}, 5000, 4, 2, 16_384),
-    "columns": (KernelRegressor, {}, 9000, 300, 2, 512),
+    "rows": (KernelClassifier, HINGE | {"memory": 1, "max_iter": 1}, 150_000, 4, 6, 16),
+    "factors": (KernelClassifier, HINGE | {"memory": 1, "max_iter": 2, "C": 10.0}, 12_000, 4, 8, 512),
+    "wide": (KernelRegressor, RIDGE | {"solver": "wide", "memory": 1, "max_iter": 1}, 5000, 4, 2, 16_384),
+    "columns": (KernelRegressor, RIDGE, 9000, 300, 2, 512),
 }
 
 
@@ -57,7 +58,7 @@ def test_estimates_are_near_what_is_taken(name):
 
 def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
     X, y = problem(20_000, 3, 10)
-    model = KernelClassifier(map=features(16), max_iter=1, n_jobs=2, C=1.0)
+    model = KernelClassifier(map=features(16), max_iter=1, n_jobs=2, C=1.0, preparation=None)
     with pytest.raises(MemoryError, match=r"the map, the sums over its 16 features .* need 0\.0\d+ GiB at least"):
         train(model, X, y, output=tmp_path / "model", memory="8MB")
     with pytest.raises(MemoryError, match=r"the sums over 16 features and their solution need .* GiB at least; memory"):
@@ -68,8 +69,20 @@ def test_the_state_of_rows_is_refused_when_classes_are_known(tmp_path):
 def test_the_parameters_of_a_map_count(tmp_path):
     X, y = problem(50, 20_000, 2)
     with pytest.raises(MemoryError, match=r"the map, the sums over its 64 features .*; memory allows 0\.0\d+ GiB"):
-        train(KernelRegressor(map=features(64), n_jobs=2, alpha=1.0), X, y, output=tmp_path / "model", memory="8MB")
-    train(KernelRegressor(map=features(64), n_jobs=2, alpha=1.0), X, y, output=tmp_path / "model", memory="25MB")
+        train(
+            KernelRegressor(map=features(64), n_jobs=2, alpha=1.0, preparation=None),
+            X,
+            y,
+            output=tmp_path / "model",
+            memory="8MB",
+        )
+    train(
+        KernelRegressor(map=features(64), n_jobs=2, alpha=1.0, preparation=None),
+        X,
+        y,
+        output=tmp_path / "model",
+        memory="25MB",
+    )
 
 
 @pytest.mark.filterwarnings("ignore:after . steps the objective")
@@ -80,6 +93,6 @@ def test_features_are_held_only_where_a_run_has_room(tmp_path, monkeypatch):
     monkeypatch.setattr(StreamedFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
     for memory, streamed in (("8MB", True), ("8GB", False)):
         made.clear()
-        model = KernelClassifier(map=features(64), max_iter=1, n_jobs=2, C=1.0)
+        model = KernelClassifier(map=features(64), max_iter=1, n_jobs=2, C=1.0, preparation=None)
         train(model, X, y, output=tmp_path / "model", memory=memory)
         assert bool(made) == streamed

@@ -128,7 +128,7 @@ def test_the_preconditioner_of_rows_is_the_inverse_on_landmarks(monkeypatch, cou
     monkeypatch.setattr(loss_fit, "landmark_count", lambda *size: count)
     made = []
     monkeypatch.setattr(loss_fit, "solver_for", lambda design, loss: made.append(design) or solver_for(design, loss))
-    KernelRegressor(map=features(900), alpha=0.5, solver="wide", memory=1000).fit(X, Y)
+    KernelRegressor(map=features(900), alpha=0.5, solver="wide", memory=1000, preparation=None).fit(X, Y)
     landmarks, roots = made[0].near(), RNG.uniform(0.0, 2.0, len(X))
     F = landmarks.root.factor.solve(landmarks.values.whole().T).T
     inverse = np.linalg.inv(np.eye(len(X)) + roots[:, None] * (F @ F.T) * roots)
@@ -141,8 +141,8 @@ def test_the_preconditioner_of_rows_is_the_inverse_on_landmarks(monkeypatch, cou
 
 def test_few_features_are_not_solved_by_rows(solvers):
     X, Y, _ = problem()
-    KernelRegressor(map=features(60), alpha=0.01, solver="wide").fit(X, Y)
-    KernelRegressor(map=features(60), alpha=1.0, solver="wide").fit(X, Y)
+    KernelRegressor(map=features(60), alpha=0.01, solver="wide", preparation=None).fit(X, Y)
+    KernelRegressor(map=features(60), alpha=1.0, solver="wide", preparation=None).fit(X, Y)
     assert [is_by_rows(one) for one in solvers] == [False, True]
 
 
@@ -176,8 +176,8 @@ def test_classes_are_those_of_newton(loss, given, classes):
 def test_several_tasks_at_once():
     X, _, y = problem()
     both = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
-    usual = KernelClassifier(map=features(), solver="newton", tol=1e-9, C=1.0).fit(X, both)
-    model = KernelClassifier(map=features(), solver="wide", tol=1e-9, memory=1000, C=1.0).fit(X, both)
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-9, C=1.0, preparation=None).fit(X, both)
+    model = KernelClassifier(map=features(), solver="wide", tol=1e-9, memory=1000, C=1.0, preparation=None).fit(X, both)
     assert abs(model.objective_ / usual.objective_ - 1.0) < 1e-6
 
 
@@ -207,18 +207,20 @@ def test_rows_of_every_kind(kind):
     X, Y, y = problem(dtype=np.float32)
     if kind == "sparse":
         X = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0))
-    sums = KernelRegressor(map=features(), alpha=1.0).fit(X, Y)
-    model = KernelRegressor(map=features(), solver="wide", tol=1e-6, memory=1000, alpha=1.0).fit(X, Y)
+    sums = KernelRegressor(map=features(), alpha=1.0, preparation=None).fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", tol=1e-6, memory=1000, alpha=1.0, preparation=None).fit(X, Y)
     np.testing.assert_allclose(model.predict(X), sums.predict(X), rtol=1e-2, atol=0.05)
-    usual = KernelClassifier(map=features(), solver="newton", tol=1e-6, C=1.0).fit(X, y)
-    streamed = KernelClassifier(map=features(), solver="wide", tol=1e-6, memory=1000, C=1.0).fit(X, y)
+    usual = KernelClassifier(map=features(), solver="newton", tol=1e-6, C=1.0, preparation=None).fit(X, y)
+    streamed = KernelClassifier(map=features(), solver="wide", tol=1e-6, memory=1000, C=1.0, preparation=None).fit(X, y)
     assert abs(streamed.objective_ / usual.objective_ - 1.0) < 1e-5
 
 
 def test_large_curvatures_keep_their_digits_in_float32():
     X, Y, _ = problem(dtype=np.float32)
-    sums = KernelRegressor(map=features(), alpha=1e-4).fit(X, Y[:, 0])
-    model = KernelRegressor(map=features(), alpha=1e-4, solver="wide", tol=1e-5, memory=1000).fit(X, Y[:, 0])
+    sums = KernelRegressor(map=features(), alpha=1e-4, preparation=None).fit(X, Y[:, 0])
+    model = KernelRegressor(map=features(), alpha=1e-4, solver="wide", tol=1e-5, memory=1000, preparation=None).fit(
+        X, Y[:, 0]
+    )
     assert model.convergence_.converged
     ours, theirs = (np.sum((one.predict(X) - Y[:, 0]) ** 2) for one in (model, sums))
     assert ours < 1.01 * theirs
@@ -229,15 +231,21 @@ def test_bits_do_not_depend_on_threads(monkeypatch, memory):
     monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows
     X, Y, y = problem()
     ridge = [
-        KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n, alpha=1.0).fit(X, Y) for n in (1, 3)
+        KernelRegressor(map=features(), solver="wide", memory=memory, n_jobs=n, alpha=1.0, preparation=None).fit(X, Y)
+        for n in (1, 3)
     ]
     np.testing.assert_array_equal(ridge[0].coef_, ridge[1].coef_)
     rows = [
-        KernelRegressor(map=features(1500), solver="wide", memory=memory, n_jobs=n, alpha=1.0).fit(X, Y[:, 0])
+        KernelRegressor(map=features(1500), solver="wide", memory=memory, n_jobs=n, alpha=1.0, preparation=None).fit(
+            X, Y[:, 0]
+        )
         for n in (1, 3)
     ]
     np.testing.assert_array_equal(rows[0].coef_, rows[1].coef_)
-    hinge = [KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n, C=1.0).fit(X, y) for n in (1, 3)]
+    hinge = [
+        KernelClassifier(map=features(), solver="wide", memory=memory, n_jobs=n, C=1.0, preparation=None).fit(X, y)
+        for n in (1, 3)
+    ]
     np.testing.assert_array_equal(hinge[0].coef_, hinge[1].coef_)
 
 
@@ -277,7 +285,7 @@ def test_rows_become_fewer_where_features_are_more():
 
 def test_predictions_are_made_of_few_rows(monkeypatch):
     X, Y, _ = problem()
-    model = KernelRegressor(map=features(), solver="wide", alpha=1.0).fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", alpha=1.0, preparation=None).fit(X, Y)
     whole, seen, original = model.predict(X), [], machine.features
     monkeypatch.setattr(machine, "chunk_rows", lambda width, itemsize: 16)
     monkeypatch.setattr(
@@ -374,5 +382,5 @@ def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
     X, Y, _ = problem()
     made, original = [], HeldFeatures.__init__
     monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
-    KernelRegressor(map=features(), solver="wide", memory=memory, alpha=1.0).fit(X, Y)
+    KernelRegressor(map=features(), solver="wide", memory=memory, alpha=1.0, preparation=None).fit(X, Y)
     assert bool(made) is held

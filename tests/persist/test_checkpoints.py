@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("small_blocks")
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
     X = problem()[0]
-    model = KernelRegressor(map=features(), alpha=1.0)
+    model = KernelRegressor(map=features(), alpha=1.0, preparation=None)
     mercer.save(clone(model).fit(X, X[:, 0]), tmp_path / "whole")
     path = checkpoint_of(clone(model), X, X[:, 0], tmp_path)
     previous = Path(f"{path}.previous")
@@ -52,12 +52,18 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
 
 def test_two_damaged_checkpoints_are_an_error(tmp_path):
     X = problem()[0]
-    path = checkpoint_of(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], tmp_path)
+    path = checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
     older = path.with_name(f"{path.name}.previous")
     path.write_bytes(b"")
     older.write_bytes(older.read_bytes()[:-1])
     with pytest.raises(CheckpointError, match=r"checkpoint' is damaged.*previous' is damaged.*arrays.*resume=False"):
-        train(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], output=tmp_path / "model", resume=True)
+        train(
+            KernelRegressor(map=features(), alpha=1.0, preparation=None),
+            X,
+            X[:, 0],
+            output=tmp_path / "model",
+            resume=True,
+        )
 
 
 PARTS = {"format": 1, "identity": {}, "seeds": [], "found": [["one", 1]], "begun": None, "fortran": []}

@@ -28,7 +28,7 @@ pytestmark = [
 
 
 def learner():
-    return KernelRegressor(map=features(), alpha=1.0)
+    return KernelRegressor(map=features(), alpha=1.0, preparation=None)
 
 
 def content(folder):

@@ -233,7 +233,9 @@ def test_a_generator_is_saved_as_the_seed_that_it_gave(source, tmp_path):
     found = again(map, tmp_path)
     assert found.random_state == map.seed_ == describe(tmp_path / "model")["model"]["seed"]
     np.testing.assert_array_equal(clone(found).fit_transform(X), map.transform(X))
-    model = KernelRegressor(map=clone(map).set_params(random_state=source(1)), alpha=1.0).fit(X, target(X))
+    model = KernelRegressor(map=clone(map).set_params(random_state=source(1)), alpha=1.0, preparation=None).fit(
+        X, target(X)
+    )
     assert again(model, tmp_path).map.random_state == model.map_.seed_
 
 
@@ -370,9 +372,9 @@ def test_what_rows_gave_stays_where_the_seed_is_kept(tmp_path):
 
 def test_a_fresh_process_predicts_the_same(tmp_path):
     X = rows()
-    model = KernelRegressor(map=Calibrated(RandomFourier(Gaussian("scale")), random_state=1), alpha=1.0).fit(
-        X, target(X)
-    )
+    model = KernelRegressor(
+        map=Calibrated(RandomFourier(Gaussian("scale")), random_state=1), alpha=1.0, preparation=None
+    ).fit(X, target(X))
     mercer.save(model, tmp_path / "model", "seed")
     np.save(tmp_path / "X.npy", X)
     code = (

@@ -34,33 +34,39 @@ def few_landmarks():
     return Nystrom(Gaussian(0.3), n_components=12, random_state=0)
 
 
-NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0}
+NEWTON = {"map": features(), "tol": 1e-3, "C": 10.0, "preparation": None}
 MODELS = {
-    "ridge": KernelRegressor(map=features(), keep_statistics=True, alpha=1.0),
-    "gcv": KernelRegressor(map=features(), alpha="gcv", scale="standard"),
-    "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2),
-    "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0, kernel=None, alpha=1.0, preparation=None),
+    "ridge": KernelRegressor(map=features(), keep_statistics=True, alpha=1.0, preparation=None),
+    "gcv": KernelRegressor(map=features(), alpha="gcv", scale="standard", preparation=None),
+    "loo": KernelRegressor(map=features(), alpha="loo", n_jobs=2, preparation=None),
+    "landmarks": KernelRegressor(n_components=20, map="Nystrom", random_state=0, kernel=None, alpha=1.0,
+                                 preparation=None),
     "exact-ridge": KernelRegressor(Gaussian(0.3), map="exact", alpha="loo", random_state=0),
-    "squared": KernelClassifier(map=features(), loss="squared", C=1.0),
-    "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks", C=1.0),
-    "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3, alpha=1.0),
-    "hinge": KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "wide": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=0.01),
-    "wide-rows": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=10.0, tol=1e-4),
-    "wide-hinge": KernelClassifier(solver="wide", memory=1000, **({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "softmax-streamed": KernelClassifier(loss="logistic", memory=1000, **({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "tasks": KernelClassifier(loss="logistic", **({"kernel": None, "C": 1.0, "preparation": None} | NEWTON)),
-    "path": KernelClassifier(map=features(), tol=1e-3, C=[0.3, 3.0, 30.0]),
-    "path-streamed": KernelClassifier(map=features(), loss="logistic", tol=1e-3, C=[0.3, 3.0], memory=1000, n_jobs=2),
-    "path-held-out": KernelClassifier(map=features(), tol=1e-3, C="holdout", solver="wide"),
+    "squared": KernelClassifier(map=features(), loss="squared", C=1.0, preparation=None),
+    "squared-landmarks": KernelClassifier(map=few_landmarks(), loss="squared", solver="landmarks", C=1.0,
+                                          preparation=None),
+    "corners-landmarks": KernelRegressor(map=few_landmarks(), loss="quantile", solver="landmarks", tol=1e-3, alpha=1.0,
+                                         preparation=None),
+    "open": KernelRegressor(n_components=20, random_state=0),
+    "open-hinge": KernelClassifier(n_components=20, columns=None, tol=1e-3, random_state=0),
+    "hinge": KernelClassifier(**NEWTON),
+    "wide": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=0.01, preparation=None),
+    "wide-rows": KernelRegressor(map=features(), solver="wide", memory=1000, alpha=10.0, tol=1e-4, preparation=None),
+    "wide-hinge": KernelClassifier(solver="wide", memory=1000, **NEWTON),
+    "hinge-two": KernelClassifier(memory=1000, n_jobs=2, **NEWTON),
+    "softmax": KernelClassifier(loss="logistic", fit_intercept=False, **NEWTON),
+    "softmax-streamed": KernelClassifier(loss="logistic", memory=1000, **NEWTON),
+    "tasks": KernelClassifier(loss="logistic", **NEWTON),
+    "path": KernelClassifier(map=features(), tol=1e-3, C=[0.3, 3.0, 30.0], preparation=None),
+    "path-streamed": KernelClassifier(map=features(), loss="logistic", tol=1e-3, C=[0.3, 3.0], memory=1000, n_jobs=2,
+                                      preparation=None),
+    "path-held-out": KernelClassifier(map=features(), tol=1e-3, C="holdout", solver="wide", preparation=None),
     "path-landmarks": KernelClassifier(map=Nystrom(Gaussian(0.3), n_components=12, random_state=0), tol=1e-3,
                                        C=[30.0, 0.3], solver="landmarks"),
-    "path-squared": KernelClassifier(map=features(), loss="squared", C="loo"),
-    "path-ridge": KernelRegressor(map=features(), alpha="holdout"),
-    "path-huber": KernelRegressor(map=features(), loss="huber", alpha=[0.1, 1.0, 10.0]),
-    "path-quantile": KernelRegressor(map=features(), loss="quantile", alpha=[0.1, 3.0], tol=1e-2),
+    "path-squared": KernelClassifier(map=features(), loss="squared", C="loo", preparation=None),
+    "path-ridge": KernelRegressor(map=features(), alpha="holdout", preparation=None),
+    "path-huber": KernelRegressor(map=features(), loss="huber", alpha=[0.1, 1.0, 10.0], preparation=None),
+    "path-quantile": KernelRegressor(map=features(), loss="quantile", alpha=[0.1, 3.0], tol=1e-2, preparation=None),
     "pca": KernelPCA(map=features()),
     "cca": KernelCCA(map=features(), map_y=features(8, 1)),
     "kmeans": KernelKMeans(n_clusters=3, n_init=3, tol=1e-9, map=features()),
@@ -171,7 +177,7 @@ def test_rows_of_every_kind(kind, tmp_path):
     cuts = (0, 10, 150, ROWS)
     parts = [(X[a:b], target[a:b]) for a, b in pairwise(cuts)]
     given = {"blocks": (Blocks(parts),)}.get(kind, (X, target, weight))
-    model = KernelRegressor(map=features(), alpha=1.0)
+    model = KernelRegressor(map=features(), alpha=1.0, preparation=None)
     mercer.save(clone(model).fit(*given), tmp_path / "whole")
     seen = []
 
@@ -190,7 +196,7 @@ def test_rows_of_every_kind(kind, tmp_path):
 
 OTHERS = {
     "width": (
-        lambda X, y: (KernelRegressor(map=features(13), alpha=1.0), X, y),
+        lambda X, y: (KernelRegressor(map=features(13), alpha=1.0, preparation=None), X, y),
         "map__n_components is 13 here and 12 there",
     ),
     "kernel": (
@@ -198,19 +204,28 @@ OTHERS = {
         r"map__kernel is Gaussian\(gamma=0.4\) here and Gaussian\(gamma=0.3\) there",
     ),
     "map": (
-        lambda X, y: (KernelRegressor(map="RandomFourier", kernel=None, alpha=1.0, preparation=None), X, y),
+        lambda X, y: (KernelRegressor(map="RandomFourier", alpha=1.0, preparation=None), X, y),
         "map is 'RandomFourier' here and RandomFourier",
     ),
-    "alpha": (lambda X, y: (KernelRegressor(map=features(), alpha=np.ones(2)), X, y), r"alpha is array float64 \(2,\)"),
+    "alpha": (
+        lambda X, y: (KernelRegressor(map=features(), alpha=np.ones(2), preparation=None), X, y),
+        r"alpha is array float64 \(2,\)",
+    ),
     "learner": (lambda X, y: (KernelPCA(map=features()), X, y), "the learner is KernelPCA here and KernelRegressor"),
     "fewer rows": (
-        lambda X, y: (KernelRegressor(map=features(), alpha=1.0), X[1:], y[1:]),
+        lambda X, y: (KernelRegressor(map=features(), alpha=1.0, preparation=None), X[1:], y[1:]),
         "number of rows is 199 here and 200",
     ),
-    "rows": (lambda X, y: (KernelRegressor(map=features(), alpha=1.0), X + 1e-12, y), "the data's fingerprint is"),
-    "targets": (lambda X, y: (KernelRegressor(map=features(), alpha=1.0), X, y + 1e-12), "the data's fingerprint is"),
+    "rows": (
+        lambda X, y: (KernelRegressor(map=features(), alpha=1.0, preparation=None), X + 1e-12, y),
+        "the data's fingerprint is",
+    ),
+    "targets": (
+        lambda X, y: (KernelRegressor(map=features(), alpha=1.0, preparation=None), X, y + 1e-12),
+        "the data's fingerprint is",
+    ),
     "weights": (
-        lambda X, y: (KernelRegressor(map=features(), alpha=1.0), X, y, np.full(ROWS, 2.0)),
+        lambda X, y: (KernelRegressor(map=features(), alpha=1.0, preparation=None), X, y, np.full(ROWS, 2.0)),
         "the data's fingerprint is",
     ),
 }
@@ -219,7 +234,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_checkpoint_of_another_run_is_refused_and_stays(name, tmp_path):
     X = problem()[0]
-    path = checkpoint_of(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], tmp_path)
+    path = checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
     before, (make, reason) = path.read_bytes(), OTHERS[name]
     with pytest.raises(CheckpointError, match=f"is of another run: .*{reason}"):
         train(*make(X, X[:, 0]), output=tmp_path / "model", every=0.0, resume=True)
@@ -252,16 +267,22 @@ def test_a_series_by_a_function_is_told_by_its_coefficients(tmp_path):
 
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
     X = problem()[0]
-    checkpoint_of(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], tmp_path)
+    checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
     monkeypatch.setattr(np, "__version__", "9.9.9")
     with pytest.raises(CheckpointError, match=r"the version of numpy is 9\.9\.9 here and"):
-        train(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], output=tmp_path / "model", resume=True)
+        train(
+            KernelRegressor(map=features(), alpha=1.0, preparation=None),
+            X,
+            X[:, 0],
+            output=tmp_path / "model",
+            resume=True,
+        )
 
 
 def test_without_resume_a_run_begins_anew(tmp_path):
     X = problem()[0]
-    checkpoint_of(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], tmp_path)
-    train(KernelRegressor(map=features(9), alpha=1.0), X, X[:, 0], output=tmp_path / "model")
+    checkpoint_of(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], tmp_path)
+    train(KernelRegressor(map=features(9), alpha=1.0, preparation=None), X, X[:, 0], output=tmp_path / "model")
     assert os.listdir(tmp_path) == ["model"]
     assert mercer.load(tmp_path / "model").map_.n_components_ == 9
 
@@ -277,7 +298,14 @@ def test_checkpoints_are_written_after_so_many_seconds(tmp_path, monkeypatch):
     def later(progress):
         now[0] += 1.0
 
-    train(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], output=tmp_path / "model", every=3.0, progress=later)
+    train(
+        KernelRegressor(map=features(), alpha=1.0, preparation=None),
+        X,
+        X[:, 0],
+        output=tmp_path / "model",
+        every=3.0,
+        progress=later,
+    )
     assert written == [4 * CHUNK, ROWS]  # a chunk takes a second, and the first pass is that of the sums
 
 
@@ -310,7 +338,7 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
             "give progress= in its place",
         ),
         (
-            KernelRegressor(map=Nystrom(lambda x, y: float(x @ y)), alpha=1.0),
+            KernelRegressor(map=Nystrom(lambda x, y: float(x @ y)), alpha=1.0, preparation=None),
             NotStoredError,
             "map.kernel is the function",
         ),
@@ -379,7 +407,7 @@ def test_limits_of_the_process_and_its_group_are_those_of_the_machine(monkeypatc
     assert _memory.physical_memory() == 2**20
     X = problem()[0]
     with pytest.raises(MemoryError, match=r"this machine has 0\.00098 GiB"):
-        KernelRegressor(map=features(1000), alpha=1.0).fit(X, X[:, 0])
+        KernelRegressor(map=features(1000), alpha=1.0, preparation=None).fit(X, X[:, 0])
 
 
 def test_what_another_run_is_writing_stays(tmp_path):
@@ -388,7 +416,7 @@ def test_what_another_run_is_writing_stays(tmp_path):
     own = tmp_path / ".model.abcd_123.tmp"
     for path in (*others, own):
         path.touch()
-    train(KernelRegressor(map=features(), alpha=1.0), X, X[:, 0], output=tmp_path / "model")
+    train(KernelRegressor(map=features(), alpha=1.0, preparation=None), X, X[:, 0], output=tmp_path / "model")
     assert all(path.exists() for path in others)
     assert not own.exists()
 

@@ -39,7 +39,9 @@ def test_every_map_that_serves_is_there(found):
 def test_an_entry_is_what_the_learner_does(found):
     table = data.open(X, target=np.sin(X[:, 0]) + X[:, 1])
     train, test = drawn(table, 400, 150, 0)
-    model = learner_for("regression", map="OrthogonalFourier", n_components=64, random_state=0).fit(train.X, train.y)
+    given = {"kernel": "gaussian('median')", "scale": "standard", "alpha": "loo"}
+    model = learner_for("regression", map="OrthogonalFourier", n_components=64, random_state=0, **given)
+    model.fit(train.X, train.y)
     (entry,) = (one for one in found.entries if one.map == "OrthogonalFourier" and one.features == 64)
     assert entry.score == pytest.approx(model.score(test.X, test.y))
     assert entry.low < entry.score < entry.high

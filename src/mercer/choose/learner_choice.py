@@ -8,11 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._checks import check_choice
-from .._defaults import TABLE_WIDTH
 from ..data import Table
 from ..data.disguised_text import LOOKED_AT, disguise
-from ..kernels import parse
-from ..kernels.defaults import TABLE_GAUSSIAN
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.classifier import LOSSES as CLASS_LOSSES
 from ..learn.regression_losses import LOSSES as REGRESSION_LOSSES
@@ -97,17 +94,18 @@ def check_class_weight(task: str, class_weight: Any) -> None:
 def learner_for(
     task: str,
     *,
-    kernel: Any = None,
+    kernel: Any = "auto",
     map: Any = "auto",
-    n_components: int | None = TABLE_WIDTH,
+    n_components: int | None = None,
     scale: str | None = "auto",
-    missing: str = "error",
+    missing: str = "auto",
     unknown: str = "error",
     dates: str = "number",
+    columns: str | None = "auto",
     loss: str | None = None,
-    C: Any = 1.0,
+    C: Any = "auto",
     class_weight: Any = None,
-    alpha: Any = None,
+    alpha: Any = "auto",
     delta: float | None = None,
     quantile: Any = 0.5,
     epsilon: float = 0.1,
@@ -121,37 +119,26 @@ def learner_for(
     Parameters
     ----------
     task : "classification" or "regression"
-    kernel : a kernel, text that describes one, or None
-        None is ``Gaussian("median")``, whose bandwidth rows far from all others do not change.
-    scale : "auto", "standard", "unit", "minmax" or None
-        "auto" is "standard", and None for kernels that take no negative values.
     loss : str or None
         One of :class:`mercer.KernelClassifier` or of :class:`mercer.KernelRegressor`; None is "squared_hinge" for
         classes and "squared" for numbers.
     C, class_weight : of a classifier; alpha, delta, quantile, epsilon, deviations : of a regressor
-        ``alpha`` is exact leave-one-out unless given: generalised cross-validation, which saves a pass, takes the
-        leverage of a row for that of the mean row, and on heavy-tailed columns picks next to no regularisation. Losses
-        other than squares, which would be fitted once for every alpha, take 1 unless one is given.
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
-    n_components, missing, unknown, dates, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    kernel, n_components, scale, missing, unknown, dates, columns, random_state, n_jobs
+        See :class:`mercer.KernelClassifier`.
 
     Examples
     --------
     >>> import mercer
-    >>> mercer.choose.learner_for("regression", kernel="additive_chi2()", n_components=64).scale is None
-    True
+    >>> mercer.choose.learner_for("regression", loss="huber", n_components=64)
+    KernelRegressor(loss='huber', n_components=64)
     """
     check_choice("task", task, TASKS[1:])
     check_class_weight(task, class_weight)
     if isinstance(map, FeatureMap):
         kernel = n_components = random_state = None
-    elif kernel is None or isinstance(kernel, str):
-        kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel)
-    if isinstance(scale, str) and scale == "auto":
-        known = map if isinstance(map, FeatureMap) else kernel
-        scale = None if known.domain_is_non_negative else "standard"
     common = {
         "n_components": n_components,
         "map": map,
@@ -159,6 +146,7 @@ def learner_for(
         "missing": missing,
         "unknown": unknown,
         "dates": dates,
+        "columns": columns,
         "random_state": random_state,
         "n_jobs": n_jobs,
     }
@@ -166,8 +154,6 @@ def learner_for(
     if task == "regression":
         check_choice("loss", loss, (*REGRESSION_LOSSES, None))
         asked |= {"delta": delta, "quantile": quantile, "epsilon": epsilon, "loss": "squared" if loss is None else loss}
-        if alpha is None:
-            alpha = "loo" if asked["loss"] == "squared" else 1.0
         return KernelRegressor(kernel, alpha=alpha, keep_statistics=deviations, **asked, **common)
     check_choice("loss", loss, (*CLASS_LOSSES, None))
     asked["loss"] = "squared_hinge" if loss is None else loss

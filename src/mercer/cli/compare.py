@@ -11,6 +11,7 @@ from .command import Command
 from .data_options import (
     LOSSES,
     READING,
+    SCALES,
     KernelType,
     MapType,
     between_commas,
@@ -36,7 +37,7 @@ HEADERS = ("map", "features", "kernel\nerror", "fit s", "predict\ns", "model")
 @click.option("--maps", callback=between_commas, help="Maps, between commas; all that serve the kernel if not given.")
 @click.option("--features", default=WIDTHS, show_default=True, callback=between_commas, help="Widths to try.")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]), default="auto", show_default=True)
-@click.option("--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto")
+@click.option("--scale", type=click.Choice(SCALES), default="auto")
 @click.option("--loss", type=click.Choice(LOSSES), help="As for 'mercer fit'.")
 @click.option("--C", "C", type=float, default=1.0, show_default=True)
 @gap_options

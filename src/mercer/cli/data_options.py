@@ -75,8 +75,9 @@ def gap_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return _with(
         function,
         click.option(
-            "--missing", type=click.Choice(["error", "mean"]), default="error", show_default=True,
-            help="Gaps: an error, or filled with the mean of their column.",
+            "--missing", type=click.Choice(["auto", "error", "mean", "indicator"]), default="auto", show_default=True,
+            help="Gaps: an error, filled with the mean of their column, or that with a column that tells where they "
+            "were; auto is the last, and warns of gaps where there were none before.",
         ),
         click.option(
             "--dates", type=click.Choice(["number", "parts"]), default="number", show_default=True,
@@ -191,14 +192,22 @@ def all_between_commas(ctx: click.Context, option: click.Parameter, texts: tuple
     return tuple(dict.fromkeys(name for text in texts for name in between_commas(ctx, option, text) or ()))
 
 
+SCALES = ["auto", "standard", "common", "unit", "minmax", "none"]
+
+
 class KernelType(click.ParamType):
-    """A kernel as :func:`mercer.kernels.parse` reads it."""
+    """A kernel as :func:`mercer.kernels.parse` reads it; with ``open`` also "auto", which is none."""
 
     name = "kernel"
+
+    def __init__(self, open: bool = False):
+        self.open = open
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from ..kernels.parse import KernelSyntaxError, parse
 
+        if self.open and value == "auto":
+            return value
         try:
             return parse(value) if isinstance(value, str) else value
         except KernelSyntaxError as error:

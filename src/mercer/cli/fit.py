@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from .._defaults import TABLE_KERNEL, TABLE_WIDTH
+from .._defaults import TABLE_KERNEL
 from .command import Command, telling_what_is_left
 from .data_options import (
     LOSSES,
     READING,
+    SCALES,
     KernelType,
     MapType,
     check_target,
@@ -43,14 +44,19 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @click.command("fit", cls=Command, short_help="Learn a model from rows, score it, write it.")
 @data_argument
 @target_options
-@click.option("--kernel", type=KernelType(), default=TABLE_KERNEL, show_default=True)
+@click.option(
+    "--kernel", type=KernelType(open=True), default="auto", show_default=True,
+    help="auto tries kernels and bandwidths on some of the rows.",
+)  # fmt: skip
 @click.option(
     "--map", type=MapType(exact=True), default="auto", show_default=True,
     help="A map of 'mercer maps', or exact: the kernel machine itself, for as many rows as their kernel matrix fits.",
 )  # fmt: skip
+@click.option("--features", type=click.IntRange(1), help="The width of the map; by the rows if not given.")
 @click.option(
-    "--features", type=click.IntRange(1), default=TABLE_WIDTH, show_default=True, help="The width of the map."
-)
+    "--column-scales", type=click.Choice(["auto", "learned", "none"]), default="auto", show_default=True,
+    help="One scale per column: learned, or where that lowers the error on rows held out, or none.",
+)  # fmt: skip
 @click.option(
     "--target-error", type=click.FloatRange(0, min_open=True),
     help="Choose map and width so that the relative error of the kernel matrix stays below this, verified.",
@@ -60,21 +66,21 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
     help="Choose map and width that fit in so many seconds on one thread, by a count of operations.",
 )  # fmt: skip
 @click.option(
-    "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
-    help="auto: standard, and none for kernels that take no negative values.",
+    "--scale", type=click.Choice(SCALES), default="auto", show_default=True,
+    help="auto: what suits the rows, and none for a kernel that is given with its bandwidth.",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(LOSSES), help="squared_hinge of a classifier and squared of a regressor if not given.",
 )  # fmt: skip
 @click.option(
-    "--C", "C", default="1", show_default=True,
-    help="What a row counts, of a classifier: a number, or several with commas, loo or holdout, which choose one.",
+    "--C", "C", default="auto", show_default=True,
+    help="What a row counts, of a classifier: a number, or several with commas, auto, loo or holdout, which choose.",
 )  # fmt: skip
 @class_weight_option
 @click.option(
-    "--alpha",
-    help="Of a regressor: a number, several with commas, loo (leave-one-out), holdout or gcv, a pass less, which heavy "
-    "tails mislead and is for --loss squared. If not given, loo for --loss squared and 1 for others.",
+    "--alpha", default="auto", show_default=True,
+    help="Of a regressor: a number, several with commas, auto, loo (leave-one-out), holdout or gcv, a pass less, which "
+    "heavy tails mislead and is for --loss squared.",
 )  # fmt: skip
 @click.option("--delta", type=float, help="Of --loss huber, in the unit of the target; estimated if not given.")
 @click.option("--quantile", type=float, default=0.5, show_default=True, help="Of --loss quantile.")
@@ -155,11 +161,11 @@ def choose_map(options: dict[str, Any], seed: int) -> None:
     if options["map"] != "auto":
         raise click.UsageError("--target-error and --time-budget choose the map: leave --map out")
     from ..choose import AutoMap
+    from ..kernels import parse
 
-    given = click.get_current_context().get_parameter_source("features")
-    most = None if given is click.core.ParameterSource.DEFAULT else options["features"]
+    kernel = parse(TABLE_KERNEL) if options["kernel"] == "auto" else options["kernel"]
     options["map"] = AutoMap(
-        options["kernel"], n_components=most, target_error=target, time_budget=seconds, random_state=seed
+        kernel, n_components=options["features"], target_error=target, time_budget=seconds, random_state=seed
     )
 
 
@@ -175,8 +181,9 @@ def arguments(options: dict[str, Any]) -> dict[str, Any]:
     scale, alpha = options.pop("scale"), options.pop("alpha")
     return {
         "n_components": options.pop("features"),
+        "columns": None if (learned := options.pop("column_scales")) == "none" else learned,
         "scale": None if scale == "none" else scale,
-        "alpha": None if alpha is None else as_penalty(alpha, "--alpha"),
+        "alpha": as_penalty(alpha, "--alpha"),
         "C": as_penalty(options.pop("C"), "--C"),
         **options,
     }
@@ -191,12 +198,12 @@ def features_share(memory: str | None) -> int | None:
 
 def as_penalty(text: str, name: str) -> Any:
     """A number, several that commas part, or the rule that chooses one."""
-    if text in ("gcv", "loo", "holdout"):
+    if text in ("auto", "gcv", "loo", "holdout"):
         return text
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        said = f"expected a number, several with commas, loo, holdout or gcv, found {text!r}"
+        said = f"expected a number, several with commas, auto, loo, holdout or gcv, found {text!r}"
         raise click.BadParameter(said, param_hint=name) from None
     return found if len(found) > 1 else found[0]
 

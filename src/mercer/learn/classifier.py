@@ -114,21 +114,23 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str, callable or None, default=None
+    kernel : Kernel, str, callable or None, default="auto"
         The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. "auto" leaves it
-        to a pilot on at most 4,000 rows, which also chooses the scales of columns and, where they are "auto" too,
-        ``scale`` and the penalty: see ``choice_``. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels of
+        several bandwidths on at most 4,000 rows and takes the smoothest of the best, together with whatever else is
+        left open: see ``choice_``. None is ``Gaussian("scale")``, which is tried on nothing. With "precomputed",
+        ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
         rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
         "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
     n_components : int or None, default=None
-        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map, its width D. More features approximate the kernel better and take more
+        time. None is 1024, and up to 4096 where kernel, penalty or columns are tried on some rows, doubling the
+        features lowers the error there, and the fit stays within a budget of operations.
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
+        the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
+        ``n_components`` of them differ.
         "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
         are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
         a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
@@ -136,7 +138,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     loss : {"squared_hinge", "logistic", "squared"}, default="squared_hinge"
         The loss: that of a support vector machine, that of logistic regression, or least squares on targets 1 and -1,
         which needs no iterations. All give probabilities: see ``predict_proba``.
-    C : float, sequence of floats, "loo", "holdout", "gcv" or "auto", default=1.0
+    C : float, sequence of floats, "loo", "holdout", "gcv" or "auto", default="auto"
         How much the loss of a row counts beside ||w||^2 / 2: the inverse of the strength of the regularisation. Of
         several values that of the least mean loss on rows left out is taken, and of those that hardly differ the least.
         Features are made once, and each value, from the least to the largest, is fitted from the coefficients of the
@@ -150,7 +152,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         cross-validation, is for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where leaving out
         a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``, for which
         only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one number.
-        "auto", with ``kernel="auto"``, is that of the pilot.
+        "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000 rows, in
+        the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
     class_weight : dict, "balanced", list of these, or None, default=None
         How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
         all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
@@ -183,16 +186,25 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes, for ``merge`` and ``forget``.
         ``partial_fit`` always does.
-    columns : {"auto", None}, default="auto"
-        With ``kernel="auto"``, whether every column may be multiplied by a scale of its own, which is learned on a
-        thousand rows and taken if it lowers the error on rows held out of everything; None keeps columns as they are.
-    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default=None
-        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
-        as they are. Zeros of sparse rows stay zeros.
-        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
-    missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
-        the share of each, or of those alone whose zeros do not stay zeros, as above.
+    preparation : {"auto", None}, default="auto"
+        What is done to columns before the kernel sees them. With "auto", ``scale`` and ``missing`` are chosen by the
+        rows where they are "auto"; and unless the kernel is given with its bandwidths, which makes it one for rows in
+        their own units, heavy tails are tamed, rare levels share a column and constant columns are left out. None
+        leaves rows as they are, and gaps are errors. ``preparation_.describe()`` tells what was done.
+    columns : {"auto", "learned", None}, default="auto"
+        Whether every column is multiplied by a scale of its own, which is learned on some 800 rows by leave-one-out,
+        or, of more than 256 columns, taken from gradients. "auto" learns them where the kernel is "auto", and takes
+        them where they lower the error on rows that were held out of everything. "learned" takes them in any case.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like and, where
+        the kernel is "auto", by trials; it is None for a kernel that is given with its bandwidths. Zeros of sparse rows
+        stay zeros. Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32
+        has.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
+        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
+        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -229,8 +241,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     C_ : float
         The C that was taken.
     choice_ : Choice or None
-        With ``kernel="auto"``, what the pilot has chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``, the
-        errors on rows held out, and all ``trials``. None where rows are too few to choose by.
+        What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
+        ``n_components``, the errors on rows held out, and all ``trials``. None where rows are too few to choose by.
+        There is none where nothing was tried.
     penalty_path_ : PenaltyPath
         Where there were several C, from the least to the largest: ``penalties``, their ``scores``, ``objectives`` and
         ``n_iter``, and the ``rule`` of the scores, which are the mean loss on new rows, as estimated.

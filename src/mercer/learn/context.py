@@ -41,8 +41,8 @@ class FitContext:
     >>> import numpy as np
     >>> from mercer.learn import KernelRegressor
     >>> from mercer.learn.context import FitContext
-    >>> learner, X = KernelRegressor(n_components=16, random_state=0), np.eye(40)
-    >>> seen = []
+    >>> learner = KernelRegressor("gaussian", alpha=1.0, preparation=None, n_components=16, random_state=0)
+    >>> X, seen = np.eye(40), []
     >>> model = learner.fit_table(learner.table_to_fit(X, X[:, 0]), FitContext(progress=seen.append))
     >>> seen[-1].what
     'solution'

@@ -22,8 +22,8 @@ class MachineParameters(KernelParameters):
 
     def _kernel_of(self, name: str, params: Mapping[str, Any]) -> Kernel | None:
         left_out = name in self._kernel_names and (params.get(name) is None or is_open(params[name]))
-        if left_out and not isinstance(params.get(map_beside(name)), FeatureMap):  # which brings its own
-            return GAUSSIAN
+        if left_out:
+            return None if isinstance(params.get(map_beside(name)), FeatureMap) else GAUSSIAN  # a map brings its own
         return super()._kernel_of(name, params)
 
     def set_params(self, **params: Any) -> Self:

@@ -65,13 +65,16 @@ def leaves_kernel_open(model: MapArguments) -> bool:
 def takes_rows_as_they_are(model: MapArguments) -> bool:
     """Whether a kernel is meant for rows in their own units.
 
-    It is where it is given with its bandwidths, by a map, as a function or by its values, and where it takes no
-    negative numbers.
+    It is where it is given with its bandwidths, as a function or by its values, and where it takes no negative numbers.
     """
     if isinstance(model.map, FeatureMap):
-        return True
-    kernel = GAUSSIAN if model.kernel is None or is_open(model.kernel) else parsed(model.kernel)
-    return not isinstance(kernel, Kernel) or kernel.is_resolved or kernel.domain_is_non_negative
+        given = model.map.get_params(deep=True).items()
+        kernels = [parsed(value) for name, value in given if name.split("__")[-1] == "kernel"]
+    else:
+        kernels = [GAUSSIAN if model.kernel is None or is_open(model.kernel) else parsed(model.kernel)]
+    return all(
+        not isinstance(kernel, Kernel) or kernel.is_resolved or kernel.domain_is_non_negative for kernel in kernels
+    )
 
 
 def is_exact(model: MapArguments) -> bool:

@@ -10,7 +10,7 @@ from .._memory import as_bytes, check_room
 from .._tiles import n_threads, summing_threads
 from ..data import Table
 from ..data.block import BLOCK_ROWS
-from .map_choice import is_exact, width_asked
+from .map_choice import is_exact, may_be_exact, width_asked
 from .prepare.preparation import Preparation
 from .protocols import LinearMachine, Machine, MapArguments
 from .solvers.triangular import BLOCK
@@ -185,7 +185,7 @@ def check_before(model: Machine, table: Table, memory: int | None, iterates: boo
     width = known_width(model)
     if width <= 0:
         return
-    few = model.map == "auto" if isinstance(model.map, str) else model.map.has_landmarks
+    few = may_be_exact(model) if isinstance(model.map, str) else model.map.has_landmarks
     extent = Extent(width, table.n_rows if iterates else 0, n_jobs=model.n_jobs)
     if is_exact(model):
         check_room(model.bytes_needed(extent, memory), f"map='exact' with {table.n_rows} rows: its factors", memory)

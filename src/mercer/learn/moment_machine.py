@@ -15,6 +15,7 @@ from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from ..data import Table
 from ..data.block import Block
+from ..data.table_rows import placed
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -25,7 +26,6 @@ from .leverages import LeftOut
 from .machine import KernelMachine, row_stream
 from .map_choice import OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .memory_estimates import Extent, check_after, check_before
-from .passes import Passes
 from .penalty_path import GCV, HOLDOUT, LOO, held_out
 from .pilot.choice import Choice
 from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
@@ -169,7 +169,7 @@ class AdditiveMachine(KernelMachine, ABC):
             machine = with_arguments(self, **{self._penalty_argument: by_rule})
             fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
         else:
-            plan = ScanPlan(table, Passes(table, context, self.callback, self.n_jobs))
+            plan = ScanPlan(table, self._begin(table, context, self.may_iterate))
             machine = self._piloted(plan)
             check_before(machine, table, context.memory, machine.may_iterate)
             machine._announce(plan.passes, table)
@@ -181,10 +181,14 @@ class AdditiveMachine(KernelMachine, ABC):
         """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
         seed = plan.passes.context.seed(self.random_state)
         sample = pilot_sample(seed, self)
-        machine = with_arguments(self, random_state=seed, map="Nystrom" if self.map == OPEN else self.map)
+        tried_with = "Nystrom" if self.map == OPEN and leaves_kernel_open(self) else self.map
+        machine = with_arguments(self, random_state=seed, map=tried_with)
         machine.preparation_ = self._new_preparation()
         machine._scan_columns(plan, sample)
         block = sample.block(PILOT_ROWS)
+        unscaled = placed(
+            plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS)
+        )  # which tells where a row that is refused stands
         targets = None if block.y is None else self._pilot_targets(block)
 
         def fits(width: int) -> bool:
@@ -196,7 +200,7 @@ class AdditiveMachine(KernelMachine, ABC):
             return True
 
         plan.settled = found = settled(
-            self, machine.preparation_, sample, block, targets, seed, plan.table.n_rows, fits
+            self, machine.preparation_, sample, block, unscaled, targets, seed, plan.table.n_rows, fits
         )
         machine.__dict__.update(kernel=found.kernel, scale=found.preparation.scale, n_components=found.n_components)
         if self._penalty_is_open:

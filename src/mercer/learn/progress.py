@@ -57,7 +57,8 @@ class Progress(NamedTuple):
     >>> from mercer.learn import KernelClassifier
     >>> X = np.random.default_rng(0).normal(size=(5000, 2))
     >>> seen = []
-    >>> model = KernelClassifier(n_components=32, random_state=0, callback=seen.append).fit(X, X[:, 0] > 0)
+    >>> model = KernelClassifier("gaussian", C=1.0, preparation=None, n_components=32, random_state=0)
+    >>> model = model.set_params(callback=seen.append).fit(X, X[:, 0] > 0)
     >>> seen[0][:4]
     (1, 'labels', 4096, 5000)
     >>> seen[-1].what, seen[-1].objective < 5000

@@ -98,26 +98,28 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     Parameters
     ----------
-    kernel : Kernel, str, callable or None, default=None
+    kernel : Kernel, str, callable or None, default="auto"
         The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
-        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". None is ``Gaussian("scale")``. "auto" leaves it
-        to a pilot on at most 4,000 rows, which also chooses the scales of columns and, where they are "auto" too,
-        ``scale`` and the penalty: see ``choice_``. With
-        "precomputed", ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
+        ``"gaussian(0.5)"``, a function of two rows, or "precomputed". "auto" tries Gaussian and Matern kernels of
+        several bandwidths on at most 4,000 rows and takes the smoothest of the best, together with whatever else is
+        left open: see ``choice_``. None is ``Gaussian("scale")``, which is tried on nothing. With "precomputed",
+        ``fit`` takes the square kernel matrix in place of rows, and predictions take the values of new
         rows against those of ``fit``, of which only the columns ``map_.component_indices_`` are read. A function and
         "precomputed" need :class:`mercer.Nystrom`, which "auto" takes.
     n_components : int or None, default=None
-        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
-        and take more time.
+        The number of features of the map, its width D. More features approximate the kernel better and take more
+        time. None is 1024, and up to 4096 where kernel, penalty or columns are tried on some rows, doubling the
+        features lowers the error there, and the fit stays within a budget of operations.
     map : str or FeatureMap, default="auto"
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
-        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
-        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+        brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
+        the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
+        ``n_components`` of them differ.
         "exact" is kernel ridge regression itself, with a coefficient for every row: for ``loss="squared"``, a kernel of
         :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default=1.0
+    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default="auto"
         How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
         generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
         of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
@@ -136,8 +138,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
         fitted with the best. There is no "gcv" for them.
 
-        "auto", with ``kernel="auto"``, is "loo" for squares, and otherwise the penalty of the pilot in the unit of the
-        loss.
+        "auto" is "loo" for squares. For other losses, and solvers that take one alpha, it is that of least
+        leave-one-out error in ridge regression on at most 4,000 rows, in the unit of the loss; 1 for a FeatureMap, a
+        function and "precomputed", and where rows are few.
     delta : float or None, default=None
         With ``loss="huber"``, the residual beyond which it counts by its size and not by its square, in the unit of
         the targets. None is 1.35 standard deviations of the residuals, which are estimated as 1.4826 times their
@@ -183,16 +186,25 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     keep_statistics : bool, default=False
         Whether ``fit`` keeps the sums of ``loss="squared"``, which take 8 D^2 bytes: ``merge``, ``forget`` and
         standard deviations need them. ``partial_fit`` always does.
-    columns : {"auto", None}, default="auto"
-        With ``kernel="auto"``, whether every column may be multiplied by a scale of its own, which is learned on a
-        thousand rows and taken if it lowers the error on rows held out of everything; None keeps columns as they are.
-    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default=None
-        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
-        as they are. Zeros of sparse rows stay zeros.
-        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
-    missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
-        the share of each, or of those alone whose zeros do not stay zeros, as above.
+    preparation : {"auto", None}, default="auto"
+        What is done to columns before the kernel sees them. With "auto", ``scale`` and ``missing`` are chosen by the
+        rows where they are "auto"; and unless the kernel is given with its bandwidths, which makes it one for rows in
+        their own units, heavy tails are tamed, rare levels share a column and constant columns are left out. None
+        leaves rows as they are, and gaps are errors. ``preparation_.describe()`` tells what was done.
+    columns : {"auto", "learned", None}, default="auto"
+        Whether every column is multiplied by a scale of its own, which is learned on some 800 rows by leave-one-out,
+        or, of more than 256 columns, taken from gradients. "auto" learns them where the kernel is "auto", and takes
+        them where they lower the error on rows that were held out of everything. "learned" takes them in any case.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like and, where
+        the kernel is "auto", by trials; it is None for a kernel that is given with its bandwidths. Zeros of sparse rows
+        stay zeros. Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32
+        has.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
+        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
+        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -217,8 +229,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     alpha_ : float
         The alpha that was taken.
     choice_ : Choice or None
-        With ``kernel="auto"``, what the pilot has chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``, the
-        errors on rows held out, and all ``trials``. None where rows are too few to choose by.
+        What trials on some of the rows have chosen: ``kernel``, ``scale``, ``alpha``, ``learned_columns``,
+        ``n_components``, the errors on rows held out, and all ``trials``. None where rows are too few to choose by.
+        There is none where nothing was tried.
     delta_ : ndarray of shape (n_targets,)
         The delta of ``loss="huber"`` for every target.
     quantiles_ : tuple of floats
@@ -410,6 +423,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def _has_one_alpha(self) -> bool:
+        if is_open(self.alpha):  # a pilot gives one where no rows are left out
+            return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
 
     def _fit_exact(self, plan: ScanPlan) -> None:

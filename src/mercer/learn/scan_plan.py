@@ -140,12 +140,15 @@ class RowSample(Need):
         """The rows of these numbers, which rise, one part per block that has some."""
         return [part_of(block.X, places) for block, places in self._places(numbers)]
 
+    def numbers(self, count: int) -> NDArray[np.int64]:
+        """The numbers of at most so many rows, which rise: a smaller sample than this one, or all of it."""
+        if len(self._numbers) <= count:
+            return self._numbers
+        return np.sort(self._numbers[np.argpartition(self._words, count)[:count]])
+
     def block(self, count: int) -> Block:
-        """At most so many rows, with their targets and weights: a smaller sample than this one, or all of it."""
-        numbers = self._numbers
-        if len(numbers) > count:
-            numbers = np.sort(numbers[np.argpartition(self._words, count)[:count]])
-        return concatenated([rows_of(block, places) for block, places in self._places(numbers)])
+        """The same rows, with their targets and weights."""
+        return concatenated([rows_of(block, places) for block, places in self._places(self.numbers(count))])
 
     def _places(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Block, NDArray[np.int64]]]:
         for held, block in self._parts:

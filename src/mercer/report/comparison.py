@@ -104,8 +104,11 @@ def compare(
     """
     for name, count in (("rows", rows), ("test_rows", test_rows), ("exact_rows", exact_rows)):
         check_whole(name, count)
-    options = {**options, "unknown": "ignore"}  # these models are for nothing but their scores
     kernel = TABLE_GAUSSIAN if kernel is None else parse(kernel) if isinstance(kernel, str) else kernel
+    # These models are for nothing but their scores, and all of them have the same penalty and columns.
+    options = {"C": 1.0, "alpha": "loo", **options, "unknown": "ignore"}
+    if options.get("scale", "auto") == "auto":
+        options["scale"] = None if kernel.domain_is_non_negative else "standard"
     chosen = [one for width in features for one in chosen_maps(kernel, maps, int(width), random_state)]
     train, test = drawn(table, rows, test_rows, random_state)
     few = rows_of(train, some(train.X.shape[0], exact_rows, random_state))

@@ -104,7 +104,7 @@ def check_scorable(learner: Any, table: Table) -> None:
     --------
     >>> import numpy as np
     >>> import mercer
-    >>> check_scorable(mercer.KernelRegressor(), mercer.data.open(np.array([[1.0], [np.nan]])))
+    >>> check_scorable(mercer.KernelRegressor(missing="error"), mercer.data.open(np.array([[1.0], [np.nan]])))
     Traceback (most recent call last):
     ...
     ValueError: Input X contains NaN: row 1 of ndarray, column 0 is missing; ...
@@ -249,7 +249,7 @@ def features(model: Any, table: Table) -> Iterator[Any]:
     >>> import numpy as np
     >>> import mercer
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
-    >>> model = mercer.KernelRegressor(n_components=32, scale="standard", random_state=0).fit(X, X[:, 0])
+    >>> model = mercer.KernelRegressor("gaussian", scale="standard", n_components=32, random_state=0).fit(X, X[:, 0])
     >>> [Z.shape for Z in mercer.report.features(model, mercer.data.open(X))]
     [(400, 32)]
     """

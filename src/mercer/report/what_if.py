@@ -88,7 +88,7 @@ def study(
     >>> import mercer
     >>> X = np.random.default_rng(0).normal(size=(400, 2))
     >>> train, test = mercer.data.open(X, target=np.sin(X[:, 0])).split(test=0.5)
-    >>> model = mercer.KernelRegressor(n_components=64, random_state=0).fit(train)
+    >>> model = mercer.KernelRegressor("gaussian", alpha=1.0, n_components=64, random_state=0).fit(train)
     >>> found = mercer.report.study(model, train, test)
     >>> [one.features for one in found.widths], len(found.path)
     ([16, 32, 64], 5)

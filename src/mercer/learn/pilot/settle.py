@@ -15,6 +15,7 @@ from ...data.block import Block
 from ...kernels import Kernel, parse
 from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
+from ...maps.rules import feature_map
 from ..map_choice import EXACT, OPEN, is_open, named_map, parsed
 from ..prepare.preparation import Preparation
 from ..scan_plan import RowSample
@@ -73,6 +74,7 @@ def settled(
     preparation: Preparation,
     sample: RowSample,
     block: Block,
+    unscaled: Any,
     targets: Matrix | None,
     seed: int,
     n_rows: int,
@@ -89,6 +91,8 @@ def settled(
         Rows that were taken along, for the map too.
     block : Block
         Those of the pilot, before preparation.
+    unscaled : ndarray or CSR matrix
+        The same rows as numbers, prepared without scaling.
     targets : ndarray of shape (n_rows, n_targets) or None
         Their targets, or codes of classes; None where they are not known.
     seed : int
@@ -109,17 +113,24 @@ def settled(
     if targets is None:
         return by_rules
     weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight, dtype=np.float64)
-    rows = distinct_rows(preparation.rescaled(None)(block.X), targets, weight, seed)
+    rows = distinct_rows(unscaled, targets, weight, seed)
     if len(rows.numbers) < FEWEST_ROWS or not np.ptp(targets[rows.numbers], axis=0).any():
         return by_rules
 
     def make_map(kernel: Kernel, n_components: int) -> FeatureMap:
+        if model.map == OPEN and not is_open(model.kernel):
+            return feature_map(kernel, n_components=n_components, random_state=seed)
         maker = Nystrom if model.map in (OPEN, EXACT) else named_map(model.map)
         return maker(kernel, n_components=n_components, random_state=seed, n_jobs=model.n_jobs)
 
     pilot = Pilot(preparation, block.X, targets, rows, make_map, width)
     columns = model.columns if kernel is None or model.columns != OPEN else None
-    choice, learned, gain = pilot.run(scales, None if kernel is None else [kernel], columns)
+    try:
+        choice, learned, gain = pilot.run(scales, None if kernel is None else [kernel], columns)
+    except ValueError:
+        if kernel is None:
+            raise
+        return by_rules  # rows that a given kernel does not take: the fit itself says which
     if model.n_components is None and model.map != EXACT:
         width = width_for(gain, n_rows, lambda width: fit_cost(model.loss, n_rows, width, targets.shape[1]), fits)
     chosen = preparation.rescaled(choice.scale)
