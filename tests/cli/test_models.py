@@ -74,8 +74,8 @@ def test_columns_are_found_by_name(folder, run, tmp_path, frames):
 
 
 def test_predictions_that_cannot_be_had(folder, fails, tmp_path, frames):
-    assert "deviations are those of a regressor" in fails("predict flowers.mercer flowers.csv --with deviations -q")
-    assert "are those of a classifier" in fails("predict houses.mercer houses.csv --with decisions -q")
+    assert "only a regressor has standard deviations" in fails("predict flowers.mercer flowers.csv --with deviations -q")
+    assert "only a classifier has decisions" in fails("predict houses.mercer houses.csv --with decisions -q")
     assert "has no column 'a'" in fails("predict flowers.mercer houses.csv -q")
     assert "end it in .csv" in fails(f"predict houses.mercer houses.csv -o {tmp_path}/p.xls")
     assert "give one with -o" in fails("predict houses.mercer houses.csv --json", code=2)

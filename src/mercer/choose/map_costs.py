@@ -126,7 +126,7 @@ def work_operations(map: FeatureMap, n_rows: int, n_features: int, width: int) -
 
 
 def operations_in(seconds: float) -> float:
-    """What one thread does in so many seconds.
+    """What one thread does in the given number of seconds.
 
     Parameters
     ----------

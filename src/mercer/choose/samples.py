@@ -93,7 +93,7 @@ def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.f
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:
-    """1 for the class of a row and -1 for others, a column a class; one column, of the second, for two classes."""
+    """One column per class: 1 where a row has the class, else -1. Two classes have one column, for the second."""
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {labels.tolist()[0]!r}")

@@ -141,7 +141,7 @@ class RowSample(Need):
         return [part_of(block.X, places) for block, places in self._places(numbers)]
 
     def block(self, count: int) -> Block:
-        """At most so many rows, with their targets and weights: a smaller sample than this one, or all of it."""
+        """At most ``count`` rows, with their targets and weights: a smaller sample than this one, or all of it."""
         numbers = self._numbers
         if len(numbers) > count:
             numbers = np.sort(numbers[np.argpartition(self._words, count)[:count]])

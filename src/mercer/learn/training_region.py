@@ -101,7 +101,7 @@ class Extremes:
             yield chunk
 
     def saw(self, n_rows: int) -> bool:
-        """Whether so many rows were shown: sums that are resumed begin later."""
+        """Whether at least this many rows were shown: resumed sums begin later."""
         return self._seen >= n_rows
 
     def _update(self, chunk: Chunk) -> None:

@@ -432,7 +432,7 @@ class Nystrom(FeatureMap):
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether rows are those of a kernel matrix."""
+        """Whether rows are rows of a kernel matrix."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
