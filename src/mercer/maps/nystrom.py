@@ -280,6 +280,10 @@ class NystromConstruction(Construction):
     def scratch(self) -> int:
         return 3 * self.n_features + 6 * self.n_landmarks + 2 * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return super().row_operations(n_features, width, degree) + float(width) ** 2
+
     def layout(self) -> NystromParameters:
         return nystrom_layout(self._is_precomputed, self.n_components, self.n_features)
 
