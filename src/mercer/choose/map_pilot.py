@@ -242,7 +242,6 @@ class Pilot:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # what a narrow map warns of is measured here
                 map.fit_rows(self._taught(width), self._seed)
-                map.n_features_in_ = self._rows.n_features
                 found = self.judge(map)
         except (ValueError, MemoryError):
             self.candidates.remove(candidate)
