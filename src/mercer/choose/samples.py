@@ -22,7 +22,7 @@ COPIES = 4
 
 
 def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]]:
-    """So many rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
+    """``count`` rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
     chosen = Stream(seed, "tuning", "rows").permutation(table.n_rows)[:count].astype(np.int64)
     rising = np.sort(chosen)
     parts, first = [], 0

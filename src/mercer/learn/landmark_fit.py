@@ -172,7 +172,7 @@ class LandmarkFit(NamedTuple):
         return coefficients, slopes
 
     def drawn(self, slopes: NDArray[np.float64], known: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """So many further rows, without repeats, with probabilities that grow with their slopes."""
+        """``count`` further rows, without repeats, with probabilities that grow with their slopes."""
         chances = slopes + EVEN * slopes.mean()
         if not chances.any():
             chances = np.ones_like(slopes)

@@ -278,7 +278,7 @@ class PathFit:
         return 1.0 / np.maximum(self.weight, 1.0)
 
     def _sample(self, count: int) -> RowNumbers:
-        """So many of the rows that count, in order, or all of them."""
+        """At most ``count`` of the rows with a weight, in order."""
         rows = np.flatnonzero(self.weight > 0.0)
         words = Stream(self.seed).child("left out").words(len(self.weight), 0)[rows]
         return np.sort(rows[np.argsort(words, kind="stable")[:count]])

@@ -67,7 +67,7 @@ class Region(NamedTuple):
         return np.maximum(np.maximum(self.least[columns] - values, values - self.most[columns]), 0.0)
 
     def _sparse_squares(self, X: Any, unit: float) -> Vector:
-        """Squared distances, from the entries that rows store and from those of a row of zeros."""
+        """Squared distances, from the entries that rows store and from the distance of a row of zeros."""
         zeros = (self._outside(0.0, slice(None)) / unit) ** 2
         stored = (self._outside(X.data, X.indices) / unit) ** 2
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
