@@ -21,7 +21,7 @@ struct Gemm {
     static constexpr size_t group = MERCER_VECTOR_BYTES == 64 ? 14 : 6;  // rows, for 32 registers or for 16
     static constexpr size_t tile = 140 / group * group;                  // rows
     static constexpr size_t block = 256;                                 // columns of a tile's sums
-    static constexpr size_t depth = 256;                                 // at most so many numbers of a row at a time
+    static constexpr size_t depth = 256;                                 // numbers of a row taken at a time, at most
     static constexpr size_t line = 64 / sizeof(T);
     static constexpr size_t apart = depth + line;  // so that the rows of a group are in different sets of the cache
     static constexpr size_t room = tile * (apart + block);

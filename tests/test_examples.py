@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+
+from mercer import maps
 
 pytestmark = pytest.mark.xdist_group("examples")  # on one worker, so that what they share is made once
 
@@ -161,3 +164,23 @@ def test_the_demos_go_where_git_does_not_look(demo):
     with example("demo") as module:
         for place in (demo.PICTURE, module.FOLDER / "maps.png"):
             assert f"/{place.relative_to(ROOT).parts[0]}/" in folders
+
+
+def readme_row(map):
+    """What the table of the README says of a map: its name with the maps it takes, and its description."""
+    inside = ", ".join("map" for _ in map.construction.parts)
+    description = map.description
+    name = f"`{map.__name__}({inside})`" if inside else f"`{map.__name__}`"
+    return f"| {name} | {description.kernels} | {description.when} | {description.cost} | {description.variance} |"
+
+
+def test_the_readme_lists_the_maps_as_they_describe_themselves():
+    readme = ROOT / "README.md"
+    lines = readme.read_text(encoding="utf-8").splitlines()
+    start = lines.index("| map | kernels | when | cost of a row | variance |") + 2
+    end = lines.index("", start)
+    rows = [readme_row(map) for map in maps.MAPS]
+    if os.environ.get("MERCER_WRITE_GOLDEN"):
+        readme.write_text("\n".join([*lines[:start], *rows, *lines[end:]]) + "\n", encoding="utf-8")
+        return
+    assert lines[start:end] == rows

@@ -106,7 +106,7 @@ def canonical_csr(X: Any) -> Any:
 
 
 def spread(X: Any, length: int) -> Any:
-    """CSR rows in which each stored entry of X has become so many neighbours, whose values are still to be written.
+    """CSR rows in which each stored entry of X becomes ``length`` neighbours, whose values are still to be written.
 
     A column of X becomes as many columns; the columns of X are stored in order.
     """
@@ -136,7 +136,7 @@ def aligned(X: Any) -> Any:
 
 
 def feature_array(X: Array, width: int) -> Array:
-    """An array for so many features of every row, beside the rows and in their precision; of objects in float64."""
+    """An array for ``width`` features per row, on the rows' device and in their precision; float64 for objects."""
     if is_foreign(X):
         return namespace(X).empty((X.shape[0], width), dtype=X.dtype, device=device_of(X))
     return np.empty((X.shape[0], width), dtype=np.float64 if X.dtype == object else X.dtype)

@@ -113,7 +113,7 @@ class Stream:
         return high.astype(np.int32).reshape(shape)
 
     def hashes(self, bits: int, shape: tuple[int, ...]) -> NDArray[np.int32]:
-        """Independent uniform integers of so many bits; fewer bits are the low bits of more."""
+        """Independent uniform integers of ``bits`` bits; asking for fewer gives the low bits of the same draws."""
         words = self.words(int(np.prod(shape)))
         return (words & np.uint64((1 << bits) - 1)).astype(np.int32).reshape(shape)
 
@@ -122,7 +122,7 @@ class Stream:
         return np.argsort(self.words(count), kind="stable").astype(np.int32)
 
     def subset(self, bits: int, count: int) -> NDArray[np.int64]:
-        """``count`` different integers of so many bits, every such choice as likely, without listing all integers."""
+        """``count`` distinct integers of ``bits`` bits, every such set equally likely, without listing all integers."""
         draws, mask = 2 * count, np.uint64((1 << bits) - 1)
         while True:  # a longer draw starts with the shorter one, so the length of a draw does not enter the result
             integers = (self.words(draws) & mask).astype(np.int64)

@@ -32,7 +32,7 @@ HELD_BYTES = 256 * 2**20
 
 
 def tile_rows(scratch: int, most: int = TILE) -> int:
-    """Rows per tile: 256, or fewer (always a power of two) where rows need so many floats that tiles would be large."""
+    """Rows per tile: 256, or fewer (always a power of two) where rows need enough floats to make such tiles large."""
     rows = most
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
@@ -40,7 +40,7 @@ def tile_rows(scratch: int, most: int = TILE) -> int:
 
 
 def tile_entries(length: int) -> int:
-    """Stored entries per tile, where each has so many features."""
+    """Stored entries per tile, given how many features each entry has."""
     return max(1, TILE_BYTES // (64 * length))
 
 

@@ -19,7 +19,7 @@ from mercer.choose import TargetNotMetError
 from mercer.choose.auto_map import FEWEST_ROWS
 from mercer.choose.gram_errors import Estimate
 from mercer.choose.held_out_rows import RowsWithout
-from mercer.choose.map_costs import ROW_OPERATIONS, fit_operations, operations_in, row_operations, work_operations
+from mercer.choose.map_costs import fit_operations, operations_in, row_operations, work_operations
 from mercer.choose.map_pilot import Candidate, candidates_for
 from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
 from mercer.learn.time_forecast import SPEED
@@ -324,9 +324,27 @@ def test_the_table_reads_as_one(met):
 # -- the parts ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_map_that_stands_alone_has_a_cost():
-    alone = {one.__name__ for one in maps.MAPS if not one.description.over}
-    assert set(ROW_OPERATIONS) == alone
+@pytest.mark.parametrize(
+    ("name", "operations"),
+    [
+        ("OrthogonalFourier", 64 * 34.0),
+        ("QuasiFourier", 64 * 34.0),
+        ("RandomFourier", 64 * 34.0),
+        ("StructuredFourier", 40.0 * 64),
+        ("Fastfood", 40.0 * 64),
+        ("Nystrom", 64 * 58.0 + 64.0**2),
+        ("AdditiveMap", 40.0 * 64),
+        ("TensorSketch", 3 * 1760.0),
+        ("HadamardSketch", 3 * 1760.0),
+        ("ComplexSketch", 3 * 1760.0),
+        ("TreeSketch", 3 * 9120.0),
+        ("TaylorSketch", 3 * 1760.0),
+        ("RandomMaclaurin", 64 * 27.0),
+        ("RandomRelu", 64 * 58.0),
+    ],
+)
+def test_what_a_row_of_eight_columns_costs_at_64_features(name, operations):
+    assert getattr(maps, name).construction.row_operations(8, 64, 3) == operations
 
 
 def test_costs_grow_with_rows_columns_and_features():

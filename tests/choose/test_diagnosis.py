@@ -113,7 +113,7 @@ def test_it_is_plain_data():
     [
         ({"X": some_rows(5)}, "16 rows at least, found n_samples=5"),
         ({"y": [1.0, 2.0]}, "one entry per row"),
-        ({"names": ["a"]}, "names must be those of 4 columns"),
+        ({"names": ["a"]}, "names must name 4 columns"),
         ({"X": np.full((30, 4), np.nan)}, "NaN"),
     ],
 )

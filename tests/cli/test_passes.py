@@ -31,8 +31,8 @@ def test_a_file_larger_than_memory_is_read_as_often_as_it_is_needed(run, tmp_pat
     monkeypatch.setattr(sources, "NUMBERS_AT_ONCE", 1)
     other = "label" if target == "number" else "number"
     result = run(
-        f"fit {tmp_path}/rows.csv --target {target} --exclude {other} --features 16 --loss squared --C 1 --memory 400KB "
-        f"--kernel gaussian('median') -o {tmp_path}/model"
+        f"fit {tmp_path}/rows.csv --target {target} --exclude {other} --features 16 --loss squared --C 1 "
+        f"--memory 400KB --kernel gaussian('median') -o {tmp_path}/model"
     )
     assert result.exit_code == 0, result.output
     # The rows held out are read for scores; those learned from for levels with labels and a sample, for

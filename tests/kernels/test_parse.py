@@ -250,7 +250,7 @@ def test_a_new_kernel_needs_no_change_of_the_parser(monkeypatch):
 MISTAKES = [
     ("gausian(0.5)", "gausian", "did you mean 'Gaussian'?"),
     ("0.5*linear() + vovk_rael(2)", "vovk_rael", "did you mean 'VovkReal'?"),
-    ("quux()", "quux", "expected one of AdditiveChi2, ArcCosine, Cauchy, Exponential, Gaussian"),
+    ("quux()", "quux", "unknown kernel 'quux'; expected one of AdditiveChi2, "),
     ("sum(linear(), linear())", "sum", "unknown kernel"),
     ("__import__('os')", "__import__", "unknown kernel"),
     ("gaussian(gama=2)", "gama", "Gaussian has no parameter 'gama'; did you mean 'gamma'?"),

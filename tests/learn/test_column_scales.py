@@ -17,7 +17,7 @@ from mercer.kernels import (
     Polynomial,
     VovkReal,
 )
-from mercer.learn.column_scales import ScaleSearch, learn_column_scales, left_out
+from mercer.learn.column_scales import ScaleSearch, learn_column_scales, leave_one_out
 
 KERNELS = [
     Gaussian(0.3),
@@ -71,7 +71,7 @@ def leaving_out(kernel, X, Y, weight, alpha):
 def test_the_error_is_that_of_leaving_out_every_row(kernel, weighted):
     X, Y = problem()
     weight = np.resize([1.0, 0.4, 2.0, 3.5], len(X)) if weighted else np.ones(len(X))
-    found = left_out(kernel(X), Y - weight @ Y / weight.sum(), weight, 0.2, 1.0, sensitive=False)
+    found = leave_one_out(kernel(X), Y - weight @ Y / weight.sum(), weight, 0.2, 1.0, sensitive=False)
     np.testing.assert_allclose(found.error, leaving_out(kernel, X, Y, weight, 0.2), rtol=1e-9)
 
 

@@ -137,7 +137,7 @@ def test_batches_of_several_tasks():
         model.partial_fit(X[:50], Y[:50, :2])
     with pytest.raises(ValueError, match=r"expected y of shape \(n_rows, 3\), found \(50,\)"):
         model.partial_fit(X[:50], Y[:50, 0])
-    with pytest.raises(ValueError, match="are not those of the first call"):
+    with pytest.raises(ValueError, match="differ from the first call's"):
         model.partial_fit(X, Y, classes[:2])
 
 

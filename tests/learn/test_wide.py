@@ -226,6 +226,17 @@ def test_large_curvatures_keep_their_digits_in_float32():
     assert ours < 1.01 * theirs
 
 
+def test_a_preconditioner_that_has_lost_its_sign_is_passed_over_for_a_step(monkeypatch):
+    X, Y, _ = problem()
+    sums = KernelRegressor(map=features()).fit(X, Y)
+    original, signs = RowPreconditioner.__call__, iter([1.0, 1.0, -1.0])  # the first is for the intercept
+    monkeypatch.setattr(RowPreconditioner, "__call__", lambda self, R: next(signs, 1.0) * original(self, R))
+    model = KernelRegressor(map=features(), solver="wide", tol=1e-8).fit(X, Y)
+    assert model.convergence_.converged
+    assert next(signs, None) is None
+    np.testing.assert_allclose(model.predict(X), sums.predict(X), rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("memory", [pytest.param(None, marks=pytest.mark.full), 1000])
 def test_bits_do_not_depend_on_threads(monkeypatch, memory):
     monkeypatch.setattr(wide, "BLOCK_BYTES", 1)  # blocks of a few rows

@@ -248,7 +248,7 @@ DESCRIPTIONS = {
     ),
     "a precomputed kernel": ("nystrom", at("model/kernel", "precomputed"), "expected|unknown"),
     "an argument precomputed": ("nystrom", at("model/arguments/kernel", "precomputed"), "must be precomputed"),
-    "names too few": ("fourier", at("model/names", ["a"]), "names must be those of 4 columns"),
+    "names too few": ("fourier", at("model/names", ["a"]), "there must be 4 names of columns"),
     "names that are numbers": ("fourier", at("model/names", [1, 2, 3, 4]), "the name of a column must be text"),
     "an array as argument": (
         "fourier",
@@ -337,7 +337,7 @@ def test_an_untouched_file_goes_through_the_same_mill(tmp_path):
 def test_a_seed_that_draws_other_integers_is_noticed(tmp_path):
     parts = Parts(saved("hadamard", "seed"))
     parts.held["model"]["seed"] += 1
-    refused(parts.bytes(), "are not those of the model", tmp_path)
+    refused(parts.bytes(), "does not draw the parameters of the model", tmp_path)
 
 
 def test_trees_and_precomputed_kernels_are_checked_too(tmp_path):

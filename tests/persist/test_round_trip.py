@@ -338,7 +338,7 @@ def test_what_is_no_model_of_this_package_is_refused(tmp_path):
 def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     map = TensorSketch(n_components=8, random_state=0).fit(rows())
     map.adopt(map.construction_.fitted(map.parameters_._replace(signs=-map.parameters_.signs)))
-    with pytest.raises(ValueError, match=r"the seed 0 draws are not those of the model .* parameters='full'"):
+    with pytest.raises(ValueError, match=r"the seed 0 does not draw the parameters of the model .* parameters='full'"):
         mercer.save(map, tmp_path / "model", "seed")
     waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()
     turned = waves.parameters_._replace(frequencies=waves.parameters_.frequencies * (1.0 + 1e-9))
@@ -348,7 +348,7 @@ def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     )
     model.map_ = waves
     for one in (waves, model):
-        with pytest.raises(ValueError, match=r"draws other parameters .* parameters='full'"):
+        with pytest.raises(ValueError, match=r"does not draw the parameters .* parameters='full'"):
             mercer.save(one, tmp_path / "model", "seed")
     assert not (tmp_path / "model").exists()
     np.testing.assert_array_equal(again(map, tmp_path).parameters_.signs, map.parameters_.signs)

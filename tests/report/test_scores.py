@@ -122,7 +122,7 @@ def test_models_that_predict_nothing_or_too_much():
     one = KernelRegressor(n_components=8, random_state=0, kernel=None, alpha=1.0, preparation=None).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="must bring y"):
         report.evaluate(one, table)
-    with pytest.raises(ValueError, match="decisions are those of a classifier"):
+    with pytest.raises(ValueError, match="only a classifier has decisions"):
         next(report.predictions(one, table, ["decisions"]))
     with pytest.raises(TypeError, match="expected a map or a learner of mercer"):
         next(report.features(metrics, table))

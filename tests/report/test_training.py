@@ -201,11 +201,19 @@ def test_many_rows_are_thinned(monkeypatch):
     assert "the model, on all its rows" in text
 
 
+@pytest.mark.parametrize(("scale", "words"), [("auto", "mean 0 and variance 1"), ("common", "the same factor")])
+def test_the_page_says_how_columns_were_scaled(scale, words):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    table = data.open(X, target=2)
+    model = mercer.KernelRegressor(n_components=8, scale=scale, random_state=0).fit(table)
+    assert words in checked(report.training_page("a", model, table)).words
+
+
 def test_every_kernel_and_map_has_a_sentence():
     from mercer import kernels, maps
-    from mercer.report import descriptions
 
-    assert set(descriptions.KERNELS) == set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}
+    for name in set(kernels.__all__) - {"Kernel", "KernelSyntaxError", "parse"}:
+        assert "description" in vars(getattr(kernels, name)), name
     for map in maps.MAPS:
         assert "description" in vars(map), map
         assert all(map.description[:5]), map

@@ -58,7 +58,7 @@ def _load() -> ctypes.CDLL | None:
 
 
 def _open(path: Path) -> ctypes.CDLL:
-    """Load a shared library, and refuse one that was built from other sources than those of this package."""
+    """Load a shared library, and refuse one that was not built from the sources of this package."""
     library = ctypes.CDLL(os.fspath(path))
     try:
         library.mercer_functions.argtypes = [ctypes.c_char_p]

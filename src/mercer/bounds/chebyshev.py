@@ -37,7 +37,7 @@ def relative_error(map: FeatureMap, X: Any, Y: Any = None, *, epsilon: float) ->
     """
     check_positive("epsilon", epsilon)
     variance, mean = map.variance(X, Y), map.mean(X, Y)
-    exact = map.kernel_(*map._pair(X, Y))
+    exact = map.kernel_(*map.validated_pair(X, Y))
     deviation = np.hypot(np.sqrt(variance), mean - exact)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         # 0 / 0 is NaN, and so is a variance that has overflowed; fmin makes 1 of them, which is always true.

@@ -146,7 +146,7 @@ def _relative_diameter(kernel: Kernel, diameter: float, n_features: int, epsilon
 
 
 def _log_probability(count: int, relative: float, n_features: int, epsilon: float, form: Form) -> float:
-    """The logarithm of the bound for so many frequencies, at most 0."""
+    """The logarithm of the bound for the given number of frequencies, at most 0."""
     excess = np.exp(LOG_EXCESSES)
     steep = -np.logaddexp(0.0, math.log(count) + 2.0 * LOG_EXCESSES)
     if form == "paired":

@@ -16,8 +16,8 @@ and :math:`\varphi` alone remains. The same lines hold in the spectral norm. Wha
   \|K\|_F^2\bigr) \le \frac{n^2 (n-c)}{c (n-1)} \kappa^2`;
 - another landmark in place of one changes :math:`\varphi` by :math:`\frac nc \|a_i a_i^\top - a_j a_j^\top\|_F \le
   \frac nc \sqrt2 \kappa` at most. The landmarks, or the rows that are none if they are fewer, drawn one after the other
-  make a martingale of so many steps: by Azuma and Hoeffding :math:`P[\varphi \ge E\varphi + t] \le \exp(-t^2 c^2 / (n^2
-  \kappa^2 \min(c, n-c)))`.
+  make a martingale with one step per draw: by Azuma and Hoeffding
+  :math:`P[\varphi \ge E\varphi + t] \le \exp(-t^2 c^2 / (n^2 \kappa^2 \min(c, n-c)))`.
 """
 
 from __future__ import annotations

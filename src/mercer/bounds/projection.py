@@ -42,11 +42,11 @@ NO_KERNEL = "nothing bounds the error of a map whose kernel is not positive semi
 def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
     r"""How much of every row the map leaves out: k(x, x) - ||Z(x)||^2 for Nystrom, never negative. No probability.
 
-    The certificate of a fitted map, on rows that need not be those of the fit. The sum is the nuclear norm of the error
-    K - Z Z' on these rows, which is no smaller than its spectral and its Frobenius norm; single entries are bounded by
-    :func:`projection_error`. For a Compressed that has learned its projection (TEFM) it is :math:`\|F(x)\|^2 -
-    \|Z(x)\|^2`, with F the wide map, and tells what the projection loses, not how far F is from the kernel. Other maps
-    err to both sides and are refused.
+    The certificate of a fitted map, on rows that need not be the ones of its fit. The sum is the nuclear norm of the
+    error K - Z Z' on these rows, which is no smaller than its spectral and its Frobenius norm; single entries are
+    bounded by :func:`projection_error`. For a Compressed that has learned its projection (TEFM) it is
+    :math:`\|F(x)\|^2 - \|Z(x)\|^2`, with F the wide map, and tells what the projection loses, not how far F is from
+    the kernel. Other maps err to both sides and are refused.
 
     What is lost in rounding, the width times 2e-15 of k(x, x), is the least that is returned. Where a Nystrom map has a
     function for a kernel, that the function is positive semi-definite is the promise of who wrote it; a ValueError says

@@ -302,7 +302,6 @@ class AutoMap(FeatureMap):
 
     def _judged(self, pilot: Pilot, candidate: Candidate, width: int, left: Rows, seed: int) -> Passed:
         map = self._fitted(candidate.at(width), left, seed)
-        map.n_features_in_ = left.n_features
         return Passed(map, pilot.note(candidate, map.n_components_, pilot.judge(map)))
 
     # -- a target ------------------------------------------------------------------------------------------------------
@@ -312,9 +311,7 @@ class AutoMap(FeatureMap):
         assert self.target_error is not None
 
         def fit(map: FeatureMap) -> FeatureMap:
-            fitted = self._fitted(map, left, seed)
-            fitted.n_features_in_ = left.n_features
-            return fitted
+            return self._fitted(map, left, seed)
 
         target = float(self.target_error)
         pilot.climb(target, self._most_features)
@@ -345,7 +342,7 @@ class AutoMap(FeatureMap):
         map : FeatureMap
         pilot : PilotTable
         """
-        map.n_features_in_ = self.n_features_in_ = map.construction_.n_features
+        self.n_features_in_ = map.n_features_in_
         if hasattr(self, "feature_names_in_"):
             map.feature_names_in_ = self.feature_names_in_
         self.map_, self.pilot_, self.fitted_ = map, pilot, map.fitted_

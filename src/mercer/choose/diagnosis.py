@@ -154,7 +154,7 @@ def diagnose(
     y : array of shape (n_samples,) or None, default=None
         Numbers or classes to be predicted.
     names : sequence of str or None, default=None
-        What to call the columns; None takes those of a frame, or numbers.
+        Names of the columns; None takes the names of a frame, or numbers the columns.
     max_rows : int, default=1000
         How many rows are sampled for the kernel matrix.
     random_state : int, numpy Generator or RandomState, or None, default=0
@@ -253,7 +253,7 @@ def _names(X: Any, names: Sequence[str] | None) -> list[str]:
         names = [str(name) for name in X.columns]
     width = np.shape(X)[1] if len(np.shape(X)) == 2 else 0
     if names is not None and len(names) != width:
-        raise ValueError(f"names must be those of {width} columns, found {len(names)}")
+        raise ValueError(f"names must name {width} columns, found {len(names)}")
     return [f"column {place}" for place in range(width)] if names is None else [repr(str(name)) for name in names]
 
 
@@ -350,7 +350,7 @@ def _left_out_error(K: Matrix, targets: Matrix) -> float:
 
 
 def _moments(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means and standard deviations of columns; those of sparse rows without a dense copy."""
+    """Means and standard deviations of columns; sparse rows are not copied into a dense matrix."""
     if sp.issparse(X):
         mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()

@@ -102,9 +102,8 @@ class GramErrors(NamedTuple):
             without = _mean_square(*_left_out(self.errors, own[0]), m - 1, n_rows) / _mean_square(
                 *_left_out(self.kernels, own[1]), m - 1, n_rows
             )
-        if not (
-            np.isfinite(without) & (without > 0.0)
-        ).all():  # one row has all of the error: a sample like this says nothing of others
+        if not (np.isfinite(without) & (without > 0.0)).all():
+            # One row has all of the error: a sample like this says nothing of others.
             return Estimate(root, 0.0, math.inf)
         logs = 0.5 * np.log(without)
         reach = min(jackknife_reach(logs, confidence), LARGEST_LOGARITHM)
@@ -173,6 +172,6 @@ def gram_errors(map: FeatureMap, X: Any, K: NDArray[Any] | None = None) -> GramE
 
 
 def plain_features(map: FeatureMap, X: Any) -> NDArray[Any]:
-    """Features as a dense NumPy array, whatever the map makes of them."""
+    """Features as a NumPy array or a CSR matrix, whatever ``set_output`` and the rows make of them."""
     Z = map.transform(X)
     return to_numpy(Z) if is_sparse(Z) or is_foreign(Z) else np.asarray(Z)

@@ -1,14 +1,14 @@
 """What features cost, in operations: arithmetic that knows no clock, so that a seed makes the same choice everywhere.
 
-An operation is a multiplication and an addition in a product of large matrices, in the precision of the rows. The
-factors were measured on one core of an x86-64 machine with AVX2; it is ratios that decide, which hardly differ between
-machines. Seconds become operations by :data:`mercer.learn.time_forecast.SPEED`.
+An operation is a multiplication and an addition in a product of large matrices, in the precision of the rows. Every
+construction says what a row costs it. The factors were measured on one core of an x86-64 machine with AVX2; only their
+ratios decide, which hardly differ between machines. Seconds become operations by
+:data:`mercer.learn.time_forecast.SPEED`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ..learn.time_forecast import SPEED
@@ -20,71 +20,19 @@ USUAL_DEGREE = 4
 """Of a series that does not end."""
 
 
-def _frequencies(d: int, D: int, p: int) -> float:
-    return D * (0.5 * d + 30.0)  # a frequency has two features
-
-
-def _units(d: int, D: int, p: int) -> float:
-    return D * (d + 50.0)
-
-
-def _transforms(d: int, D: int, p: int) -> float:
-    return 40.0 * max(D, d)
-
-
-def _sketches(d: int, D: int, p: int) -> float:
-    return p * (25.0 * D + 20.0 * d)
-
-
-def _tree(d: int, D: int, p: int) -> float:
-    return p * (140.0 * D + 20.0 * d)
-
-
-def _products(d: int, D: int, p: int) -> float:
-    return D * (0.25 * d + 25.0)
-
-
-def _landmarks(d: int, D: int, p: int) -> float:
-    return D * (d + 50.0) + float(D) ** 2
-
-
-def _entries(d: int, D: int, p: int) -> float:
-    return 40.0 * max(D, d)
-
-
-ROW_OPERATIONS: dict[str, Callable[[int, int, int], float]] = {
-    "OrthogonalFourier": _frequencies,
-    "QuasiFourier": _frequencies,
-    "RandomFourier": _frequencies,
-    "StructuredFourier": _transforms,
-    "Fastfood": _transforms,
-    "Nystrom": _landmarks,
-    "AdditiveMap": _entries,
-    "TensorSketch": _sketches,
-    "HadamardSketch": _sketches,
-    "ComplexSketch": _sketches,
-    "TreeSketch": _tree,
-    "TaylorSketch": _sketches,
-    "RandomMaclaurin": _products,
-    "RandomRelu": _units,
-}
-"""Operations for the features of a row, by the name of the map: a function of columns, features and degree."""
-
-
 def row_operations(map: FeatureMap, n_features: int, width: int) -> float:
     """Operations that map one row.
 
     Parameters
     ----------
     map : FeatureMap
-        Not fitted; of a map over others those inside count, each as wide as the map around them.
+        Not fitted; a map over others costs what the maps inside it do, each as wide as the map around them.
     n_features : int
     width : int
     """
-    name = type(map).__name__
-    if name in ROW_OPERATIONS:
-        return ROW_OPERATIONS[name](n_features, width, _degree(map.kernel))
     inside = [part for part in map.get_params(deep=False).values() if isinstance(part, FeatureMap)]
+    if not inside:
+        return map.construction.row_operations(n_features, width, _degree(map.kernel))
     return sum(row_operations(part, n_features, width) for part in inside) + width * (30.0 + math.log2(width + 1.0))
 
 
@@ -126,7 +74,7 @@ def work_operations(map: FeatureMap, n_rows: int, n_features: int, width: int) -
 
 
 def operations_in(seconds: float) -> float:
-    """What one thread does in so many seconds.
+    """What one thread does in the given number of seconds.
 
     Parameters
     ----------

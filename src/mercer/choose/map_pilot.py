@@ -24,7 +24,7 @@ LEVEL = 0.95
 NARROWEST, WIDEST_TRIED = 4, 1024
 """The widths of the pilot, which double from the first to the last."""
 HOPELESS = 4.0
-"""A map with so many times the error of the best at the same width is tried no further."""
+"""A map whose error is this many times that of the best one at the same width is tried no further."""
 TAUGHT_ROWS = 3000
 """Rows to draw landmarks from, or three a feature."""
 STEEPEST, FLATTEST = -3.0, -0.2
@@ -34,7 +34,7 @@ USUAL_SLOPE = -0.5
 LARGEST_REACH = 3.0
 """Beyond it an interval only says that there are too few rows."""
 NEGLIGIBLE = 1e-9
-"""Relative errors below this are those of rounding, which must not decide."""
+"""Relative errors below this are rounding, which must not decide."""
 DIGITS = 6
 """Of errors that decide: those beyond differ from machine to machine."""
 
@@ -242,7 +242,6 @@ class Pilot:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # what a narrow map warns of is measured here
                 map.fit_rows(self._taught(width), self._seed)
-                map.n_features_in_ = self._rows.n_features
                 found = self.judge(map)
         except (ValueError, MemoryError):
             self.candidates.remove(candidate)

@@ -22,7 +22,7 @@ COPIES = 4
 
 
 def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]]:
-    """So many rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
+    """``count`` rows in the order of a seed, with their numbers; a larger draw starts with the smaller one."""
     chosen = Stream(seed, "tuning", "rows").permutation(table.n_rows)[:count].astype(np.int64)
     rising = np.sort(chosen)
     parts, first = [], 0
@@ -93,7 +93,7 @@ def balanced_weights(y: Any, weight: NDArray[np.float64] | None) -> NDArray[np.f
 
 
 def codes_of(y: Any) -> NDArray[np.float64]:
-    """1 for the class of a row and -1 for others, a column a class; one column, of the second, for two classes."""
+    """One column per class: 1 where a row has the class, else -1. Two classes have one column, for the second."""
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise ValueError(f"a classifier needs at least 2 classes, found 1 class: {labels.tolist()[0]!r}")

@@ -18,7 +18,7 @@ from .._formats import FORMATS, format_of
 
 STANDARD_INPUT = "-"
 LOSSES = ("squared_hinge", "logistic", "squared", "huber", "quantile", "epsilon_insensitive", "poisson")
-"""Those of classifiers, and from the third on those of regressors."""
+"""The first three are for classifiers, and from the third on for regressors."""
 READING = ("format", "delimiter", "encoding", "drop")
 """What of ``reading_options`` :func:`table_of` takes as it is."""
 

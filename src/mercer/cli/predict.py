@@ -47,9 +47,9 @@ def standard_output() -> Any:
 def command(model, data, extras, keep, unknown, memory, output, spreadsheet_safe, **reading):
     """Predict the target of every row of DATA, in its order.
 
-    The column "prediction" has labels or numbers. Probabilities are those of a classifier, standard deviations those of
-    a regressor with --deviations. Columns of DATA are found by name; those that --keep names need not be features, and
-    are written as they are stored (fields of CSV as their text).
+    The column "prediction" has labels or numbers. With --with,
+    a classifier adds probabilities and a regressor with --deviations standard deviations. Columns of DATA are found by
+    name; the ones that --keep names need not be features, and are written as they are stored (fields of CSV as text).
 
     \b
     Examples:

@@ -108,6 +108,8 @@ class AdditiveChi2(Additive):
     array([[1. , 4.5]])
     """
 
+    description = "Histograms are alike where their bins are, by the harmonic mean of every pair of bins."
+
     _term = "chi2"
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -132,6 +134,8 @@ class Intersection(Additive):
     array([[1., 4.]])
     """
 
+    description = "Histograms are alike by how much of them they share, bin by bin."
+
     _term = "intersection"
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -153,6 +157,8 @@ class JensenShannon(Additive):
     >>> JensenShannon()([[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([[1.   , 0.689]])
     """
+
+    description = "Histograms are alike where telling them apart takes many draws: the Jensen-Shannon divergence."
 
     _term = "jensen-shannon"
 
@@ -181,6 +187,8 @@ class Hellinger(Additive):
     >>> Hellinger()([[1.0, 4.0]], [[1.0, 0.0], [9.0, 4.0]])
     array([[1., 7.]])
     """
+
+    description = "Histograms are alike where their bins are, by the geometric mean of every pair of bins."
 
     max_order = 0
 

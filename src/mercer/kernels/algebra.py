@@ -82,6 +82,8 @@ class Sum(_Pair):
     0.7 * Gaussian(gamma=0.5) + Linear()
     """
 
+    description = "Rows are alike where either of two kernels finds them so; what is learned is a sum of two parts."
+
     def __repr__(self) -> str:
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
         return f"{self.left!r} + {right}"
@@ -147,6 +149,8 @@ class Sum(_Pair):
 class Product(_Pair):
     """k(x, y) = left(x, y) right(x, y): the tensor product of both features."""
 
+    description = "Rows are alike where two kernels both find them so."
+
     def __repr__(self) -> str:
         left = f"({self.left!r})" if isinstance(self.left, Sum) else repr(self.left)
         right = f"({self.right!r})" if isinstance(self.right, Sum | Product | Scaled) else repr(self.right)
@@ -206,6 +210,8 @@ class Product(_Pair):
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
     """k(x, y) = weight kernel(x, y)."""
+
+    description = "Another kernel, times a weight."
 
     weight: float
     kernel: Kernel

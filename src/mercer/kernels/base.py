@@ -7,7 +7,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -111,6 +111,9 @@ class Kernel(ABC):
     Subclasses are frozen dataclasses that give ``gram`` and ``diagonal``; what maps need of a kernel (a Maclaurin
     series, a spectral law) they give where they have it.
     """
+
+    description: ClassVar[str] = "A function of two rows that says how alike they are."
+    """What pages about a model say of the kernel."""
 
     __array_ufunc__ = None  # so that a NumPy scalar times a kernel arrives at __rmul__
 

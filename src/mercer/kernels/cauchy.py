@@ -24,6 +24,8 @@ class Cauchy(ColumnBandwidths):
     be one for every column.
     """
 
+    description = "Rows are alike where they are near in every column; likeness falls slowly, with heavy tails."
+
     gamma: float | str | tuple[float, ...] = 1.0
 
     def _scale(self, rows: Rows) -> float:

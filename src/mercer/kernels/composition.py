@@ -44,6 +44,8 @@ class Composition(Kernel):
     Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
     """
 
+    description = "The likeness that one kernel finds is put through another, a power series in it."
+
     outer: Kernel
     inner: Kernel
 
@@ -155,6 +157,8 @@ class DistanceComposition(Kernel):
     >>> Gaussian(0.5).of_distance(Polynomial(2))
     Gaussian(gamma=0.5).of_distance(Polynomial(degree=2, gamma=1.0, coef0=0.0))
     """
+
+    description = "Rows are alike where they are near each other, by the distance that another kernel has."
 
     outer: Kernel
     inner: Kernel

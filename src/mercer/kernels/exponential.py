@@ -17,6 +17,8 @@ from .families import DotProduct
 class Exponential(LearnedBandwidth, DotProduct):
     """k(x, y) = exp(gamma <x, y>); the papers write gamma = 1 / sigma^2."""
 
+    description = "Rows are alike where their inner product is large; all products of columns count, high ones less."
+
     gamma: float | str = 1.0
 
     def _median(self, rows: Rows) -> float:

@@ -27,6 +27,8 @@ class Gaussian(ColumnBandwidths, Radial):
     True
     """
 
+    description = "Rows are alike where they are near each other; likeness falls smoothly with the squared distance."
+
     gamma: float | str | tuple[float, ...] = 1.0
 
     def factor(self, widths: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,6 +24,8 @@ class Laplacian(ColumnBandwidths):
     one number per column it is exp(-sum gamma_i |x_i - y_i|).
     """
 
+    description = "Rows are alike where they are near in every column; likeness falls sharply, and allows for edges."
+
     gamma: float | str | tuple[float, ...] = 1.0
 
     def _median(self, rows: Rows) -> float:

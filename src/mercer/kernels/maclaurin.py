@@ -37,6 +37,8 @@ class Maclaurin(DotProduct):
     163.0
     """
 
+    description = "A power series in the inner product of rows: products of columns, each degree with its own weight."
+
     coefficients: tuple[float, ...] | Callable[[int], float]
     _: KW_ONLY
     tol: float = 1e-15

@@ -53,6 +53,8 @@ class Matern(ColumnBandwidths, Radial):
     column every difference x_i - y_i is divided by its own.
     """
 
+    description = "Rows are alike where they are near each other; nu sets how smooth what is learned must be."
+
     nu: float = 1.5
     _: KW_ONLY
     length_scale: float | str | tuple[float, ...] = 1.0

@@ -23,6 +23,8 @@ MULTIPLIED = 8
 class Linear(DotProduct):
     """k(x, y) = <x, y>."""
 
+    description = "The inner product of rows: what is learned is a plane."
+
     max_degree = 1
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -41,6 +43,8 @@ class Polynomial(LearnedBandwidth, DotProduct):
     >>> float(Polynomial(2, coef0=1.0)([[1.0, 2.0]], [[3.0, 0.0]])[0, 0])
     16.0
     """
+
+    description = "A power of the inner product of rows: what is learned is a polynomial of the columns."
 
     degree: int = 2
     _: KW_ONLY

@@ -76,6 +76,8 @@ def _exponentials(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
 class SkewedChi2(_Skewed):
     """k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c) for entries above -c, c the skewedness."""
 
+    description = "Histograms are alike where every bin is, measured on a logarithmic scale."
+
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         values = None
         if max(abs(X).max(), abs(Y).max()) < LONGEST:
@@ -93,6 +95,8 @@ class SkewedChi2(_Skewed):
 @dataclass(frozen=True, repr=False)
 class SkewedIntersection(_Skewed):
     """k(x, y) = prod min(x_i + c, y_i + c) / sqrt((x_i + c)(y_i + c)) for entries above -c, c the skewedness."""
+
+    description = "Histograms are alike where every bin is, on a logarithmic scale, with sharp edges."
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return np.exp(-0.5 * manhattan_distances(X, Y))

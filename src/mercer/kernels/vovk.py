@@ -15,6 +15,8 @@ from .families import DotProduct
 class VovkReal(DotProduct):
     """k(x, y) = 1 + t + ... + t^(degree-1), t = <x, y>."""
 
+    description = "The first few powers of the inner product of rows, each with the same weight."
+
     degree: int
 
     def __post_init__(self) -> None:
@@ -38,6 +40,8 @@ class VovkReal(DotProduct):
 @dataclass(frozen=True, repr=False)
 class VovkInfinite(DotProduct):
     """k(x, y) = 1 / (1 - <x, y>), for rows of norm below 1."""
+
+    description = "All powers of the inner product of rows, each with the same weight."
 
     radius = 1.0
 

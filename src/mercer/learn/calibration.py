@@ -40,7 +40,7 @@ SAMPLE = 4096
 KEPT = 2048
 """Rows that are kept to be left out one by one, about, where there are more."""
 LEFT_OUT = 3
-"""One row of so many, at most, is left out with others."""
+"""At most one row in this many is left out together with others."""
 FORGOTTEN = 0.1
 """The gap at which they are, for the share that they are of all rows; one that knows them by heart has a larger one."""
 STEPS = 100
@@ -82,7 +82,7 @@ class Calibration(NamedTuple):
 
 
 def sharpened(values: NDArray[Any], slopes: tuple[float, ...]) -> NDArray[Any]:
-    """Values whose softmax has the probabilities of a task, where its own are those of its decision values."""
+    """Values whose softmax gives the probabilities of a task, where its own come from its decision values."""
     return (slopes[0] * values.astype(np.float64)).astype(values.dtype)
 
 

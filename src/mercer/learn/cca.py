@@ -32,7 +32,7 @@ Matrix = NDArray[np.float64]
 
 
 class SecondView(Table):
-    """The targets of a table as rows of their own, those of weight 0 left out."""
+    """The targets of a table as rows in their own right, leaving out rows of weight 0."""
 
     def __init__(self, table: Table, as_matrix: Callable[[Any], Matrix]):
         self._table, self._as_matrix = table, as_matrix

@@ -105,7 +105,7 @@ class CheckpointState:
         return self.begun
 
     def added(self, rows: int) -> None:
-        """The sums of the pass under way hold so many rows."""
+        """Record how many rows the sums of the current pass hold."""
         assert self.begun is not None
         self.begun, self.is_fresh = self.begun._replace(rows=rows), True
 

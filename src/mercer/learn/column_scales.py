@@ -79,7 +79,7 @@ class ColumnScales(NamedTuple):
     """What had to be added to the diagonal of the kernel matrix to make it positive definite; mostly 0."""
 
 
-class LeftOut(NamedTuple):
+class LeaveOneOutError(NamedTuple):
     """The leave-one-out error of all rows, and what moves it."""
 
     error: float
@@ -208,7 +208,7 @@ class ScaleSearch:
         if alpha is None:
             alpha, first = self._good_power(gram, unit)
         else:
-            first = left_out(gram, self.Y, self.weight, alpha, unit, sensitive=False)
+            first = leave_one_out(gram, self.Y, self.weight, alpha, unit, sensitive=False)
         if not math.isfinite(first.error):
             raise ValueError(
                 f"{self.kernel!r} is not positive definite on these rows, even with {first.jitter:g} added to its "
@@ -227,11 +227,11 @@ class ScaleSearch:
         scales = begin * self._scales(found.x)
         return ColumnScales(scales, math.exp(found.x[-1]), last.error, first.error, int(found.nit), last.jitter)
 
-    def _good_power(self, gram: Matrix, unit: float) -> tuple[float, LeftOut]:
+    def _good_power(self, gram: Matrix, unit: float) -> tuple[float, LeaveOneOutError]:
         """Downhill in powers of ten, as long as it is worth it, from where most machines are good."""
 
-        def at(power: int) -> LeftOut:
-            return left_out(gram, self.Y, self.weight, FIRST_PENALTY * unit * 10.0**power, unit, sensitive=False)
+        def at(power: int) -> LeaveOneOutError:
+            return leave_one_out(gram, self.Y, self.weight, FIRST_PENALTY * unit * 10.0**power, unit, sensitive=False)
 
         power, best = 0, at(0)
         for step in (-1, 1):
@@ -251,12 +251,12 @@ class ScaleSearch:
         with np.errstate(over="ignore", invalid="ignore"):
             return self.kernel.gram(Z, Z)
 
-    def _at(self, place: Matrix, sensitive: bool) -> LeftOut:
+    def _at(self, place: Matrix, sensitive: bool) -> LeaveOneOutError:
         gram = self._gram(self.X * self._scales(place))
         unit = float(np.mean(np.diag(gram)))
         if not np.isfinite(gram).all():
-            return LeftOut(np.inf, None, 0.0, 0.0)
-        return left_out(gram, self.Y, self.weight, math.exp(place[-1]), unit, sensitive)
+            return LeaveOneOutError(np.inf, None, 0.0, 0.0)
+        return leave_one_out(gram, self.Y, self.weight, math.exp(place[-1]), unit, sensitive)
 
     def __call__(self, place: Matrix) -> tuple[float, Matrix]:
         """The value to be minimised, and its gradient."""
@@ -273,7 +273,9 @@ class ScaleSearch:
         return value + math.log(found.error), gradient
 
 
-def left_out(gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float, sensitive: bool) -> LeftOut:
+def leave_one_out(
+    gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float, sensitive: bool
+) -> LeaveOneOutError:
     """The leave-one-out error of kernel ridge regression with a free intercept.
 
     Parameters
@@ -290,7 +292,7 @@ def left_out(gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float,
     """
     inverse, jitter = inverse_of(gram, alpha / weight, unit)
     if inverse is None:
-        return LeftOut(np.inf, None, 0.0, jitter)
+        return LeaveOneOutError(np.inf, None, 0.0, jitter)
     sums = inverse.sum(axis=1)
     projected = inverse - np.outer(sums, sums / sums.sum())
     own = np.diag(projected).copy()
@@ -301,9 +303,9 @@ def left_out(gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float,
     total = float(weight @ errors**2 @ np.ones(Y.shape[1]))
     spread = float(weight @ Y**2 @ np.ones(Y.shape[1]))
     if not total > 0.0 or not spread > 0.0:
-        return LeftOut(0.0, None, 0.0, jitter)
+        return LeaveOneOutError(0.0, None, 0.0, jitter)
     if not sensitive:
-        return LeftOut(total / spread, None, 0.0, jitter)
+        return LeaveOneOutError(total / spread, None, 0.0, jitter)
     squares = (errors**2).sum(axis=1)
     of_own = 2.0 * alpha * weight * copy * squares / part
     of_beta = 2.0 * alpha * (weight**2 / part)[:, None] * errors
@@ -312,7 +314,7 @@ def left_out(gram: Matrix, Y: Matrix, weight: Matrix, alpha: float, unit: float,
     sensitivity = root @ root.T - 0.5 * (through_beta + through_beta.T)
     direct = 2.0 * weight @ (squares * (1.0 - alpha * copy * own / part))
     of_penalty = float(alpha * np.diag(sensitivity) @ (1.0 / weight) + direct)
-    return LeftOut(total / spread, sensitivity / total, of_penalty / total, jitter)
+    return LeaveOneOutError(total / spread, sensitivity / total, of_penalty / total, jitter)
 
 
 def inverse_of(gram: Matrix, diagonal: Matrix, unit: float) -> tuple[Matrix | None, float]:

@@ -77,7 +77,7 @@ class FeatureMatrix(ABC):
 
     @abstractmethod
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
-        """All rows in order, or those of these numbers, which rise."""
+        """All rows in order, or the ones with these (increasing) numbers."""
 
     def whole(self) -> NDArray[Any]:
         """The features of all rows, which must be few."""
@@ -92,7 +92,7 @@ class FeatureMatrix(ABC):
         return W
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """What ``make`` finds in so many passes, unless it is known already: then they only count."""
+        """What ``make`` finds in ``passes`` passes, unless it is known already: then they only count."""
         checkpoint = self.passes.context.checkpoint
         if checkpoint is None:
             return make(*arguments)
@@ -100,7 +100,7 @@ class FeatureMatrix(ABC):
         return checkpoint.kept(what, lambda: (make(*arguments),))[0]
 
     def products(self, W: Matrix, what: str, rows: RowNumbers | None = None) -> NDArray[Any]:
-        """Z W for all rows, or those of these numbers, in the precision of the features.
+        """Z W for all rows, or the ones with these numbers, in the precision of the features.
 
         ``what`` is what the pass is for.
         """
@@ -221,7 +221,7 @@ def among(rows: RowNumbers, first: int, last: int) -> RowNumbers:
 
 
 def joined(chunks: Iterator[FeatureChunk], rows: int) -> Iterator[list[FeatureChunk]]:
-    """Chunks of so many rows, as many at a time as are summed in the precision of features: of few rows several.
+    """Chunks of ``rows`` rows, grouped as they are summed in the precision of features: several where they are small.
 
     Sums of wide features in float64 would else take longer to add up than the features to make.
     """
@@ -314,7 +314,7 @@ class HeldFeatures(FeatureMatrix):
         sum_in_order(work, rows.chunks(size), self.n_jobs, held=8, after=after)
 
     def first(self, count: int) -> HeldFeatures:
-        """The first so many features, which are not copied."""
+        """The first ``count`` features, as a view."""
         return HeldFeatures(self.Z[:, :count], self.intercept, self.n_jobs, self.passes, self.unit)
 
     @property
@@ -392,6 +392,6 @@ class StreamedFeatures(FeatureMatrix):
 def feature_matrix(
     rows: PreparedRows, features: Features, width: int, intercept: bool, n_jobs: int | None, most_bytes: float
 ) -> FeatureMatrix:
-    """The features of all rows, held where they take no more than so many bytes."""
+    """The features of all rows, held where they take no more than ``most_bytes`` bytes."""
     kind = HeldFeatures.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedFeatures
     return kind(rows, features, width, intercept, n_jobs)

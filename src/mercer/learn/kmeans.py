@@ -46,7 +46,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     r"""k-means with a kernel: clusters that need not be round, in time and memory linear in the number of rows.
 
     Centres are means of features, and a row belongs to the nearest: Lloyd's iterations, which begin at centres by
-    k-means++. With ``batch_rows``, every step looks at so many rows alone, taken in turn, and centres move by ever
+    k-means++. With ``batch_rows``, every step looks at that many rows only, taken in turn, and centres move by ever
     smaller shares: for far more rows than are needed.
 
     Parameters
@@ -236,7 +236,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return [Work("features", features_work(n_rows, width)), *self._passes(n_rows, width, starts)]
 
     def _passes(self, n_rows: int, width: int, starts: list[int]) -> list[Work]:
-        """What starts take, each of so many passes, and the labels at the end."""
+        """The work of all starts, given the number of passes of each, and of the labels at the end."""
         size = 2.0 * n_rows * width * int(self.n_clusters)
         clusters, inertia = (Work(what, size) for what in ("clusters", "inertia"))
         ends = [work for count in starts for work in [*(count * [clusters]), inertia]]

@@ -18,7 +18,7 @@ from .scan_plan import Need
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Classes = NDArray[Any] | list[NDArray[Any]]
-"""The labels of one task in order, or those of every task."""
+"""The labels of one task in order, or a list with the labels of every task."""
 
 
 class Tasks:
@@ -50,7 +50,7 @@ class Tasks:
         return np.concatenate([signs_of(mine, columns.stop - columns.start) for mine, columns in parts], axis=1)
 
     def apart(self, values: NDArray[Any]) -> Any:
-        """Decision values as they are given out: a list of those of every task, where there are several."""
+        """Decision values as callers receive them: with several tasks, a list with one array per task."""
         parts = [values[:, columns] for columns in self.columns]
         parts = [part[:, 0] if part.shape[1] == 1 else part for part in parts]
         return parts if self.several else parts[0]
@@ -167,7 +167,7 @@ def known_classes(classes: Any, before: Classes | None) -> Classes:
     given = given_classes(classes)
     ours, known = Tasks(given).listed(), None if before is None else Tasks(before).listed()
     if known is not None and ours != known:
-        raise ValueError(f"classes={ours} are not those of the first call, {known}")
+        raise ValueError(f"classes={ours} differ from the first call's, {known}")
     return given
 
 

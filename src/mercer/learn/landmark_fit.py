@@ -34,12 +34,12 @@ from .solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton, Landm
 Matrix = NDArray[np.float64]
 
 PILOT_SHARE = 4
-"""One landmark in so many is a row at random."""
+"""One landmark in this many is a row drawn at random."""
 LEAST_PILOT = 256
 PILOT_TOL, PILOT_STEPS = 0.03, 20
 """How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
 FIXED_BYTES = 2**28
-"""From so many in float32 on, kernel values are held as 16-bit integers: half of what every pass reads."""
+"""From this many bytes in float32 on, kernel values are held as 16-bit integers: every pass reads half as much."""
 MEASURED = 256
 """Landmarks whose kernel matrix tells how large the largest eigenvalue of that of all rows is."""
 EVEN = 0.01
@@ -133,7 +133,7 @@ class LandmarkFit(NamedTuple):
         return LandmarkStart(whole, design, design.root.weights(start))
 
     def room(self, map: FeatureMap, count: int) -> HeldFeatures | None:
-        """Where the kernel values of all rows at so many landmarks are held; None where they are streamed.
+        """Where the kernel values of all rows at ``count`` landmarks are held; None where they are streamed.
 
         Many of them are held as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
         an error of 1 / 131,070 of the largest is far below what landmarks leave of the kernel.
@@ -172,7 +172,7 @@ class LandmarkFit(NamedTuple):
         return coefficients, slopes
 
     def drawn(self, slopes: NDArray[np.float64], known: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """So many further rows, without repeats, with probabilities that grow with their slopes."""
+        """``count`` further rows, without repeats, with probabilities that grow with their slopes."""
         chances = slopes + EVEN * slopes.mean()
         if not chances.any():
             chances = np.ones_like(slopes)

@@ -41,7 +41,7 @@ IN_VAIN = 3
 
 
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
-    """The features of all rows, held where they fit, for so many columns of decision values."""
+    """The features of all rows, held where they fit, for ``columns`` columns of decision values."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
     arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)

@@ -47,7 +47,7 @@ PREDICTED_ROWS = 1024
 
 
 class Matched(ArrayTable):
-    """Rows of a table, from number ``first`` on, whose columns are those of the model already."""
+    """Rows of a table, from number ``first`` on, whose columns are already the model's."""
 
     def __init__(self, table: Table, X: Any, first: int):
         super().__init__(X)
@@ -71,7 +71,7 @@ def row_stream(seed: int) -> Stream:
 
 
 def has_levels(X: Any) -> bool:
-    """Whether rows are those of a frame with columns of text or truth values."""
+    """Whether rows come from a frame with columns of text or truth values."""
     return is_frame(X) and not all(kind_of(column) in (*NUMBERS, *TIMES) for column in columns(X).values())
 
 
@@ -200,7 +200,7 @@ class KernelMachine(MachineParameters):
         return self.holds_rows
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` goes over so many rows again and again, in place of sums, in so much memory.
+        """Whether ``fit`` makes repeated passes over this many rows, in place of sums, in this much memory.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class KernelMachine(MachineParameters):
         return self.holds_rows
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves.
+        """Bytes that a fit of this extent takes at least, beside the map and the rows themselves.
 
         ``memory`` is the most that it may take; None is what the machine has.
         """
@@ -341,7 +341,7 @@ class KernelMachine(MachineParameters):
 
     @property
     def _is_pairwise(self) -> bool:
-        """Whether rows are those of a kernel matrix."""
+        """Whether rows are rows of a kernel matrix."""
         named = self.get_params(deep=True).items()
         return any(
             isinstance(value, str) and value == "precomputed"
@@ -452,7 +452,7 @@ class KernelMachine(MachineParameters):
         return self._by_rows(X, products)
 
     def _precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
-        """That in which features are multiplied by weights: those of dependent features are large and cancel."""
+        """The precision for products of features and weights: weights of dependent features are large and cancel."""
         kernel = self.map_.kernel_
         if not decays(kernel):
             return np.float32

@@ -83,7 +83,7 @@ def is_exact(model: MapArguments) -> bool:
 
 
 def expected_map(model: MapArguments, n_rows: int) -> FeatureMap:
-    """The map of a machine for so many rows, if all of them are different: what can be said without reading them."""
+    """The map of a machine for this many rows, if all are different: what can be said without reading them."""
     return chosen_map(model, "uniform" if may_be_exact(model) and n_rows <= width_asked(model) else None)
 
 

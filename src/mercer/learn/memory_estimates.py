@@ -55,7 +55,7 @@ class Extent(NamedTuple):
         return summing_threads(self.n_jobs, held) * (features + held)
 
     def sums(self, copies: int, exact: bool = False) -> int:
-        """Bytes of moments in float64: while they are summed, or solved in so many copies.
+        """Bytes of moments in float64: while they are summed, or solved in ``copies`` copies.
 
         Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
         """
@@ -161,7 +161,7 @@ def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: i
 
 
 def room_for_features(model: LinearMachine, work: int, memory: int | None) -> float:
-    """Bytes that features may take beside those of ``work``."""
+    """Bytes that features may take beside ``work``."""
     left = float("inf") if memory is None else memory - work
     return min(as_bytes(model.memory), left)
 

@@ -245,7 +245,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
 
 
 def largest_eigenpairs(gram: Matrix, count: int, rounding: float) -> tuple[Matrix, Matrix]:
-    """At most so many eigenpairs, largest first, without those whose values are up to ``rounding``; at least one."""
+    """At most ``count`` eigenpairs, largest first, leaving out values up to ``rounding``; at least one."""
     width = len(gram)
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=[max(0, width - count), width - 1])
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -46,7 +46,7 @@ STRENGTHS = tuple(np.logspace(-2.0, 3.0, 11).tolist())
 HELD_SHARE = 0.2
 """Of rows that are held out."""
 TOGETHER = 10
-"""One row in so many, at most, is left out with others."""
+"""At most one row in this many is left out together with others."""
 FORGOTTEN, FORGETTING_STEPS = 0.002, 5
 """The gap at which rows that are left out together are forgotten, for the share that they are of all, and the steps."""
 EQUAL = 1e-6
@@ -109,7 +109,7 @@ def check_penalty(name: str, penalty: Any, rules: tuple[str, ...]) -> None:
 
 
 def held_out(seed: int, first: int, count: int) -> NDArray[np.bool_]:
-    """Which of so many rows, from number ``first`` on, are held out."""
+    """Which of ``count`` rows, from number ``first`` on, are held out."""
     return Stream(seed).child(HOLDOUT).words(count, first) < np.uint64(int(HELD_SHARE * 2.0**64))
 
 
@@ -278,7 +278,7 @@ class PathFit:
         return 1.0 / np.maximum(self.weight, 1.0)
 
     def _sample(self, count: int) -> RowNumbers:
-        """So many of the rows that count, in order, or all of them."""
+        """At most ``count`` of the rows with a weight, in order."""
         rows = np.flatnonzero(self.weight > 0.0)
         words = Stream(self.seed).child("left out").words(len(self.weight), 0)[rows]
         return np.sort(rows[np.argsort(words, kind="stable")[:count]])

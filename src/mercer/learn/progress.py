@@ -81,7 +81,7 @@ class Progress(NamedTuple):
 
 
 class Reporter:
-    """Tells callbacks how far a fit over so many rows is.
+    """Tells callbacks how far a fit over ``n_rows`` rows is.
 
     Parameters
     ----------

@@ -40,11 +40,11 @@ class Machine(MapArguments, Protocol):
         ...
 
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
-        """Whether ``fit`` goes over so many rows again and again, in place of sums."""
+        """Whether ``fit`` makes repeated passes over this many rows, in place of sums."""
         ...
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
-        """Bytes that a fit of this extent takes at least, beside those of the map and of the rows themselves."""
+        """Bytes that a fit of this extent takes at least, beside the map and the rows themselves."""
         ...
 
 

@@ -141,7 +141,7 @@ class RowSample(Need):
         return [part_of(block.X, places) for block, places in self._places(numbers)]
 
     def numbers(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most so many rows, which rise: a smaller sample than this one, or all of it."""
+        """The numbers of at most ``count`` rows, which rise: a smaller sample than this one, or all of it."""
         if len(self._numbers) <= count:
             return self._numbers
         return np.sort(self._numbers[np.argpartition(self._words, count)[:count]])

@@ -13,7 +13,7 @@ SPEED = 1e10
 FEATURE_OPERATIONS = 50.0
 """About what one feature of one row takes to make."""
 DECOMPOSITION = 40.0
-"""Operations of an eigendecomposition, in those of a product of two such matrices."""
+"""Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
 SLOWEST = 0.9
 """A step that leaves a larger share of the gap than this counts as if it left so much: one alone says little."""
 
@@ -115,7 +115,7 @@ class Forecast:
         return self._sizes.get(what, 0.0) > 0.0
 
     def share_with(self, left: float, now: float) -> float:
-        """How much is done, with so many seconds left."""
+        """The share that is done, given the seconds that are left."""
         elapsed = max(now - self.began, 0.0)
         if elapsed + left > 0.0:
             self.share = max(self.share, min(1.0, elapsed / (elapsed + left)))
@@ -152,13 +152,13 @@ def product_work(n_rows: int, width: int, n_columns: int) -> float:
 
 
 def step_works(product: float, products: int) -> list[Work]:
-    """The passes of a Newton step with so many steps of conjugate gradients."""
+    """The passes of a Newton step that takes ``products`` steps of conjugate gradients."""
     inner = products * [Work("conjugate gradients", 2.0 * product)]
     return [Work("gradient", product), *inner, Work("decision values", product)]
 
 
 def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
-    """The passes for so many Hessians, with their factors."""
+    """The passes for ``count`` Hessians and their factors."""
     return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
 
 

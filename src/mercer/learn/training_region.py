@@ -57,17 +57,28 @@ class Region(NamedTuple):
             if sp.issparse(X):
                 squares = self._sparse_squares(X, unit)
             else:
-                outside = self._outside(X, slice(None)) / unit
-                squares = np.einsum("ij,ij->i", outside, outside)
+                rows, squares = self._rows_outside(X), np.zeros(len(X))
+                outside = self._outside(X[rows], slice(None)) / unit
+                squares[rows] = np.einsum("ij,ij->i", outside, outside)
             shares = np.sqrt(np.maximum(squares, 0.0) / float(((ranges / unit) ** 2).sum()))
         return np.where(squares > 0.0, shares, 0.0)
+
+    def _rows_outside(self, X: NDArray[Any]) -> NDArray[np.int64]:
+        """The numbers of the dense rows that are not inside, which are few: found in the precision of the rows.
+
+        A number of this precision is below the box just where it is below the first one that is not.
+        """
+        least, most = self.least.astype(X.dtype), self.most.astype(X.dtype)
+        least = np.where(least < self.least, np.nextafter(least, X.dtype.type(np.inf)), least)
+        most = np.where(most > self.most, np.nextafter(most, X.dtype.type(-np.inf)), most)
+        return np.flatnonzero(((least > X) | (most < X)).any(axis=1))
 
     def _outside(self, values: Any, columns: Any) -> Vector:
         """How far entries of these columns are outside the ranges of their columns."""
         return np.maximum(np.maximum(self.least[columns] - values, values - self.most[columns]), 0.0)
 
     def _sparse_squares(self, X: Any, unit: float) -> Vector:
-        """Squared distances, from the entries that rows store and from those of a row of zeros."""
+        """Squared distances, from the entries that rows store and from the distance of a row of zeros."""
         zeros = (self._outside(0.0, slice(None)) / unit) ** 2
         stored = (self._outside(X.data, X.indices) / unit) ** 2
         rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -101,7 +112,7 @@ class Extremes:
             yield chunk
 
     def saw(self, n_rows: int) -> bool:
-        """Whether so many rows were shown: sums that are resumed begin later."""
+        """Whether at least this many rows were shown: resumed sums begin later."""
         return self._seen >= n_rows
 
     def _update(self, chunk: Chunk) -> None:

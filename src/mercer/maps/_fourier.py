@@ -223,6 +223,10 @@ class FourierConstruction(Construction):
     def scratch(self) -> int:
         return 2 * self.n_features + 5 * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return width * (0.5 * n_features + 30.0)  # a frequency has two features
+
     @property
     def rows_alone(self) -> bool:
         return self.kernel.chart is None

@@ -66,6 +66,10 @@ class PolynomialConstruction(Construction):
         """The variance of the estimate of <x, y>^degree."""
         return super().variance(None, None, None)
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return degree * (25.0 * width + 20.0 * n_features)
+
     @property
     def form(self) -> HomogeneousForm:
         """The kernel as a multiple of a power of an inner product."""

@@ -126,6 +126,10 @@ class AdditiveConstruction(Construction):
     def scratch(self) -> int:
         return self.n_features + 6 * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return 40.0 * max(width, n_features)
+
 
 class AdditiveMap(FeatureMap):
     r"""The chi2, intersection, Jensen-Shannon and Hellinger kernels of rows without negative values.

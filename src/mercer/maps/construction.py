@@ -177,6 +177,15 @@ class Construction(ABC):
         """About how many floats one row needs while it is mapped."""
         return 4 * (self.n_features + self.n_components)
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        """Operations that map one row of ``n_features`` columns to ``width`` features, for a kernel of this degree.
+
+        An operation is a multiplication and an addition in a product of large matrices; the factors are measured, and
+        decide between maps. The default is right for a product with a dense matrix.
+        """
+        return width * (n_features + 50.0)
+
     def sparse_frame(self, X: Array) -> Any:
         """A CSR matrix for the features of CSR rows, whose values are still to be written."""
         return spread(X, self.n_components // X.shape[1])

@@ -326,7 +326,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         -------
         mean : array of shape (n_rows, n_other_rows)
         """
-        return self.fitted_.mean(*self._pair(X, Y))
+        return self.fitted_.mean(*self.validated_pair(X, Y))
 
     def variance(self, X: Array, Y: Any = None) -> NDArray[np.float64]:
         """The exact variance, over seeds, of the estimate <Z(x), Z(y)> for every row x of X and y of Y.
@@ -343,12 +343,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         -------
         variance : array of shape (n_rows, n_other_rows)
         """
-        X, Y = self._pair(X, Y)
+        X, Y = self.validated_pair(X, Y)
         with np.errstate(over="ignore", invalid="ignore"):
             variance = self.fitted_.variance(X, Y)
         return np.where(np.isnan(variance), np.inf, variance)  # inf - inf: beyond what float64 can tell
 
-    def _pair(self, X: Array, Y: Array) -> tuple[Any, Any]:
+    def validated_pair(self, X: Array, Y: Array) -> tuple[Any, Any]:
+        """Two sets of rows in float64, or of objects, that the kernel takes; Y = None means X.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features)
+        Y : matrix of shape (n_other_rows, n_features) or None
+        """
         check_is_fitted(self)
         pair = [to_numpy(self.validated(M)) for M in (X, X if Y is None else Y)]
         for M in pair:

@@ -76,6 +76,10 @@ class FastfoodConstruction(RotationInvariantConstruction):
     def scratch(self) -> int:
         return super().scratch + 3 * padded_width(self.n_features)
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return 40.0 * max(width, n_features)
+
 
 class Fastfood(FourierMap):
     r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.

@@ -52,9 +52,9 @@ def kernel_epsilon(kernel: Any, rows: Rows) -> float:
 
 
 class Candidates:
-    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix piece by piece.
+    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix, a block at a time.
 
-    ``negative`` is the most negative eigenvalue, of those pieces that were looked at, that is no rounding; 0 where none
+    ``negative`` is the most negative eigenvalue, of the blocks that were looked at, that is no rounding; 0 where none
     was found.
     """
 

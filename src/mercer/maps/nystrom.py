@@ -280,6 +280,10 @@ class NystromConstruction(Construction):
     def scratch(self) -> int:
         return 3 * self.n_features + 6 * self.n_landmarks + 2 * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return super().row_operations(n_features, width, degree) + float(width) ** 2
+
     def layout(self) -> NystromParameters:
         return nystrom_layout(self._is_precomputed, self.n_components, self.n_features)
 
@@ -302,7 +306,7 @@ class Nystrom(FeatureMap):
     is not positive semi-definite there is no such bound. Where that is seen, in the landmarks' matrix, by a row with
     k(x, x) < ||Z(x)||^2 or on a few random rows, there is a warning, and the trace is NaN.
 
-    ``landmarks="uniform"`` costs nothing and nests: those of a smaller map are among those of a larger.
+    ``landmarks="uniform"`` costs nothing and nests: a larger map keeps the landmarks of a smaller one.
     ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
     uniform ones miss; its first landmarks are those of a smaller map. ``"leverage"`` draws by ridge leverage scores
     from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
@@ -432,7 +436,7 @@ class Nystrom(FeatureMap):
 
     @property
     def is_precomputed(self) -> bool:
-        """Whether rows are those of a kernel matrix."""
+        """Whether rows are rows of a kernel matrix."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property

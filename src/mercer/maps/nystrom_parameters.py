@@ -57,7 +57,7 @@ def restored(landmarks: Any, n_features: int) -> Any:
 
 
 def nystrom_layout(precomputed: bool, width: int, n_features: int) -> NystromParameters:
-    """How the parameters look; those of objects are Python's own, and no arrays."""
+    """What the parameters look like; for objects they are Python's own and not arrays."""
     rows = Leaf(("int64",), (None,), 0, n_features - 1) if precomputed else floats(None, n_features)
     parts = Leaf(("int32", "int64"), (None,), 0, n_features - 1), Leaf(("int32", "int64"), (None,), 0)
     sparse: Any = SparseRows(floats(None), *parts)  # type: ignore[arg-type]

@@ -236,6 +236,10 @@ class MaclaurinConstruction(Construction):
         scalar_features = 8 if isinstance(canonical(self.kernel), Composition) else 0
         return self.n_features + (4 + scalar_features) * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return width * (0.25 * n_features + 25.0)
+
 
 class RandomMaclaurin(FeatureMap):
     r"""Any dot-product kernel :math:`f(\langle x, y\rangle) = \sum a_n \langle x, y\rangle^n`, by random degrees.

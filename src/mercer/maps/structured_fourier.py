@@ -76,6 +76,10 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
     def scratch(self) -> int:
         return super().scratch + 3 * block_width(self.n_features)
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return 40.0 * max(width, n_features)
+
 
 class StructuredFourier(FourierMap):
     r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.

@@ -225,6 +225,10 @@ class TaylorConstruction(Construction):
     def scratch(self) -> int:
         return 6 * padded_width(self._split.width(self.n_features)) + 5 * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return degree * (25.0 * width + 20.0 * n_features)
+
 
 class TaylorSketch(FeatureMap):
     r"""Polynomial, exponential, Gaussian and other dot-product kernels, degree by degree.

@@ -172,6 +172,10 @@ class TreeSketchConstruction(PolynomialConstruction):
         alive = 4 + max(self.form.degree // 2, 1)
         return self.n_features + alive * int(self.factor) * self.n_components
 
+    @classmethod
+    def row_operations(cls, n_features: int, width: int, degree: int) -> float:
+        return degree * (140.0 * width + 20.0 * n_features)
+
 
 class TreeSketch(FeatureMap):
     r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.

@@ -11,7 +11,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 NEGATIVE = 10.0
-"""An eigenvalue below minus so many times the cut is no rounding: the kernel is not positive semi-definite."""
+"""An eigenvalue below minus this many times the cut is not rounding: the kernel is not positive semi-definite."""
 
 
 def check_symmetric(W: Matrix, eps: float, name: str) -> Matrix:

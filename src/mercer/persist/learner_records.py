@@ -182,7 +182,7 @@ def _read_classes(record: Any) -> Any:
     if not isinstance(record, list):
         return _read_labels(record)
     if len(record) < 2:
-        refuse(f"a list of classes must have those of at least 2 tasks, found {len(record)}")
+        refuse(f"a list of classes must cover at least 2 tasks, found {len(record)}")
     return [_read_labels(one) for one in record]
 
 

@@ -282,7 +282,7 @@ def read_map(record: Any, source: ArraySource, path: str = "") -> FeatureMap:
     if source.from_seed:
         params = construction.redrawn(Stream(map.seed_, cls.__name__), params)
         if record.get("integers") != digest(params):
-            refuse(f"the parameters that the seed {map.seed_} draws are not those of the model that was saved")
+            refuse(f"the seed {map.seed_} does not draw the parameters of the model that was saved")
     _check_parameters(construction, params)
     map.adopt(construction.fitted(params))
     return map
@@ -308,7 +308,7 @@ def read_names(estimator: Any, names: Any, columns: int) -> None:
         return
     texts = [as_text(name, "the name of a column") for name in as_list(names, "names")]
     if len(texts) != columns:
-        refuse(f"names must be those of {columns} columns, found {len(texts)}")
+        refuse(f"there must be {columns} names of columns, found {len(texts)}")
     estimator.feature_names_in_ = np.array(texts, dtype=object)
 
 

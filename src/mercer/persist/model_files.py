@@ -117,7 +117,7 @@ def _rehearse(model: Any, held: dict[str, Any], target: ArraySink) -> None:
             if lost is not None:
                 raise NotStoredError(f"{type(ours).__name__} has {lost}, which a model file does not hold")
         elif not all(map(same_parameters, *([one.parameters_ for one in _maps_of(both)] for both in (ours, theirs)))):
-            raise ValueError("the seed draws other parameters than those of the model: save with parameters='full'")
+            raise ValueError("the seed does not draw the parameters of this model: save with parameters='full'")
 
 
 def _maps_of(model: Any) -> list[FeatureMap]:

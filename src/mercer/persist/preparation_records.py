@@ -88,7 +88,7 @@ def _write_column(column: Column) -> list[Any]:
 
 
 def read_preparation(record: Any, columns: int, names: Any, taken: int, source: ArraySource, path: str) -> Preparation:
-    """The preparation of a record, for so many columns of these names and a map that takes so many."""
+    """The preparation in a record, checked against the number and names of columns and the width of the map."""
     record = {"dates": DATES[0]} | as_dict(record, "preparation")
     check_names(record, (*ALWAYS, *OTHERWISE, "columns", "sparse_levels"), "preparation")
     record = {name: choices[0] for name, choices in OTHERWISE.items()} | record

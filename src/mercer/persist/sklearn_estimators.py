@@ -141,7 +141,7 @@ def _settle_ridge_classifier(model: Any) -> None:
 
 def _check_encoder(encoder: Any) -> None:
     if len(encoder.categories_) != encoder.n_features_in_:
-        refuse(f"categories_ must be those of {encoder.n_features_in_} columns, found {len(encoder.categories_)}")
+        refuse(f"categories_ must be given for {encoder.n_features_in_} columns, found {len(encoder.categories_)}")
 
 
 def _check_quantiles(transformer: Any) -> None:

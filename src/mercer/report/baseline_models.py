@@ -72,7 +72,7 @@ class Sampled:
         self.classes = len(model.classes_) if isinstance(model, KernelClassifier) else 1
 
     def rows(self, work: int, width: int) -> Block:
-        """So many rows that their number times columns and classes is no more than ``work``."""
+        """As many rows as keep rows times columns times classes within ``work``."""
         at_once = work // (self.classes if self.classes > 2 else 1)
         return sampled(self.table, max(1, min(self.most, at_once // width, MOST_ENTRIES // width)), self.seed)
 
@@ -194,7 +194,7 @@ def of_table(one: Any, model: Any, table: Table) -> Told:
 
 
 def sampled(table: Table, most: int, seed: int) -> Block:
-    """So many rows at most, drawn with a seed, in the order of the table."""
+    """At most ``most`` rows, drawn with a seed, in the order of the table."""
     n_rows = table.n_rows
     if n_rows <= most:
         return concatenated(list(table.blocks()))

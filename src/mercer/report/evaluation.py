@@ -203,7 +203,7 @@ def beside(table: Table, names: Sequence[str], blocks: Iterator[dict[str, NDArra
 
 def _classes(model: KernelClassifier, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     if "deviations" in extras:
-        raise ValueError("standard deviations are those of a regressor, found a classifier")
+        raise ValueError("only a regressor has standard deviations, found a classifier")
     if "probabilities" in extras and not model.has_probabilities:
         raise ValueError(
             f"probabilities with loss={model.loss!r} are learned in fit, and this model has none: fit it again, or use "
@@ -228,7 +228,7 @@ def zip_columns(prefix: str, names: list[str], values: NDArray[Any]) -> dict[str
 def _numbers(model: KernelRegressor, table: Table, extras: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
     wrong = [extra for extra in extras if extra != "deviations"]
     if wrong:
-        raise ValueError(f"{wrong[0]} are those of a classifier, found a regressor")
+        raise ValueError(f"only a classifier has {wrong[0]}, found a regressor")
     if extras:  # of all rows at once: what a deviation depends on takes longer than many blocks
         y, deviations = model.predict(table, return_std=True)
         yield {"prediction": y, "deviation": deviations}

@@ -128,7 +128,7 @@ def details(summary: str, inside: str) -> str:
 
 FIRST_ROWS, MOST_ROWS = 12, 200
 FEW_MORE = 3
-"""So many more rows than the first are shown with them: to open these would be a bother."""
+"""Up to this many rows beyond the first ones are shown right away: opening them would be a bother."""
 
 
 def folded(headers: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .._figures import seconds, size
 from ..data import Table
 from ..learn import KernelClassifier
+from ..learn.prepare.description import SCALED
 from . import descriptions
 from .baselines import Baseline
 from .baselines_section import baselines_part
@@ -164,9 +165,8 @@ def _machine(model: Any, studied: Study | None) -> str:
         ("kernel", repr(kernel)),
         ("map", f"{type(model.map_).__name__}, {model.map_.n_components_:,} features, seed {model.map_.seed_}"),
         ("learner", _learner(model)),
-        ("scaling", {"standard": "columns to mean 0 and standard deviation 1", "unit": "rows to norm 1",
-                     "minmax": "columns to the range 0 to 1"}.get(model.scale, "none")),
-    ]  # fmt: skip
+        ("scaling", SCALED[model.preparation_.scale]),
+    ]
     parts = [paragraph(descriptions.of_kernel(kernel)), paragraph(descriptions.of_map(model.map_)), facts(held)]
     if studied is not None:
         error = studied.error

@@ -68,7 +68,7 @@ class Loss(ABC):
         """Its second derivative in every decision value."""
 
     def scaled(self, factor: NDArray[np.float64] | float) -> Loss:
-        """The same loss, of which every row counts so many times as much."""
+        """The same loss, in which every row counts ``factor`` times as much."""
         other = copy(self)
         other.weight = self.weight * factor
         return other

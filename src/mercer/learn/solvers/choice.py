@@ -95,14 +95,14 @@ def check_exact_values(map: Any) -> None:
 
 
 def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -> float:
-    """Operations of Newton's method, or of sums, on whitened landmarks, without those of kernel values."""
+    """Operations of Newton's method, or of sums, on whitened landmarks, kernel values not counted."""
     n, D = float(n_rows), float(width)
     whitening = DECOMPOSITION * D**3 + DOUBLE * 2.0 * n * D**2
     return whitening + (factor_cost(n_rows, width) if sums else newton_cost(n_rows, width, n_columns))
 
 
 def landmark_cost(n_rows: int, width: int, n_columns: int) -> float:
-    """Operations of Newton's method on kernel values at landmarks, without those of the values."""
+    """Operations of Newton's method on kernel values at landmarks, the values themselves not counted."""
     n, D, k = float(n_rows), float(width), float(n_columns)
     factors = (DOUBLE + 2.0) * D**3 / 3.0
     passes = NEWTON_STEPS * (1.0 + INNER_STEPS * ACTIVE)

@@ -25,7 +25,7 @@ from .wide import WideNewton
 from .wide_ridge import WideRidge, is_near
 
 ROWS_A_FEATURE = 4
-"""Rows of the sample: enough to tell directions of much curvature from those of little."""
+"""Rows of the sample: enough to tell directions of high curvature from flat ones."""
 PATIENCE = 25
 """Steps at least before another factor: each of them makes the directions begin anew."""
 STEPS, NEWTON_PASSES, ACTIVE = 25, 35, 0.125

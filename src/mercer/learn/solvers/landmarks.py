@@ -146,7 +146,7 @@ class LandmarkFeatures:
         self.values.passes = passes
 
     def kept(self, what: str, make: Callable[..., NDArray[Any]], *arguments: Any, passes: int = 1) -> NDArray[Any]:
-        """What ``make`` finds in so many passes, unless it is known already."""
+        """What ``make`` finds in ``passes`` passes, unless it is known already."""
         return self.values.kept(what, make, *arguments, passes=passes)
 
     @property

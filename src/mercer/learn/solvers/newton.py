@@ -80,7 +80,7 @@ class Report(NamedTuple):
     loss has corners.
     """
     expected: float = 0.0
-    """Operations that the choice of the solver expected, in those of products of large matrices."""
+    """Operations that the choice of the solver expected, in units of products of large matrices."""
     operations: float = 0.0
     """The same by the passes that were made."""
 
@@ -472,7 +472,7 @@ class Newton:
 
 
 def nonzero_rows(values: Values) -> NDArray[np.int64] | None:
-    """The rows that are not 0 in every column; None where there are none, or so many that a pass takes all as well."""
+    """The rows that are not 0 in every column; None where there are none, or a selection would save nothing."""
     rows = np.flatnonzero(values.any(axis=1))
     return rows if 0 < len(rows) < FEW_ROWS * len(values) else None
 

@@ -267,7 +267,7 @@ def preconditioner_cost(width: int, sample: int) -> float:
 
 
 def wide_cost(n_rows: int, width: int, n_columns: int, passes: float) -> float:
-    """Operations of so many passes over features that are made in each, with those of the sample."""
+    """Operations of ``passes`` passes, each of which makes the features anew, and of the sample."""
     sample = sample_size(n_rows, n_columns)
     one = (FEATURE_OPERATIONS + 4.0 * PRODUCT_COST * n_columns) * width
     return passes * one * (n_rows + 2.0 * DOUBLE * sample) + preconditioner_cost(width, sample)

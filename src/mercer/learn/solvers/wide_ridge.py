@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._tiles import run_tiles, single_threaded_blas
 from ..feature_matrix import FeatureMatrix
@@ -167,9 +168,8 @@ class WideRidge(Newton):
             if self.gaps[-1] <= tol or done == most or self._in_vain():
                 break
             self.foretell(done, most, tol)
-            turned = self._balancing(solved(residual), border)
-            following = (residual * turned).sum(axis=0)
-            share = 0.0 if done == 0 else following / np.maximum(energy, tiny)
+            turned, following, lost = self._turned(residual, solved, border)
+            share = np.where(lost, 0.0, following / np.maximum(energy, tiny)) if done else 0.0
             direction, energy = turned + share * direction, following
             self.expect([])
             weighted = self.roots * direction
@@ -186,6 +186,22 @@ class WideRidge(Newton):
         converged = bool(gap <= max(tol, float(np.finfo(self.design.dtype).eps)))
         report = Report(converged, done, self.design.n_passes, tuple(objectives), min(gap, 1.0), self.name)
         return Solution(W, [], report)
+
+    def _turned(
+        self, residual: Matrix, solved: RowPreconditioner, border: Matrix | None
+    ) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+        """Preconditioned residuals, their products with the residuals, and the columns that begin anew.
+
+        These are the columns where rounding has left a product that is not positive: kernel values in float32 do not
+        tell the inverse along directions of large eigenvalues. The residual itself is a direction that leads down.
+        """
+        turned = self._balancing(solved(residual), border)
+        following = (residual * turned).sum(axis=0)
+        lost = following <= 0.0
+        if lost.any():
+            turned = np.where(lost, residual, turned)
+            following = np.where(lost, (residual**2).sum(axis=0), following)
+        return turned, following, lost
 
     def _values(self, V: Matrix) -> Values:
         """Z V."""

@@ -65,7 +65,7 @@ def summarise(X: Any, weight: Vector | None) -> Summary:
 
 
 def exponents(least: Vector, most: Vector) -> NDArray[np.int64]:
-    """The powers of 2 by which columns are to be divided: 0 for those of moderate size."""
+    """The powers of 2 by which columns are to be divided: 0 for columns of moderate size."""
     largest = np.maximum(
         np.where(np.isfinite(least), np.abs(least), 0.0), np.where(np.isfinite(most), np.abs(most), 0.0)
     )
