@@ -18,6 +18,7 @@ from mercer.learn.left_out import left_out_each
 from mercer.learn.losses import Squared, SquaredHinge
 from mercer.learn.passes import Passes
 from mercer.learn.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
 from mercer.learn.solvers.newton import Newton, Report
 from mercer.persist import train
 
@@ -456,10 +457,19 @@ def test_the_solver_tells_what_it_cost(model, name):
 
 def test_what_is_not_counted_is_no_number():
     X, y = problem()
-    for model in (KernelClassifier(KERNEL, map="exact", random_state=0), KernelClassifier(solver="liblinear")):
-        found = model.fit(X, classes(y)).solver_
-        assert found.name in ("exact", "liblinear")
-        assert np.isnan(found.operations)
+    found = KernelClassifier(solver="liblinear").fit(X, classes(y)).solver_
+    assert found.name == "liblinear"
+    assert np.isnan(found.operations)
+
+
+def test_steps_of_the_exact_machine_are_counted():
+    X, y = problem()
+    model = KernelClassifier(KERNEL, map="exact", random_state=0).fit(X, classes(y))
+    one = step_cost(len(X), [len(X)] * len(model.coef_))
+    assert model.solver_.name == "exact"
+    assert model.solver_.expected == USUAL_STEPS * one  # of so few rows all are candidates
+    assert 0.0 < model.solver_.operations < model.n_iter_ * one  # but not all are active
+    assert step_cost(0, [3, 6]) == 81.0
 
 
 def test_more_operations_are_expected_of_more_penalties():

@@ -21,7 +21,7 @@ from .feature_matrix import StreamedFeatures
 from .landmark_fit import LandmarkFit, values_of
 from .left_out import left_out_each
 from .losses import SquaredHinge
-from .solvers.active_rows import Margins, MarginSolution
+from .solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
 from .solvers.landmarks import LandmarkNewton
 from .solvers.newton import Report
 
@@ -82,13 +82,15 @@ class ExactFit(NamedTuple):
             chosen = np.flatnonzero(counted)[:TILE]
         gram = self.gram(chosen, np.zeros((0, 0), dtype=rows.dtype))
         alpha, offset = np.zeros((len(chosen), self.loss.n_columns)), np.zeros(self.loss.n_columns)
-        active: NDArray[np.bool_] | None = signs[chosen] * values[chosen] < 1.0
-        n_iter, objectives = 0, []
+        first = signs[chosen] * values[chosen] < 1.0
+        expected = USUAL_STEPS * step_cost(len(chosen), np.count_nonzero(first, axis=0))
+        active: NDArray[np.bool_] | None = first
+        n_iter, objectives, operations = 0, [], 0.0
         watched = np.flatnonzero(counted)
         for _ in range(ROUNDS):
             found = self.margins(gram, chosen, self.loss.weight).minimise(alpha, offset, active, tol, max_iter)
             alpha, offset, active = found.alpha, found.offset, None
-            n_iter += found.n_iter
+            n_iter, operations = n_iter + found.n_iter, operations + found.operations
             objectives.append(float(found.objectives.sum()))
             further = self.violators(watched, chosen, found, values)
             if len(further) == 0 and len(watched) < np.count_nonzero(counted):
@@ -102,7 +104,8 @@ class ExactFit(NamedTuple):
             alpha = np.vstack([alpha, np.zeros((len(further), len(offset)))])
         gap = float((found.gaps * found.objectives).sum() / max(objectives[-1], np.finfo(np.float64).tiny))
         converged = gap <= max(tol, float(np.finfo(rows.dtype).eps)) and len(further) == 0
-        report = Report(converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0), "exact")
+        ended = converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0)
+        report = Report(*ended, "exact", expected, operations)
         if len(left_out):
             weight = self.loss.weight.copy()
             weight[left_out] = 0.0

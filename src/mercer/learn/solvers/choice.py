@@ -46,8 +46,9 @@ class SolverCost(NamedTuple):
     name : str
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
-        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Not
-        a number where nothing was counted.
+        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Of
+        the exact machine, what its candidates let expect, without kernel values. Not a number where nothing was
+        counted, as of "liblinear".
     operations : float
         The same by the passes over the rows that were made.
     """

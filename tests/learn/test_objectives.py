@@ -1,0 +1,161 @@
+"""What a fitted machine says of its objective, whichever solver found it: its value, and a bound on what it lacks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import mercer
+from mercer import RandomFourier
+from mercer.kernels import Gaussian
+from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn.solvers.ridge import RidgeEnd, solve_ridge
+from mercer.learn.solvers.row_ridge import RowRidge, RowSolution
+from mercer.learn.statistics import Moments
+
+KERNEL = Gaussian(0.3)
+
+
+def problem(n=250, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]]) + 0.1 * rng.normal(size=(n, 2))
+    return X, Y, rng.integers(1, 4, size=n).astype(float)
+
+
+def features(D=40):
+    return RandomFourier(KERNEL, n_components=D, random_state=0)
+
+
+EXACT = {"kernel": KERNEL, "map": "exact", "random_state": 0}
+
+
+def on(map):
+    """The arguments of a machine on features, or of the exact one."""
+    return EXACT if map == "exact" else {"map": features()}
+
+
+def values_of(model, X):
+    """Decision values of every target, and the penalty on their coefficients, by the map's kernel or features."""
+    coef = np.atleast_2d(model.coef_)
+    if model.map == "exact":
+        landmarks = X[model.map_.component_indices_]
+        return KERNEL(X, landmarks) @ coef.T + model.intercept_, np.trace(coef @ KERNEL(landmarks) @ coef.T)
+    return model.map_.transform(X) @ coef.T + model.intercept_, (coef**2).sum()
+
+
+@pytest.mark.parametrize("map", ["features", "exact"])
+@pytest.mark.parametrize("alpha", [0.3, [0.01, 0.1, 1.0], "loo"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_that_of_ridge_regression(map, alpha, intercept):
+    X, Y, weight = problem()
+    model = KernelRegressor(**on(map), alpha=alpha, fit_intercept=intercept).fit(X, Y, weight)
+    F, penalty = values_of(model, X)
+    expected = 0.5 * (weight @ (Y - F) ** 2).sum() + 0.5 * model.alpha_ * penalty
+    assert model.objective_ == pytest.approx(expected, rel=1e-9)
+    assert 0.0 <= model.gap_ < 1e-12
+    assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize(("map", "C"), [("features", 2.0), ("features", [0.5, 2.0]), ("exact", 2.0)])
+def test_that_of_least_squares_on_signs(map, C):
+    X, Y, weight = problem()
+    y = np.digitize(Y[:, 0], [-0.5, 0.5])
+    model = KernelClassifier(**on(map), loss="squared", C=C).fit(X, y, weight)
+    F, penalty = values_of(model, X)
+    signs = np.where(y[:, None] == np.arange(3), 1.0, -1.0)
+    assert model.objective_ == pytest.approx(0.5 * penalty + model.C_ * (weight @ (signs - F) ** 2).sum(), rel=1e-9)
+    assert 0.0 <= model.gap_ < 1e-12
+
+
+def test_the_bound_of_ridge_regression_by_sums():
+    X, Y, weight = problem()
+    Z = features().fit_transform(X)
+    moments = Moments.of(Z, Y, weight)
+    centred, alpha = moments.centred(True), 0.2
+    best, _ = solve_ridge(moments, alpha, True, 1e-16)
+    least = RidgeEnd.at(best, alpha, centred)
+    assert least.gap < 1e-12
+    weakest = np.linalg.eigh(centred.gram)[1][:, :1] * np.ones(2)
+    for change in (weakest, np.random.default_rng(1).normal(size=best.shape)):
+        for size in (1e-3, 0.1, 10.0):
+            off = RidgeEnd.at(best + size * change, alpha, centred)
+            share = 1.0 - least.objective / off.objective
+            assert share * (1.0 - 1e-6) <= off.gap <= 1.0
+    assert RidgeEnd.at(best, 0.0, centred).gap <= 1.0  # nothing holds coefficients back
+
+
+def test_the_bound_of_ridge_regression_on_rows():
+    X, Y, weight = problem()
+    alpha, rng = 0.2, np.random.default_rng(1)
+    ridge = RowRidge(KERNEL(X), Y, weight, True, 1)
+    found = ridge.solve(alpha, False)
+    least = ridge.end(alpha, found)
+    errors = alpha * found.beta / weight[:, None]
+    penalty = alpha * np.trace(found.beta.T @ KERNEL(X) @ found.beta)
+    assert least.objective == pytest.approx(0.5 * (weight @ errors**2).sum() + 0.5 * penalty, rel=1e-10)
+    for size in (1e-6, 1e-3, 0.1):
+        change = size * rng.normal(size=found.beta.shape)
+        off = ridge.end(alpha, RowSolution(found.beta + change - change.mean(axis=0), found.offset, None))
+        share = 1.0 - least.objective / off.objective
+        assert 0.0 < share <= off.gap
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_that_of_liblinear(classes, loss, intercept):
+    """One class against the rest, with intercepts that count as coefficients."""
+    X, Y, weight = problem()
+    y = np.digitize(Y[:, 0], [-0.5, 0.5][: classes - 1])
+    given = {"loss": loss, "C": 2.0, "fit_intercept": intercept, "solver": "liblinear"}
+    model = KernelClassifier(map=features(), **given).fit(X, y, weight)
+    Z = model.map_.transform(X)
+    Z = np.column_stack([Z, np.ones(len(Z))]) if intercept else Z
+    least = 0.0
+    for column in [1] if classes == 2 else range(3):
+        signs = np.where(y == column, 1.0, -1.0)
+
+        def objective(w, signs=signs):
+            margins = signs * (Z @ w)
+            terms = np.maximum(1.0 - margins, 0.0) ** 2 if loss == "squared_hinge" else np.logaddexp(0.0, -margins)
+            return 0.5 * w @ w + 2.0 * weight @ terms
+
+        least += scipy.optimize.minimize(objective, np.zeros(Z.shape[1]), method="L-BFGS-B", tol=1e-14).fun
+    assert least * (1.0 - 1e-6) <= model.objective_ <= least * (1.0 + 1e-2)
+    assert model.objective_ - least <= model.gap_ * model.objective_ + 1e-6 * least
+    assert 1 <= model.n_iter_ == model.convergence_.n_iter
+    assert (model.convergence_.method, model.solver_.name) == ("liblinear", "liblinear")
+
+
+def test_tasks_of_liblinear_add_up():
+    X, Y, _ = problem()
+    labels = (Y > 0).astype(int)
+    given = {"map": features(), "solver": "liblinear"}
+    both = KernelClassifier(**given).fit(X, labels)
+    first, second = (KernelClassifier(**given).fit(X, column) for column in labels.T)
+    assert both.objective_ == pytest.approx(first.objective_ + second.objective_)
+    assert both.gap_ == max(first.gap_, second.gap_)
+    assert both.n_iter_ == max(first.n_iter_, second.n_iter_)
+
+
+@pytest.mark.parametrize("map", ["features", "exact"])
+def test_in_files(map, tmp_path):
+    X, Y, _ = problem()
+    for model in (
+        KernelRegressor(**on(map)).fit(X, Y),
+        KernelClassifier(**on(map), loss="squared").fit(X, Y[:, 0] > 0),
+    ):
+        mercer.save(model, tmp_path / "model")
+        again = mercer.load(tmp_path / "model")
+        assert (again.objective_, again.gap_) == (model.objective_, model.gap_)
+
+
+def test_that_of_rows_added_later():
+    X, Y, _ = problem()
+    whole = KernelRegressor(map=features(), alpha=0.1, keep_statistics=True).fit(X, Y)
+    model = KernelRegressor(map=features(), alpha=0.1).partial_fit(X[:100], Y[:100])
+    before = model.objective_
+    model.partial_fit(X[100:], Y[100:])
+    assert before < model.objective_ == pytest.approx(whole.objective_, rel=1e-8)
