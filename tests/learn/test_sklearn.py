@@ -37,6 +37,8 @@ LEARNERS = [
         KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8)
         for loss in ("squared", "squared_hinge", "logistic")
     ),
+    KernelRegressor(solver="wide"),
+    KernelClassifier(solver="wide", tol=1e-15),
     KernelPCA(),
     KernelRegressor("precomputed"),
     KernelClassifier("precomputed"),

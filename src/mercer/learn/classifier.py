@@ -48,7 +48,7 @@ from .labels import (
 )
 from .landmark_fit import LandmarkFit
 from .left_out import NEAREST, left_out_each
-from .loss_fit import features_of_rows, minimised, warn_unless_converged
+from .loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -925,10 +925,10 @@ def calibrated(
     the objective without them close to its least value.
     """
     tasks, found = Tasks(model.classes_), learned_sharpness if model.loss == "logistic" else learned
-    if design.n_rows <= SMALL and design.most_sample_bytes is None:
+    if design.n_rows <= SMALL:
         with unkept(design):
             F = design.products(W, "decision values")
-        Z = design.whole()
+        Z = features_of_few(design)
         share = 1.0 / np.maximum(weight, 1.0)
         values = left_out_each(Z, F, loss, share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)

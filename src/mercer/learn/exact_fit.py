@@ -19,7 +19,7 @@ from ..maps import FeatureMap
 from .exact_rows import ExactRows
 from .feature_matrix import StreamedFeatures
 from .landmark_fit import LandmarkFit, values_of
-from .left_out import left_out_each
+from .left_out import coordinates, left_out_each
 from .losses import SquaredHinge
 from .solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
 from .solvers.landmarks import LandmarkNewton
@@ -124,15 +124,12 @@ class ExactFit(NamedTuple):
         """
         whole = self.map_at(np.arange(self.fit.rows.n_rows))
         gram = self.exact_rows.gram(whole, np.zeros((0, 0)), np.float64, "rows")
-        values, vectors = np.linalg.eigh(gram)
-        rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
-        features = vectors * np.sqrt(np.where(values > rounding, values, 0.0))
         places = {int(row): place for place, row in enumerate(machine.map.component_indices_)}
         used = np.array([row in places for row in range(len(gram))])
         beta = np.zeros((len(gram), self.loss.n_columns))
         beta[used] = machine.coefficients[[places[row] for row in np.flatnonzero(used).tolist()]]
         offset = machine.coefficients[len(places) :].sum(axis=0)
-        return left_out_each(features, gram @ beta + offset, self.loss, share, self.fit.intercept)
+        return left_out_each(coordinates(gram), gram @ beta + offset, self.loss, share, self.fit.intercept)
 
     def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
         """The problem on the chosen rows, with these weights of all rows."""
