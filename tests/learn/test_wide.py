@@ -335,16 +335,13 @@ def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-@pytest.mark.parametrize("memory", [None, 1000])
-def test_few_rows_are_left_out_one_by_one(loss, memory):
+def test_few_rows_are_left_out_one_by_one(loss, monkeypatch):
     """As with second moments: by products of rows, where the features of all have no room."""
-    X, _, labels = problem(150)
-    given = {"map": features(300), "loss": loss, "C": 5.0, "tol": 1e-12}
-    model = KernelClassifier(solver="wide", memory=memory, **given).fit(X, labels)
+    monkeypatch.setattr(wide, "BLOCK_BYTES", 0)  # so that they are made a few rows at a time
+    X, _, labels = problem(60)
+    given = {"map": features(100), "loss": loss, "C": [0.5, 2.0], "tol": 1e-9}
+    model = KernelClassifier(solver="wide", memory=1000, **given).fit(X, labels)
     usual = KernelClassifier(solver="newton", **given).fit(X, labels)
     assert model.calibration_.method == usual.calibration_.method == "approximate leave-one-out"
-    np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X), atol=1e-4)
-    several = given | {"C": [0.5, 5.0]}
-    ours = KernelClassifier(solver="wide", memory=memory, **several).fit(X, labels).penalty_path_.scores
-    theirs = KernelClassifier(solver="newton", **several).fit(X, labels).penalty_path_.scores
-    np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X), atol=1e-3)
+    np.testing.assert_allclose(model.penalty_path_.scores, usual.penalty_path_.scores, rtol=1e-3)
