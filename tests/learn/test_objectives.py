@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 
 import mercer
 from mercer import RandomFourier
@@ -159,3 +160,47 @@ def test_that_of_rows_added_later():
     before = model.objective_
     model.partial_fit(X[100:], Y[100:])
     assert before < model.objective_ == pytest.approx(whole.objective_, rel=1e-8)
+
+
+def least_of_classes(loss, Z, y, weight, C, n_classes):
+    """The least objective of a classifier on features, by L-BFGS on the formula."""
+    n, D = Z.shape
+    columns = 1 if n_classes == 2 else n_classes
+    signs = np.where(y[:, None] == (np.array([1]) if columns == 1 else np.arange(columns)), 1.0, -1.0)
+
+    def objective(w):
+        W = w.reshape(D + 1, columns)
+        F = Z @ W[:-1] + W[-1]
+        if loss == "squared_hinge":
+            excess = np.maximum(1.0 - signs * F, 0.0)
+            terms, slopes = (excess**2).sum(axis=1), -2.0 * signs * excess
+        elif columns == 1:
+            margins = (signs * F)[:, 0]
+            terms, slopes = np.logaddexp(0.0, -margins), -signs * scipy.special.expit(-signs * F)
+        else:
+            own = F[np.arange(n), y]
+            terms, slopes = scipy.special.logsumexp(F, axis=1) - own, scipy.special.softmax(F, axis=1)
+            slopes[np.arange(n), y] -= 1.0
+        slopes = C * weight[:, None] * slopes
+        gradient = np.vstack([W[:-1] + Z.T @ slopes, slopes.sum(axis=0)])
+        return 0.5 * (W[:-1] ** 2).sum() + C * weight @ terms, gradient.ravel()
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "gtol": 1e-9, "ftol": 1e-16}
+    start = np.zeros((D + 1) * columns)
+    return scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options).fun
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("solver", ["newton", "landmarks", "wide"])
+def test_classifiers_against_another_solver(solver, loss, classes):
+    X, Y, weight = problem()
+    y = np.digitize(Y[:, 0], [-0.5, 0.5][: classes - 1])
+    landmarks = mercer.Nystrom(KERNEL, n_components=30, random_state=0)
+    map = landmarks if solver == "landmarks" else features()
+    model = KernelClassifier(map=map, solver=solver, loss=loss, C=3.0, tol=1e-9).fit(X, y, weight)
+    Z = landmarks.fit(X).transform(X) if solver == "landmarks" else features().fit_transform(X)
+    least = least_of_classes(loss, Z, y, weight, 3.0, classes)
+    assert model.solver_.name == solver
+    assert model.objective_ == pytest.approx(least, rel=1e-6)
+    assert model.gap_ <= 1e-9
