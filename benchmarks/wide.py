@@ -1,6 +1,7 @@
 """Ridge regression on the classes of MNIST with more features than a matrix of their second moments has room for.
 
-Run with ``MERCER_DATA`` set to the folder that holds ``mnist.npz``: ``python benchmarks/wide.py 65536 524288``.
+Run with ``MERCER_DATA`` set to the folder that holds ``mnist.npz``: ``python benchmarks/wide.py 65536 524288``, with
+``--progress`` to see the objective after every pass.
 Targets are 1 for a row's class and -1 for the others. Every width has a process of its own, whose peak memory counts
 the data too; processor time is that of ``fit`` alone, of all threads together.
 """
@@ -20,13 +21,21 @@ import numpy as np
 from mercer import StructuredFourier
 from mercer._memory import peak_memory
 from mercer.kernels import Gaussian
-from mercer.learn import KernelRegressor
+from mercer.learn import KernelRegressor, Progress
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))
 
 from datasets import archive
 
 GAMMA = 0.02
+
+
+def tell(progress: Progress) -> None:
+    """Print what is known at the end of a pass."""
+    if progress.rows == progress.n_rows:
+        found = "" if progress.objective is None else f"objective {progress.objective:.6g}, "
+        left = f"{progress.seconds:.0f} s done, {progress.total_seconds_left:.0f} s left"
+        print(f"pass {progress.number}, {progress.what}: {found}{left}", file=sys.stderr, flush=True)
 
 
 def measure(width: int, asked: argparse.Namespace) -> tuple[Any, ...]:
@@ -46,6 +55,7 @@ def measure(width: int, asked: argparse.Namespace) -> tuple[Any, ...]:
         n_jobs=asked.n_jobs,
         kernel=None,
         preparation=None,
+        callback=tell if asked.progress else None,
     )
     before, began = time.process_time(), time.perf_counter()
     model.fit(X[:rows], codes)
@@ -63,6 +73,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-2)
     parser.add_argument("--memory", default="1GB", help="what features may take")
     parser.add_argument("--n-jobs", type=int)
+    parser.add_argument("--progress", action="store_true", help="print a line after every pass")
     asked = parser.parse_args()
     print(f"{'D':>8} {'accuracy':>9} {'passes':>6} {'gap':>8} {'CPU s':>8} {'s':>7} {'peak GiB':>8}")
     for width in asked.widths:

@@ -33,6 +33,7 @@ EXPERIMENTS = (
     "bellet_error",
     "bellet_accuracy",
     "bellet_time",
+    "bellet_width",
     "beyond_time",
     "beyond_sets",
 )

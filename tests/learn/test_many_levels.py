@@ -143,7 +143,6 @@ OTHER_KINDS = [
 ]
 
 
-@pytest.mark.skipif(not _core.AVAILABLE, reason="without the compiled core tiles need room of their own")
 SETTLED = {
     KernelRegressor: {"alpha": 1.0, "preparation": None},
     KernelClassifier: {"C": 1.0, "preparation": None},
@@ -151,6 +150,7 @@ SETTLED = {
 """No rows are left out for the penalty, which would take memory of its own."""
 
 
+@pytest.mark.skipif(not _core.AVAILABLE, reason="without the compiled core tiles need room of their own")
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -18,6 +18,7 @@ from mercer.learn.left_out import left_out_each
 from mercer.learn.losses import Squared, SquaredHinge
 from mercer.learn.passes import Passes
 from mercer.learn.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
 from mercer.learn.solvers.newton import Newton, Report
 from mercer.persist import train
 
@@ -229,7 +230,10 @@ def test_scores_of_classes_are_those_of_rows_left_out(loss, count, design, C, bo
     given["map"] = given["map"] if design == "features" else Nystrom(KERNEL, landmarks=X[:20] + 0.01)
     (score,) = KernelClassifier(C=[C], **({"kernel": None, "preparation": None} | given)).fit(X, y).penalty_path_.scores
     expected = left_out_losses(
-        lambda: KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)), X, y, class_loss(loss)
+        lambda: KernelClassifier(C=C, **({"kernel": None, "preparation": None} | given)),
+        X,
+        y,
+        class_loss(loss),
     )
     assert score == pytest.approx(expected, rel=bound)
 
@@ -258,7 +262,10 @@ def test_scores_of_numbers_are_those_of_rows_left_out(loss, alpha, bound):
         return max(0.3 * r, -0.7 * r) if loss == "quantile" else max(0.0, abs(r) - 0.2)
 
     expected = left_out_losses(
-        lambda: KernelRegressor(alpha=alpha, **({"kernel": None, "preparation": None} | given)), X, y, loss_of
+        lambda: KernelRegressor(alpha=alpha, **({"kernel": None, "preparation": None} | given)),
+        X,
+        y,
+        loss_of,
     )
     spread = np.abs(y - np.sort(y)[(len(y) - 1) // 2]).mean()
     power = {"huber": 2, "poisson": 0}.get(loss, 2)
@@ -387,9 +394,10 @@ def test_bits_do_not_depend_on_threads(design, rule, monkeypatch):
     X, y = problem(300)
     given = {"C": rule, "tol": 1e-3} | DESIGNS[design]()
     one, two = (
-        KernelClassifier(n_jobs=n, **({"kernel": None, "C": 1.0, "preparation": None} | given)).fit(
-            X.astype(np.float32), classes(y)
-        )
+        KernelClassifier(
+            n_jobs=n,
+            **({"kernel": None, "C": 1.0, "preparation": None} | given),
+        ).fit(X.astype(np.float32), classes(y))
         for n in (1, 2)
     )
     assert one.penalty_path_ == two.penalty_path_
@@ -498,13 +506,19 @@ def test_the_solver_tells_what_it_cost(model, name):
 
 def test_what_is_not_counted_is_no_number():
     X, y = problem()
-    for model in (
-        KernelClassifier(KERNEL, map="exact", random_state=0, C=1.0, preparation=None),
-        KernelClassifier(solver="liblinear", kernel=None, C=1.0, preparation=None),
-    ):
-        found = model.fit(X, classes(y)).solver_
-        assert found.name in ("exact", "liblinear")
-        assert np.isnan(found.operations)
+    found = KernelClassifier(solver="liblinear", kernel=None, C=1.0, preparation=None).fit(X, classes(y)).solver_
+    assert found.name == "liblinear"
+    assert np.isnan(found.operations)
+
+
+def test_steps_of_the_exact_machine_are_counted():
+    X, y = problem()
+    model = KernelClassifier(KERNEL, map="exact", random_state=0, C=1.0, preparation=None).fit(X, classes(y))
+    one = step_cost(len(X), [len(X)] * len(model.coef_))
+    assert model.solver_.name == "exact"
+    assert model.solver_.expected == USUAL_STEPS * one  # of so few rows all are candidates
+    assert 0.0 < model.solver_.operations < model.n_iter_ * one  # but not all are active
+    assert step_cost(0, [3, 6]) == 81.0
 
 
 def test_more_operations_are_expected_of_more_penalties():

@@ -51,6 +51,8 @@ LEARNERS = [
         KernelClassifier(map="nystrom", solver="landmarks", loss=loss, tol=1e-8, kernel=None, C=1.0, preparation=None)
         for loss in ("squared", "squared_hinge", "logistic")
     ),
+    KernelRegressor(solver="wide", kernel=None, alpha=1.0, preparation=None),
+    KernelClassifier(solver="wide", tol=1e-15, kernel=None, C=1.0, preparation=None),
     KernelPCA(),
     KernelRegressor("precomputed", alpha=1.0),
     KernelClassifier("precomputed", C=1.0),

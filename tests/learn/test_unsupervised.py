@@ -12,8 +12,9 @@ from sklearn.decomposition import KernelPCA as ExactPCA
 import mercer
 from mercer import Nystrom, RandomFourier
 from mercer.data import Blocks
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.learn import KernelCCA, KernelKMeans, KernelPCA
+from mercer.learn.context import FitContext
 from mercer.learn.memory_estimates import Extent
 from mercer.learn.solvers import choice
 
@@ -181,3 +182,82 @@ def test_components_on_plain_kernel_values_out_of_blocks_threads_and_files(monke
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").transform(X), model.transform(X))
     extent = Extent(1024, 10_000, n_jobs=1)
     assert KernelPCA(map="nystrom").bytes_needed(extent) >= KernelPCA().bytes_needed(extent) + 8 * 1024**2
+
+
+def clusters_by_kernel(model, X, K, at_landmarks, landmarks):
+    """Squared distances by the kernel alone, from the means of the clusters that a model has found."""
+    projected = at_landmarks @ np.linalg.pinv(landmarks, rcond=1e-12) @ at_landmarks.T
+    shares = np.eye(model.n_clusters)[model.labels_] / np.bincount(model.labels_)
+    return np.diag(K)[:, None] - 2 * projected @ shares + np.diag(shares.T @ projected @ shares)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Polynomial(2, coef0=1.0)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_clusters_on_plain_kernel_values(kernel, dtype, monkeypatch):
+    """Every row is nearest to the mean of its cluster, by distances that need no features."""
+    monkeypatch.setattr(choice, "LEAST_LANDMARKS", 10)
+    X = rows(500).astype(dtype)
+    arguments = {"map": Nystrom(kernel, n_components=30, random_state=0), "n_clusters": 4, "tol": 1e-9, "max_iter": 300}
+    model = KernelKMeans(**arguments).fit(X)
+    assert not model.map_.whiten
+    L = X[model.map_.component_indices_].astype(np.float64)
+    distances = clusters_by_kernel(model, X, kernel(X), kernel(X.astype(np.float64), L), kernel(L))
+    digits = {"rtol": 1e-5, "atol": 1e-7} if dtype == np.float64 else {"rtol": 1e-2, "atol": 1e-3}
+    found = model.transform(X)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found**2, distances, **digits)
+    np.testing.assert_allclose(model.inertia_, distances.min(axis=1).sum(), rtol=1e-3)
+    np.testing.assert_allclose(-model.score(X), model.inertia_, rtol=1e-3)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert (distances[np.arange(len(X)), model.labels_] <= distances.min(axis=1) + digits["atol"]).all()
+
+
+def test_clusters_on_plain_kernel_values_are_those_of_whitened_features(monkeypatch):
+    X = np.concatenate([rows(300) + centre for centre in (-6.0, 0.0, 6.0)])
+    arguments = {"map": Nystrom(Gaussian(0.1), n_components=50, random_state=0), "n_clusters": 3}
+    whitened = KernelKMeans(**arguments).fit(X)
+    monkeypatch.setattr(choice, "LEAST_LANDMARKS", 10)
+    plain = KernelKMeans(**arguments).fit(X)
+    assert (whitened.map_.whiten, plain.map_.whiten) == (True, False)
+    np.testing.assert_array_equal(plain.labels_, whitened.labels_)
+    np.testing.assert_allclose(plain.centre_lengths_, whitened.centre_lengths_, rtol=1e-6)
+
+
+def test_clusters_on_plain_kernel_values_out_of_blocks_threads_and_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(choice, "LEAST_LANDMARKS", 10)
+    X = rows(9000)
+    arguments = {"map": Nystrom(Gaussian(0.1), n_components=40, random_state=0), "n_clusters": 3, "n_init": 1}
+    model = KernelKMeans(n_jobs=1, **arguments).fit(X)
+    other = KernelKMeans(n_jobs=2, memory=1000, **arguments).fit(Blocks([X[:700], X[700:]]))
+    np.testing.assert_array_equal(model.centres_, other.centres_)
+    np.testing.assert_array_equal(model.labels_, other.labels_)
+    batches = KernelKMeans(batch_rows=4096, **arguments).fit(X)
+    assert batches.inertia_ < 1.05 * model.inertia_
+    sparse = KernelKMeans(**arguments).fit(sp.csr_array(X))
+    np.testing.assert_allclose(sparse.inertia_, model.inertia_, rtol=1e-9)
+    mercer.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("machine", [KernelPCA, KernelKMeans])
+def test_the_factor_of_many_landmarks_is_counted(machine):
+    model, extent = machine(), Extent(1024, 10_000, n_jobs=1)
+    others = model.bytes_needed(extent)
+    assert model.set_params(map="nystrom").bytes_needed(extent) >= others + 8 * 1024**2
+    table, context = model.set_params(n_components=600).table_to_fit(rows(700)), FitContext(memory=8 * 600**2)
+    with pytest.raises(MemoryError, match="features and their solution"):
+        model.fit_table(table, context)
+
+
+def test_clusters_of_older_files_have_lengths(tmp_path, monkeypatch):
+    X = rows(60)
+    model = KernelKMeans(map=features(), n_clusters=3).fit(X)
+    layout = KernelKMeans.array_layout
+    with monkeypatch.context() as older:
+        older.setattr(
+            KernelKMeans,
+            "array_layout",
+            lambda self: {name: leaf for name, leaf in layout(self).items() if name != "centre_lengths_"},
+        )
+        mercer.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "model").transform(X), model.transform(X))

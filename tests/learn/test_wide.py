@@ -52,7 +52,10 @@ def test_ridge_regression_is_that_of_sums(intercept, weighted, memory):
     given = {"map": features(), "alpha": 0.01, "fit_intercept": intercept}
     sums = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, Y, weight)
     model = KernelRegressor(
-        solver="wide", tol=1e-10, memory=memory, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+        solver="wide",
+        tol=1e-10,
+        memory=memory,
+        **({"kernel": None, "alpha": 1.0, "preparation": None} | given),
     ).fit(X, Y, weight)
     ours, theirs = (
         ridge_objective(one, X, Y, 0.01, np.ones(len(X)) if weight is None else weight) for one in (model, sums)
@@ -90,7 +93,10 @@ def test_ridge_regression_by_rows_is_that_of_sums(solvers, intercept, weighted, 
     sums = KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | given)).fit(X, Y, weight)
     tol = 1e-9 if dtype == np.float64 else 1e-5
     model = KernelRegressor(
-        solver="wide", tol=tol, memory=memory, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+        solver="wide",
+        tol=tol,
+        memory=memory,
+        **({"kernel": None, "alpha": 1.0, "preparation": None} | given),
     ).fit(X, Y, weight)
     assert is_by_rows(solvers[0])
     ours, theirs = (
@@ -114,7 +120,10 @@ def test_the_gap_by_rows_is_a_bound(tol):
         np.ones(len(X)),
     )
     model = KernelRegressor(
-        solver="wide", tol=tol, memory=1000, **({"kernel": None, "alpha": 1.0, "preparation": None} | given)
+        solver="wide",
+        tol=tol,
+        memory=1000,
+        **({"kernel": None, "alpha": 1.0, "preparation": None} | given),
     ).fit(X, Y[:, 0])
     excess = model.objective_ - least
     assert -1e-9 * least <= excess <= model.convergence_.gap * model.objective_ * (1 + 1e-9)
@@ -192,11 +201,20 @@ def test_several_tasks_at_once():
 def test_other_losses_of_numbers(loss, given):
     X, Y, _ = problem()
     y = np.round(np.exp(Y[:, 0])) if loss == "poisson" else Y[:, 0]
-    usual = KernelRegressor(map=features(), loss=loss, solver="features", tol=1e-6, **({"alpha": 1.0} | given)).fit(
-        X, y
-    )
+    usual = KernelRegressor(
+        map=features(),
+        loss=loss,
+        solver="features",
+        tol=1e-6,
+        **({"alpha": 1.0} | given),
+    ).fit(X, y)
     model = KernelRegressor(
-        map=features(), loss=loss, solver="wide", tol=1e-6, memory=1000, **({"alpha": 1.0} | given)
+        map=features(),
+        loss=loss,
+        solver="wide",
+        tol=1e-6,
+        memory=1000,
+        **({"alpha": 1.0} | given),
     ).fit(X, y)
     assert model.objective_ == pytest.approx(usual.objective_, rel=1e-4)
     assert model.convergence_.method == "wide"
@@ -228,10 +246,10 @@ def test_large_curvatures_keep_their_digits_in_float32():
 
 def test_a_preconditioner_that_has_lost_its_sign_is_passed_over_for_a_step(monkeypatch):
     X, Y, _ = problem()
-    sums = KernelRegressor(map=features()).fit(X, Y)
+    sums = KernelRegressor(map=features(), alpha=1.0, preparation=None).fit(X, Y)
     original, signs = RowPreconditioner.__call__, iter([1.0, 1.0, -1.0])  # the first is for the intercept
     monkeypatch.setattr(RowPreconditioner, "__call__", lambda self, R: next(signs, 1.0) * original(self, R))
-    model = KernelRegressor(map=features(), solver="wide", tol=1e-8).fit(X, Y)
+    model = KernelRegressor(map=features(), solver="wide", tol=1e-8, alpha=1.0, preparation=None).fit(X, Y)
     assert model.convergence_.converged
     assert next(signs, None) is None
     np.testing.assert_allclose(model.predict(X), sums.predict(X), rtol=1e-3, atol=1e-3)
@@ -310,8 +328,14 @@ def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
     X, Y, y = problem(300)
     wanted = {"map": features(4096), "n_jobs": 1}
     for model, targets in (
-        (KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)), Y[:, 0]),
-        (KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | wanted)), y),
+        (
+            KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
+            Y[:, 0],
+        ),
+        (
+            KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | wanted)),
+            y,
+        ),
     ):
         found = train(model, X.astype(np.float32), targets, output=tmp_path / "model", memory="100MB")
         assert found.convergence_.method == "wide"
@@ -319,9 +343,18 @@ def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
         np.testing.assert_array_equal(again.predict(X[:9]), found.predict(X[:9]))
         assert again.convergence_ == found.convergence_
     for refused in (
-        KernelRegressor(alpha="gcv", **({"kernel": None, "preparation": None} | wanted)),
-        KernelRegressor(keep_statistics=True, **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
-        KernelRegressor(solver="features", **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
+        KernelRegressor(
+            alpha="gcv",
+            **({"kernel": None, "preparation": None} | wanted),
+        ),
+        KernelRegressor(
+            keep_statistics=True,
+            **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted),
+        ),
+        KernelRegressor(
+            solver="features",
+            **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted),
+        ),
     ):
         with pytest.raises(MemoryError, match="the sums over 4096 features"):
             train(refused, X, Y[:, 0], output=tmp_path / "model", memory="100MB")
@@ -395,3 +428,23 @@ def test_features_are_held_only_where_they_fit(monkeypatch, memory, held):
     monkeypatch.setattr(HeldFeatures, "__init__", lambda self, *given: made.append(1) or original(self, *given))
     KernelRegressor(map=features(), solver="wide", memory=memory, alpha=1.0, preparation=None).fit(X, Y)
     assert bool(made) is held
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_few_rows_are_left_out_one_by_one(loss, monkeypatch):
+    """As with second moments: by products of rows, where the features of all have no room."""
+    monkeypatch.setattr(wide, "BLOCK_BYTES", 0)  # so that they are made a few rows at a time
+    X, _, labels = problem(60)
+    given = {"map": features(100), "loss": loss, "C": [0.5, 2.0], "tol": 1e-9}
+    model = KernelClassifier(
+        solver="wide",
+        memory=1000,
+        **({"kernel": None, "C": 1.0, "preparation": None} | given),
+    ).fit(X, labels)
+    usual = KernelClassifier(
+        solver="newton",
+        **({"kernel": None, "C": 1.0, "preparation": None} | given),
+    ).fit(X, labels)
+    assert model.calibration_.method == usual.calibration_.method == "approximate leave-one-out"
+    np.testing.assert_allclose(model.predict_proba(X), usual.predict_proba(X), atol=1e-3)
+    np.testing.assert_allclose(model.penalty_path_.scores, usual.penalty_path_.scores, rtol=1e-3)

@@ -153,7 +153,9 @@ def classifiers():
     tasks = np.column_stack([y, np.where(X[:, 0] > 0, "left", "right")])
     common = {"n_components": 8, "random_state": 0}
     squared = KernelClassifier(
-        loss="squared", keep_statistics=True, **({"kernel": None, "C": 1.0, "preparation": None} | common)
+        loss="squared",
+        keep_statistics=True,
+        **({"kernel": None, "C": 1.0, "preparation": None} | common),
     )
     parts = KernelClassifier(
         loss="squared",
@@ -165,7 +167,9 @@ def classifiers():
         "sums of tasks": clone(squared).fit(X, tasks),
         "parts": parts.partial_fit(X, y, classes=["no", "perhaps", "yes"]),
         "tasks": KernelClassifier(
-            loss="logistic", class_weight="balanced", **({"kernel": None, "C": 1.0, "preparation": None} | common)
+            loss="logistic",
+            class_weight="balanced",
+            **({"kernel": None, "C": 1.0, "preparation": None} | common),
         ).fit(X, tasks),
         "numbers": KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | common)).fit(
             X, np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(np.int8)

@@ -204,7 +204,7 @@ OTHERS = {
         r"map__kernel is Gaussian\(gamma=0.4\) here and Gaussian\(gamma=0.3\) there",
     ),
     "map": (
-        lambda X, y: (KernelRegressor(map="RandomFourier", alpha=1.0, preparation=None), X, y),
+        lambda X, y: (KernelRegressor(map="RandomFourier", alpha=1.0, preparation=None, kernel=None), X, y),
         "map is 'RandomFourier' here and RandomFourier",
     ),
     "alpha": (
@@ -421,10 +421,11 @@ def test_what_another_run_is_writing_stays(tmp_path):
     assert not own.exists()
 
 
-def test_components_on_plain_kernel_values_go_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["pca", "kmeans", "kmeans-batches"])
+def test_machines_on_plain_kernel_values_go_on(name, tmp_path, monkeypatch):
     monkeypatch.setattr("mercer.learn.solvers.choice.LEAST_LANDMARKS", 4)
-    monkeypatch.setitem(MODELS, "pca", KernelPCA(map=few_landmarks()))
-    test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes("pca", 20, tmp_path)
+    monkeypatch.setitem(MODELS, name, clone(MODELS[name]).set_params(map=few_landmarks()))
+    test_a_run_goes_on_from_every_checkpoint_to_the_same_bytes(name, 20, tmp_path)
     assert mercer.load(tmp_path / "model").map_.whiten is False
 
 

@@ -171,7 +171,9 @@ def test_a_study_is_what_narrower_learners_do(numbers):
     assert studied.error.relative == studied.widths[-1].error
     given = {"kernel": model.map_.kernel_, "map": "OrthogonalFourier", "random_state": 0, "scale": "standard"}
     narrow = mercer.KernelRegressor(
-        n_components=32, alpha="gcv", **({"kernel": None, "preparation": None} | given)
+        n_components=32,
+        alpha="gcv",
+        **({"kernel": None, "preparation": None} | given),
     ).fit(train)
     assert studied.widths[1].score.value == pytest.approx(narrow.score(test))
     assert studied.path == []  # the rule has tried alphas
@@ -205,7 +207,9 @@ def test_many_rows_are_thinned(monkeypatch):
 def test_the_page_says_how_columns_were_scaled(scale, words):
     X = np.random.default_rng(0).normal(size=(60, 3))
     table = data.open(X, target=2)
-    model = mercer.KernelRegressor(n_components=8, scale=scale, random_state=0).fit(table)
+    model = mercer.KernelRegressor(
+        n_components=8, scale=scale, random_state=0, kernel=None, alpha=1.0, preparation=None
+    ).fit(table)
     assert words in checked(report.training_page("a", model, table)).words
 
 

@@ -48,7 +48,7 @@ from .labels import (
 )
 from .landmark_fit import LandmarkFit
 from .left_out import NEAREST, left_out_each
-from .loss_fit import features_of_rows, minimised, warn_unless_converged
+from .loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -81,9 +81,9 @@ from .solvers.choice import (
 )
 from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
-from .solvers.liblinear import liblinear
+from .solvers.liblinear import joined_reports, liblinear
 from .solvers.newton import Newton, Report
-from .solvers.ridge import Leverages, best_of, solve_ridge
+from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge
 from .statistics import Moments
 from .time_forecast import Work, exact_works, features_work, usual_works
 from .training_region import Region, decays, fallback
@@ -234,10 +234,10 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     n_iter_ : int
         The number of steps of the solver, at least 1.
     objective_ : float
-        What is minimised, at the end, where a solver iterates.
+        What is minimised, at the end.
     gap_ : float
-        How far it is at most above the least one, as a share of it, where a solver iterates. An estimate where
-        ``convergence_.method`` is "landmarks" or "wide".
+        How far it is at most above the least one, as a share of it. An estimate where ``solver_.name`` is "landmarks"
+        or "wide".
     C_ : float
         The C that was taken.
     choice_ : Choice or None
@@ -491,6 +491,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
         self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), 1)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
+        self.objective_, self.gap_ = self._in_units_of_rows(ridge.end)
         rows.rows.passes.report.end()
         self.region_ = Region.of(restored(ridge.map.parameters_.landmarks, ridge.map.n_features_in_))
         self._adopt(np.vstack([beta, offset[None]]))
@@ -689,8 +690,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.__dict__.pop("penalty_path_", None)
         if path is not None:
             self.penalty_path_ = path
-        self._adopt(np.vstack([coef, moments.centred(intercept).offset(coef)]))
+        centred = moments.centred(intercept)
+        self.objective_, self.gap_ = self._in_units_of_rows(RidgeEnd.at(coef, 0.5 / C, centred))
+        self._adopt(np.vstack([coef, centred.offset(coef)]))
         return factor
+
+    def _in_units_of_rows(self, end: RidgeEnd) -> RidgeEnd:
+        """An objective in which a squared residual counts C, in place of 1 / 2."""
+        return end._replace(objective=2.0 * self.C_ * end.objective)
 
     def _best_of_squares(self, rule: str, found: Tried) -> tuple[float, PenaltyPath]:
         """The best C by squared errors, and what all of them have found."""
@@ -732,8 +739,6 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             self.n_iter_ = max(1, self.convergence_.n_iter)
             self.objective_, self.gap_ = self.convergence_.objectives[-1], self.convergence_.gap
             self.solver_ = SolverCost.of(self.convergence_)
-        elif self.loss != "squared":
-            self.solver_ = SolverCost("liblinear", np.nan, np.nan)
         self.coef_ = np.ascontiguousarray(W[:width].T)
 
     # -- predictions ---------------------------------------------------------------------------------------------------
@@ -912,11 +917,12 @@ def class_loss(model: LinearClassifier, codes: Codes, weights: list[Matrix]) -> 
 
 def least_loss(
     model: LinearClassifier, design: Design, loss: Loss, codes: Codes, weights: list[Matrix], start: Matrix | None
-) -> tuple[Matrix, Report | None, Newton | None]:
-    """Coefficients of least loss, how they were found, and by whom; None where LIBLINEAR found them."""
+) -> tuple[Matrix, Report, Newton | None]:
+    """Coefficients of least loss, how they were found, and by whom; nobody where LIBLINEAR found them."""
     if isinstance(design, HeldFeatures) and model.solver == "liblinear":
         pairs = zip(codes.T, weights, strict=True)
-        return np.hstack([liblinear(model, design, mine, weight) for mine, weight in pairs]), None, None
+        found, reports = zip(*(liblinear(model, design, mine, weight) for mine, weight in pairs), strict=True)
+        return np.hstack(found), joined_reports(reports), None
     solution, solver = minimised(model, design, loss, start, ADVICE)
     return solution.W, solution.report, solver
 
@@ -937,10 +943,10 @@ def calibrated(
     the objective without them close to its least value.
     """
     tasks, found = Tasks(model.classes_), learned_sharpness if model.loss == "logistic" else learned
-    if design.n_rows <= SMALL and design.most_sample_bytes is None:
+    if design.n_rows <= SMALL:
         with unkept(design):
             F = design.products(W, "decision values")
-        Z = design.whole()
+        Z = features_of_few(design)
         share = 1.0 / np.maximum(weight, 1.0)
         values = left_out_each(Z, F, loss, share, bool(model.fit_intercept))
         counted = np.flatnonzero(weight > 0.0)

@@ -19,9 +19,9 @@ from ..maps import FeatureMap
 from .exact_rows import ExactRows
 from .feature_matrix import StreamedFeatures
 from .landmark_fit import LandmarkFit, values_of
-from .left_out import left_out_each
+from .left_out import coordinates, left_out_each
 from .losses import SquaredHinge
-from .solvers.active_rows import Margins, MarginSolution
+from .solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
 from .solvers.landmarks import LandmarkNewton
 from .solvers.newton import Report
 
@@ -82,13 +82,15 @@ class ExactFit(NamedTuple):
             chosen = np.flatnonzero(counted)[:TILE]
         gram = self.gram(chosen, np.zeros((0, 0), dtype=rows.dtype))
         alpha, offset = np.zeros((len(chosen), self.loss.n_columns)), np.zeros(self.loss.n_columns)
-        active: NDArray[np.bool_] | None = signs[chosen] * values[chosen] < 1.0
-        n_iter, objectives = 0, []
+        first = signs[chosen] * values[chosen] < 1.0
+        expected = USUAL_STEPS * step_cost(len(chosen), np.count_nonzero(first, axis=0))
+        active: NDArray[np.bool_] | None = first
+        n_iter, objectives, operations = 0, [], 0.0
         watched = np.flatnonzero(counted)
         for _ in range(ROUNDS):
             found = self.margins(gram, chosen, self.loss.weight).minimise(alpha, offset, active, tol, max_iter)
             alpha, offset, active = found.alpha, found.offset, None
-            n_iter += found.n_iter
+            n_iter, operations = n_iter + found.n_iter, operations + found.operations
             objectives.append(float(found.objectives.sum()))
             further = self.violators(watched, chosen, found, values)
             if len(further) == 0 and len(watched) < np.count_nonzero(counted):
@@ -102,7 +104,8 @@ class ExactFit(NamedTuple):
             alpha = np.vstack([alpha, np.zeros((len(further), len(offset)))])
         gap = float((found.gaps * found.objectives).sum() / max(objectives[-1], np.finfo(np.float64).tiny))
         converged = gap <= max(tol, float(np.finfo(rows.dtype).eps)) and len(further) == 0
-        report = Report(converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0), "exact")
+        ended = converged, n_iter, len(objectives), tuple(objectives), min(gap, 1.0)
+        report = Report(*ended, "exact", expected, operations)
         if len(left_out):
             weight = self.loss.weight.copy()
             weight[left_out] = 0.0
@@ -121,15 +124,12 @@ class ExactFit(NamedTuple):
         """
         whole = self.map_at(np.arange(self.fit.rows.n_rows))
         gram = self.exact_rows.gram(whole, np.zeros((0, 0)), np.float64, "rows")
-        values, vectors = np.linalg.eigh(gram)
-        rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
-        features = vectors * np.sqrt(np.where(values > rounding, values, 0.0))
         places = {int(row): place for place, row in enumerate(machine.map.component_indices_)}
         used = np.array([row in places for row in range(len(gram))])
         beta = np.zeros((len(gram), self.loss.n_columns))
         beta[used] = machine.coefficients[[places[row] for row in np.flatnonzero(used).tolist()]]
         offset = machine.coefficients[len(places) :].sum(axis=0)
-        return left_out_each(features, gram @ beta + offset, self.loss, share, self.fit.intercept)
+        return left_out_each(coordinates(gram), gram @ beta + offset, self.loss, share, self.fit.intercept)
 
     def margins(self, gram: NDArray[Any], chosen: RowNumbers, weight: Matrix) -> Margins:
         """The problem on the chosen rows, with these weights of all rows."""

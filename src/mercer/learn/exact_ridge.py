@@ -12,7 +12,7 @@ from .argument_types import PenaltyArgument
 from .exact_rows import ExactRows
 from .leverages import LeftOut
 from .passes import Passes
-from .solvers.ridge import best_of
+from .solvers.ridge import RidgeEnd, best_of
 from .solvers.row_ridge import RowRidge, RowSolution
 
 Matrix = NDArray[np.float64]
@@ -27,6 +27,7 @@ class ExactRidge(NamedTuple):
     alpha: float
     tried: tuple[Matrix, Matrix] | None
     """The alphas among which it was chosen, and their scores."""
+    end: RidgeEnd
 
 
 def exact_ridge(
@@ -75,7 +76,7 @@ def exact_ridge(
         variance, mean = ridge.spread() / total, float(leverages.sum()) / total
         check = LeftOut(left_out_all, tried[1], variance, len(numbers), mean, float(leverages.max()))
         check.warn("alpha", tried[0], place)
-    return ExactRidge(map, numbers, solution, taken, tried)
+    return ExactRidge(map, numbers, solution, taken, tried, ridge.end(taken, solution))
 
 
 def kept_scores(passes: Passes, ridge: RowRidge, place: int, alpha: float) -> Matrix:

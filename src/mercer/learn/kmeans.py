@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .._array import squares
@@ -16,14 +16,21 @@ from .._memory import as_bytes
 from .._random import RandomState, Stream
 from .._tiles import sum_in_order
 from ..data import Table
+from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .checkpoint_state import Arrays
+from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
 from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
+from .landmark_fit import landmark_root
 from .machine import KernelMachine
+from .map_choice import expected_map
+from .memory_estimates import Extent, check_after, known_width
 from .passes import after_chunks
+from .prepared_rows import PreparedRows
 from .progress import Progress
+from .solvers.choice import has_landmark_values, has_many_landmarks
 from .time_forecast import Work, features_work, steps_left
 
 Matrix = NDArray[np.float64]
@@ -35,7 +42,7 @@ SEED_ROWS = 100
 
 
 class Clustering(NamedTuple):
-    """Centres, the sum of squared distances to the nearest ones, and how many passes it took."""
+    """Coordinates of centres, the sum of squared distances to the nearest ones, and how many passes it took."""
 
     centres: Matrix
     inertia: float
@@ -47,7 +54,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     Centres are means of features, and a row belongs to the nearest: Lloyd's iterations, which begin at centres by
     k-means++. With ``batch_rows``, every step looks at that many rows only, taken in turn, and centres move by ever
-    smaller shares: for far more rows than are needed.
+    smaller shares: for far more rows than are needed. Of :class:`mercer.Nystrom` with 512 landmarks or more, fewer than
+    rows, no whitened features are made: centres are combinations of plain kernel values, and distances from them are
+    those of the kernel itself.
 
     Parameters
     ----------
@@ -103,7 +112,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     labels_ : ndarray of shape (n_rows,)
         The cluster of every row of ``fit``.
     centres_ : ndarray of shape (n_clusters, D)
-        The centres, among the features.
+        The centres, among the features. Where ``map_`` has ``whiten=False`` its features are plain kernel values, and
+        centres are coefficients of these.
+    centre_lengths_ : ndarray of shape (n_clusters,)
+        The squared lengths of the centres.
     inertia_ : float
         The sum of squared distances to the nearest centres.
     n_iter_ : int
@@ -201,22 +213,47 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         width = self.map_.n_components_
         most = min(as_bytes(self.memory), float("inf") if context.memory is None else context.memory)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
-        design = feature_matrix(rows, self.features_of, width, False, self.n_jobs, most)
-        sample = self.features_of(rows.sample(self._rows_sampled), 0).astype(np.float64)
+        check_after(self, Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
+        space = self._space(rows)
+        design = feature_matrix(rows, space.features, width, False, self.n_jobs, most)
+        sample = space.whole(rows.sample(self._rows_sampled))
         rng = Stream(self.map_.seed_, "KernelKMeans")
         starts = [spread_rows(sample, self.n_clusters, rng.child(i)) for i in range(self.n_init)]
         found: list[Clustering] = []
         for start, centres in enumerate(starts):
-            found.append(self._ended(design, centres, start))
+            found.append(self._ended(design, space, centres, start))
             left = (len(starts) - len(found)) * [round(np.mean([one.n_iter for one in found]))]
             design.passes.report.expect(self._passes(design.n_rows, width, left))
         best = min(found, key=lambda one: one.inertia)
-        labels = nearest(design, best.centres)
-        self._refuse_overflow(best.centres, np.array(best.inertia))
+        settled = space.centres(best.centres)
+        labels = nearest(design, space, settled)
+        self._refuse_overflow(*settled, np.array(best.inertia))
         design.passes.report.end()
         self.labels_ = labels
-        self.inertia_, self.n_iter_, self.centres_ = best.inertia, best.n_iter, best.centres
+        self.inertia_, self.n_iter_ = best.inertia, best.n_iter
+        self.centre_lengths_, self.centres_ = settled.lengths, settled.points
         return self
+
+    def _to_fit(self, chosen: FeatureMap, n_rows: int) -> FeatureMap:
+        many = has_many_landmarks(chosen, n_rows, known_width(self))
+        return clone(chosen).set_params(whiten=False) if many else chosen
+
+    def _space(self, rows: PreparedRows) -> FeatureSpace:
+        """Where the clusters of these rows lie."""
+        if not self._is_plain:
+            return FeatureSpace(self.features_of)
+        root = landmark_root(self.map_, float(np.finfo(rows.dtype).eps), self.n_jobs)
+        return LandmarkSpace(self.features_of, self.map_.kernel_, root, rows.n_rows, rows.dtype)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether features are kernel values at landmarks, which are not coordinates."""
+        return has_landmark_values(self.map_) and not self.map_.whiten
+
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        if has_many_landmarks(expected_map(self, extent.n_rows), extent.n_rows, extent.width):
+            return 8 * extent.square  # the factor of the kernel matrix of the landmarks
+        return 0
 
     def check_arguments(self) -> None:
         super().check_arguments()
@@ -242,20 +279,20 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         ends = [work for count in starts for work in [*(count * [clusters]), inertia]]
         return [*ends, Work("labels", size), Work("solution", 0.0)]
 
-    def _ended(self, design: FeatureMatrix, centres: Matrix, start: int) -> Clustering:
+    def _ended(self, design: FeatureMatrix, space: FeatureSpace, centres: Matrix, start: int) -> Clustering:
         """What comes of a start, unless it is known."""
         checkpoint = design.passes.context.checkpoint
         if checkpoint is None:
-            return self._lloyd(design, centres, start)
+            return self._lloyd(design, space, centres, start)
 
         def make() -> Arrays:
-            found = self._lloyd(design, centres, start)
+            found = self._lloyd(design, space, centres, start)
             return found.centres, np.array([found.inertia, found.n_iter])
 
         found, (inertia, n_iter) = checkpoint.kept(f"clusters {start}", make)
         return Clustering(found, float(inertia), int(n_iter))
 
-    def _lloyd(self, design: FeatureMatrix, centres: Matrix, start: int) -> Clustering:
+    def _lloyd(self, design: FeatureMatrix, space: FeatureSpace, centres: Matrix, start: int) -> Clustering:
         last, passes = np.inf, 0
         design.passes.report.objective = None
         weight, falls = np.zeros(len(centres)), list[float]()
@@ -270,10 +307,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             others = (int(self.n_init) - start - 1) * [max(passes + here - 1, 1)]
             design.passes.report.expect(self._passes(design.n_rows, design.width, [here, *others]))
             if self.batch_rows is None:
-                sums, counts, inertia = moved(design, design.chunks(), centres, design.passes.begin("clusters"))
+                tell = design.passes.begin("clusters")
+                sums, counts, inertia = moved(design, space, design.chunks(), centres, tell)
                 centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1.0)[:, None], centres)
             else:
-                centres, weight, inertia = self._in_batches(design, centres, weight)
+                centres, weight, inertia = self._in_batches(design, space, centres, weight)
             if last - inertia <= float(self.tol) * inertia:
                 break
             if np.isfinite(last):
@@ -281,11 +319,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             last = design.passes.report.objective = inertia
             if checkpoint is not None:
                 checkpoint.put(name, (centres, weight, np.array([last, passes])))
-        inertia = moved(design, design.chunks(), centres, design.passes.begin("inertia"))[2]
+        inertia = moved(design, space, design.chunks(), centres, design.passes.begin("inertia"))[2]
         design.passes.report.objective = inertia
         return Clustering(centres, inertia, passes)
 
-    def _in_batches(self, design: FeatureMatrix, centres: Matrix, weight: Matrix) -> tuple[Matrix, Matrix, float]:
+    def _in_batches(
+        self, design: FeatureMatrix, space: FeatureSpace, centres: Matrix, weight: Matrix
+    ) -> tuple[Matrix, Matrix, float]:
         """One pass in which centres move after every few chunks, towards the mean of their rows so far."""
         total, batch, size, done = 0.0, [], 0, 0
         tell = design.passes.begin("clusters")
@@ -293,7 +333,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             batch.append(part)
             size, done = size + part.stop - done, part.stop
             if size >= int(self.batch_rows or 0) or done == design.n_rows:
-                sums, counts, inertia = moved(design, iter(batch), centres, tell)
+                sums, counts, inertia = moved(design, space, iter(batch), centres, tell)
                 weight = weight + counts
                 share = np.divide(counts, weight, out=np.zeros_like(counts), where=weight > 0)[:, None]
                 centres = (1.0 - share) * centres + share * sums / np.maximum(counts, 1.0)[:, None]
@@ -302,14 +342,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def _distances(self, X: Any) -> NDArray[Any]:
         """Squared distances to the centres."""
+        centres, is_plain = Centres(self.centres_, self.centre_lengths_), self._is_plain
 
         def part(prepared: Any, first: int) -> NDArray[Any]:
-            return squared_distances(self.features_of(prepared, first), self.centres_)
+            Z = self.features_of(prepared, first)
+            return centres.distances(Z, self.map_.kernel_.diag(prepared) if is_plain else squares(Z))
 
         return self._by_rows(X, part)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """The distances of rows to all centres, among features.
+        """The distances of rows to all centres, among features; at many landmarks, those of the kernel itself.
 
         Parameters
         ----------
@@ -347,11 +389,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
     def array_layout(self) -> dict[str, Any]:
         labels = Leaf(("int32",), (None,), least=0)
-        return {"centres_": floats(None, self.map_.n_components_), "labels_": labels}
+        centres = floats(None, self.map_.n_components_)
+        return {"centres_": centres, "centre_lengths_": floats(None), "labels_": labels}
 
     def check_arrays(self) -> None:
+        if hasattr(self, "centres_") and not hasattr(self, "centre_lengths_"):
+            self.centre_lengths_ = squares(self.centres_)  # which older files do not have
         self._refuse_unless(all(hasattr(self, name) for name in (*self.array_layout(), *self.learned_types)))
-        self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_))
+        self._refuse_unless(int(self.labels_.max(initial=0)) < len(self.centres_) == len(self.centre_lengths_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -359,39 +404,39 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         return tags
 
 
-def squared_distances(Z: NDArray[Any], centres: Matrix) -> NDArray[Any]:
-    """||z - c||^2 for every row z of Z and every centre c."""
-    centres = centres.astype(Z.dtype)
-    return np.maximum(squares(Z)[:, None] - 2 * (Z @ centres.T) + squares(centres), 0)
-
-
 def moved(
-    design: FeatureMatrix, parts: Any, centres: Matrix, tell: Callable[[int], None] | None
+    design: FeatureMatrix,
+    space: FeatureSpace,
+    parts: Iterator[FeatureChunk],
+    coordinates: Matrix,
+    tell: Callable[[int], None] | None,
 ) -> tuple[Matrix, Matrix, float]:
-    """The sums and numbers of the rows nearest to each centre, and their squared distances in all.
+    """The sums and numbers of the rows nearest to the centre at each of some coordinates, and their squared distances.
 
     ``tell`` is told of the rows that are done.
     """
+    centres = space.centres(coordinates)
 
     def work(part: FeatureChunk) -> tuple[Matrix, Matrix, Matrix]:
         Z = part.features().values()
-        distances = squared_distances(Z, centres)
+        distances = centres.distances(Z, space.lengths(part, Z))
         labels = distances.argmin(axis=1)
-        own = np.zeros((len(Z), len(centres)), dtype=Z.dtype)
+        own = np.zeros((len(Z), len(coordinates)), dtype=Z.dtype)
         own[np.arange(len(Z)), labels] = 1
         least = np.array([distances.min(axis=1).sum(dtype=np.float64)])
         return (own.T @ Z).astype(np.float64), own.sum(axis=0, dtype=np.float64), least
 
-    sums, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * centres.size, after_chunks(tell))
-    return sums, counts, float(inertia[0])
+    totals, counts, inertia = sum_in_order(work, parts, design.n_jobs, 8 * coordinates.size, after_chunks(tell))
+    return space.sums(totals), counts, float(inertia[0])
 
 
-def nearest(design: FeatureMatrix, centres: Matrix) -> NDArray[np.int32]:
+def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDArray[np.int32]:
     """The number of the nearest centre, for every row."""
     labels = np.empty(design.n_rows, dtype=np.int32)
 
     def work(part: FeatureChunk) -> tuple[Matrix]:
-        labels[part.rows] = squared_distances(part.features().values(), centres).argmin(axis=1)
+        Z = part.features().values()
+        labels[part.rows] = centres.distances(Z, space.lengths(part, Z)).argmin(axis=1)
         return (np.zeros(1),)
 
     sum_in_order(work, design.chunks(), design.n_jobs, held=8, after=after_chunks(design.passes.begin("labels")))
@@ -405,11 +450,16 @@ def spread_rows(Z: Matrix, count: int, rng: Stream) -> Matrix:
     """
     uniforms = rng.uniforms((count, 2 + int(np.log(count))))
     chosen = [int(uniforms[0, 0] * len(Z))]
-    least = squared_distances(Z, Z[chosen])[:, 0]
+    lengths = squares(Z)
+
+    def distances(numbers: Any) -> Matrix:
+        return Centres(Z[numbers], lengths[numbers]).distances(Z, lengths)
+
+    least = distances(chosen)[:, 0]
     for draw in uniforms[1:]:
         cumulated = np.cumsum(least)
         drawn = np.searchsorted(cumulated, draw * cumulated[-1], side="right").clip(0, len(Z) - 1)
-        trials = np.minimum(least[:, None], squared_distances(Z, Z[drawn]))
+        trials = np.minimum(least[:, None], distances(drawn))
         best = int(trials.sum(axis=0).argmin())
         chosen.append(int(drawn[best]))
         least = trials[:, best]

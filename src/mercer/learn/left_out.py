@@ -50,6 +50,13 @@ def left_out_each(Z: NDArray[Any], F: NDArray[Any], loss: Loss, share: Matrix, i
     return without(F, slopes, own, found, share)
 
 
+def coordinates(gram: Matrix) -> Matrix:
+    """Features of rows, as many as rows, that have these products, of which the lower half is read."""
+    values, vectors = np.linalg.eigh(gram, UPLO="L")
+    rounding = len(values) * float(np.finfo(np.float64).eps) * values[-1]  # whose root would not be small
+    return vectors * np.sqrt(np.where(values > rounding, values, 0.0))
+
+
 def slopes_and_curvatures(loss: Loss, F: NDArray[Any]) -> tuple[Matrix, Matrix, Matrix]:
     """The slopes of all rows and columns, the curvatures that make the Hessian, and those in the denominator."""
     slopes = loss.slope(F).astype(np.float64)

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from .._caller import warn_caller
+from .._tiles import single_threaded_blas
 from ..maps import Nystrom
 from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
 from .landmark_fit import LandmarkFit
+from .left_out import coordinates
 from .losses import Loss, SmoothedLoss
 from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
 from .prepared_rows import PreparedRows
@@ -22,6 +24,7 @@ from .solvers.conjugate_gradients import pass_cost, solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
 from .solvers.liblinear import check_copies
 from .solvers.newton import Newton, Report, Solution
+from .solvers.wide import SampledFeatures
 from .solvers.wide_ridge import landmark_count
 
 Matrix = NDArray[np.float64]
@@ -58,6 +61,16 @@ def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> 
         design.most_sample_bytes = room
         design.near = landmarks_near(model, rows, columns, room)
     return design
+
+
+def features_of_few(design: Design) -> NDArray[Any]:
+    """The features of all rows, which are few; where there is no room for these, others with the same products."""
+    if design.most_sample_bytes is None:
+        return design.whole()
+    assert isinstance(design, FeatureMatrix)
+    make, shape = design.exactly(np.arange(design.n_rows)), (design.n_rows, design.n_features)
+    with single_threaded_blas():
+        return coordinates(SampledFeatures(make, shape, design.most_sample_bytes, design.n_jobs).gram())
 
 
 def landmarks_near(

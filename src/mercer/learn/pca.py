@@ -170,7 +170,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         width = self.map_.n_components_
         rows.passes.report.expect(self._expected(rows.n_rows, width))
-        check_after(self, Extent(width, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
+        check_after(self, Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs), context.memory)
         plain = has_many_landmarks(self.map_, rows.n_rows, known_width(self))
         eps = float(np.finfo(rows.dtype).eps)
 

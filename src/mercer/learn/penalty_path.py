@@ -32,7 +32,7 @@ from .checkpoint_state import Unkept
 from .chosen_rows import RowNumbers
 from .feature_matrix import FeatureMatrix
 from .left_out import Curvature, left_out_each, slopes_and_curvatures, without
-from .loss_fit import Sharpening, counted
+from .loss_fit import Sharpening, counted, features_of_few
 from .losses import Loss, SmoothedLoss
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
@@ -259,10 +259,10 @@ class PathFit:
     def _left_out_score(self, W: Matrix, F: Values, solver: Newton) -> float:
         """The mean loss of rows that are left out."""
         design, few = self.design, self.design.n_rows <= SMALL
-        if design.most_sample_bytes is None and few:
+        if few:
             rows = np.flatnonzero(self.weight > 0.0)
             with single_threaded_blas():
-                values = left_out_each(design.whole(), F, solver.loss, self._copies(), design.intercept)[rows]
+                values = left_out_each(features_of_few(design), F, solver.loss, self._copies(), design.intercept)[rows]
         elif isinstance(design, FeatureMatrix) and design.most_sample_bytes is None:
             rows = self._sample(KEPT)
             values = self._each(design, F, solver.loss, rows)

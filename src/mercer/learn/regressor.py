@@ -50,7 +50,7 @@ from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report, Solution
-from .solvers.ridge import N_ALPHAS, Posterior, best_of, relative, solve_ridge
+from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets import AllTargets, Units, checked_targets
 from .time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
@@ -242,10 +242,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     n_iter_ : int
         The number of steps of the solver, at least 1.
     objective_ : float
-        The objective above at the end, summed over targets, where the loss iterates.
+        The objective above at the end, summed over targets.
     gap_ : float
-        How far it is at most above the least one, as a share of it, of several targets the largest; where the loss
-        iterates. An estimate where ``convergence_.method`` is "wide", or "landmarks" and the loss has no corners.
+        How far it is at most above the least one, as a share of it; where the solver iterates, of several targets the
+        largest. An estimate where ``solver_.name`` is "wide", or "landmarks" and the loss has no corners.
     penalty_path_ : PenaltyPath
         Where there were several alphas, from the largest to the least: ``penalties``, their ``scores``, ``objectives``
         and ``n_iter``, and the ``rule`` of the scores. Scores are the mean loss on new rows, as estimated, summed over
@@ -442,6 +442,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if ridge.tried is not None:
             self.alphas_, self.scores_ = ridge.tried
         self.map_, self.alpha_, self.n_iter_ = ridge.map, ridge.alpha, 1
+        self.objective_, self.gap_ = ridge.end
         self.solver_ = SolverCost.of_exact_squares(len(beta), 1 if ridge.tried is None else len(ridge.tried[0]) + 1)
         self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
         self.intercept_ = float(offset[0]) if self._single else offset
@@ -713,6 +714,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
+        self.objective_, self.gap_ = RidgeEnd.at(coef, alpha, centred)
         self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)

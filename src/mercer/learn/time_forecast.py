@@ -8,16 +8,22 @@ from typing import NamedTuple
 
 from .._tiles import n_threads
 
+# What a processor is good at, measured on one core of an x86-64 machine with AVX2: costs are in operations of a product
+# of large matrices in the precision of the rows. Decisions need the ratios alone, which hardly differ between machines.
+
 SPEED = 1e10
 """Operations per second of one thread, until some have been timed."""
+PRODUCT_COST = 3.0
+"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
+DOUBLE = 2.0
+"""What operations in float64 cost where rows are in float32."""
 FEATURE_OPERATIONS = 50.0
 """About what one feature of one row takes to make."""
 DECOMPOSITION = 40.0
 """Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
+
 SLOWEST = 0.9
 """A step that leaves a larger share of the gap than this counts as if it left so much: one alone says little."""
-
-
 LEAST = 1e7
 """Operations at least: what is small takes the time to start it."""
 
@@ -140,8 +146,6 @@ def steps_left(gaps: Sequence[float], tol: float, usual: float, window: int = 3)
 
 # -- the passes of solvers ---------------------------------------------------------------------------------------------
 
-PRODUCT_COST = 3.0
-"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
 USUAL_STEPS, USUAL_PRODUCTS = 8, 4
 """How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
 

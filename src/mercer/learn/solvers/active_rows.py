@@ -18,11 +18,15 @@ from numpy.typing import NDArray
 
 from ..._tiles import TILE, run_tiles, single_threaded_blas
 from ..chosen_rows import ChosenRows
+from ..time_forecast import product_work
 from .newton import zero_between
 
 Matrix = NDArray[np.float64]
 Values = NDArray[Any]
 RowNumbers = NDArray[np.int64]
+
+USUAL_STEPS = 10.0
+"""What usual problems took."""
 
 
 class MarginSolution(NamedTuple):
@@ -35,6 +39,14 @@ class MarginSolution(NamedTuple):
     gaps: Matrix
     """The distance to the least objective at most, relative to the objective, by duality."""
     n_iter: int
+    operations: float
+    """Those of its steps, as :func:`step_cost` counts them."""
+
+
+def step_cost(n_rows: int, active: NDArray[Any]) -> float:
+    """Operations of a step: a factor for the active rows of every class, and products with the kernel matrix."""
+    factors = float((np.asarray(active, dtype=np.float64) ** 3).sum()) / 3.0
+    return factors + product_work(n_rows, n_rows, len(active))
 
 
 class Margins(NamedTuple):
@@ -76,7 +88,7 @@ class Margins(NamedTuple):
         """
         f, count = self.products(alpha), alpha.shape[1]
         objectives, gaps = np.zeros(count), np.full(count, np.inf)
-        before = np.zeros_like(self.signs, dtype=bool)
+        before, operations = np.zeros_like(self.signs, dtype=bool), 0.0
         for step in range(max_iter + 1):
             excess = np.maximum(1.0 - self.signs * (f + offset), 0.0)
             objectives = 0.5 * (alpha * f).sum(axis=0) + self.weight @ excess**2
@@ -93,6 +105,7 @@ class Margins(NamedTuple):
             before = active
             if step == 0 and is_active is not None:
                 active = is_active & (self.weight > 0.0)[:, None]
+            operations += step_cost(len(self.gram), np.count_nonzero(active[:, is_open], axis=0))
             way, rise = np.zeros_like(alpha), np.zeros(count)
             for column in np.flatnonzero(is_open).tolist():
                 rows = np.flatnonzero(active[:, column])
@@ -102,7 +115,7 @@ class Margins(NamedTuple):
             ahead = self.products(way)
             length = self.lengths(alpha, f + offset, way, ahead, rise)
             alpha, f, offset = alpha + length * way, f + length * ahead, offset + length * rise
-        return MarginSolution(alpha, offset, f + offset, objectives, gaps, step)
+        return MarginSolution(alpha, offset, f + offset, objectives, gaps, step, operations)
 
     def products(self, alpha: Matrix) -> Matrix:
         """K alpha."""

@@ -1,8 +1,7 @@
 """Which solver a machine takes: decided once, by arithmetic, from how large the problem is and never by the clock.
 
-Costs are in operations of a product of large matrices in the precision of the rows, to which the factors below convert
-everything else. They were measured on one core of an x86-64 machine with AVX2; ratios, which are all that a decision
-needs, hardly differ between machines.
+Costs are in operations of a product of large matrices in the precision of the rows, to which the constants at the head
+of :mod:`mercer.learn.time_forecast` convert everything else. How many steps a solver takes is below.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..losses import Loss
 from ..map_choice import expected_map, parsed
 from ..memory_estimates import Extent, known_width
 from ..protocols import LinearMachine
-from ..time_forecast import DECOMPOSITION, FEATURE_OPERATIONS, PRODUCT_COST
+from ..time_forecast import DECOMPOSITION, DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
 from .newton import Report
@@ -32,8 +31,6 @@ LEAST_WIDTH = 16384
 """Of fewer features second moments are made as long as they fit: their solver ends with a bound on the distance."""
 WIDE_PASSES = 60.0
 """What usual problems took without second moments."""
-DOUBLE = 2.0
-"""What operations in float64 cost where rows are in float32."""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
 """Losses that are smoothed ever more sharply, and whose solver on landmarks has a factor for every column."""
 
@@ -46,8 +43,9 @@ class SolverCost(NamedTuple):
     name : str
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
-        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Not
-        a number where nothing was counted.
+        What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Of
+        the exact machine, what its candidates let expect, without kernel values. Not a number where nothing was
+        counted, as of "liblinear".
     operations : float
         The same by the passes over the rows that were made.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,12 @@ from sklearn.svm import LinearSVC
 from ..._memory import as_bytes, physical_memory
 from ..argument_types import MemoryArgument
 from ..feature_matrix import HeldFeatures
+from ..losses import loss_named
 from ..memory_estimates import Extent
 from ..protocols import LinearClassifier
+from .newton import Report
+
+Matrix = NDArray[np.float64]
 
 
 def check_copies(extent: Extent, memory: MemoryArgument) -> None:
@@ -30,12 +35,12 @@ def check_copies(extent: Extent, memory: MemoryArgument) -> None:
 
 
 def liblinear(
-    model: LinearClassifier, design: HeldFeatures, codes: NDArray[np.int64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Coefficients, one column per class, with the intercept as the last row."""
+    model: LinearClassifier, design: HeldFeatures, codes: NDArray[np.int64], weight: Matrix
+) -> tuple[Matrix, Report]:
+    """Coefficients, one column per class, with the intercept as the last row, and how LIBLINEAR came to its end."""
     shared = {"C": model.C, "fit_intercept": bool(model.fit_intercept), "max_iter": max(1000, model.max_iter)}
     columns = [1] if codes.max() == 1 else range(int(codes.max()) + 1)
-    found = []
+    found, steps, ends = [], [], []
     for column in columns:  # one class against the rest
         machine: Any = (
             LinearSVC(dual="auto", random_state=0, **shared)
@@ -43,5 +48,39 @@ def liblinear(
             else LogisticRegression(solver="liblinear", random_state=0, **shared)
         )
         machine.fit(design.Z, codes == column, weight)
-        found.append(np.append(machine.coef_[0], machine.intercept_))
-    return np.stack(found, axis=1).astype(np.float64)
+        found.append(np.append(machine.coef_[0], machine.intercept_).astype(np.float64))
+        steps.append(int(np.max(machine.n_iter_)))
+        ends.append(end_of(model, design, codes == column, weight, found[-1]))
+    objectives, bounds = np.array(ends).T
+    gap = float((bounds / np.maximum(objectives, np.finfo(np.float64).tiny)).max())
+    converged = max(steps) < shared["max_iter"]
+    report = Report(converged, max(steps), 0, (float(objectives.sum()),), min(gap, 1.0), "liblinear")
+    return np.stack(found, axis=1), report
+
+
+def end_of(
+    model: LinearClassifier, design: HeldFeatures, is_class: NDArray[np.bool_], weight: Matrix, W: Matrix
+) -> tuple[float, float]:
+    """The objective of one class against the rest, and how far it is above the least one at most.
+
+    The intercept is a coefficient like the others to LIBLINEAR. Half the squared norm of the gradient is the bound.
+    """
+    loss = loss_named(model.loss, 2)(is_class.astype(np.int64), 2, weight).scaled(float(model.C))
+    values = (design.Z @ W[:-1] + W[-1])[:, None]
+    slopes = loss.slope(values).astype(np.float64)[:, 0]
+    own = W if model.fit_intercept else W[:-1]
+    pulls = design.Z.T @ slopes
+    gradient = own + (np.append(pulls, slopes.sum()) if model.fit_intercept else pulls)
+    return 0.5 * float(own @ own) + float(loss.value(values).sum()), 0.5 * float(gradient @ gradient)
+
+
+def joined_reports(reports: Sequence[Report]) -> Report:
+    """That of all tasks, each of which LIBLINEAR has solved by itself."""
+    return Report(
+        all(report.converged for report in reports),
+        max(report.n_iter for report in reports),
+        0,
+        (sum(report.objectives[-1] for report in reports),),
+        max(report.gap for report in reports),
+        "liblinear",
+    )

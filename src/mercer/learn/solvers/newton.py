@@ -74,7 +74,8 @@ class Report(NamedTuple):
     A bound by duality: half the squared norm of the gradient, over the objective.
     """
     method: str = "newton"
-    """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", or "wide".
+    """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", "wide", "exact", or
+    "liblinear", whose passes and operations are not counted.
 
     Of "wide" the gap is an estimate by the last Newton step, and no bound; so is that of "landmarks", except where a
     loss has corners.

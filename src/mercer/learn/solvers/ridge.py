@@ -9,11 +9,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._caller import warn_caller
-from ..statistics import Moments
+from ..statistics import Centred, Moments
 
 Matrix = NDArray[np.float64]
 
 N_ALPHAS = 25
+ROWS_AT_ONCE = 1024
+"""Rows whose features are turned together, in float64: those of a whole chunk would take more memory than the sums."""
 ROUNDING = 1e-12
 """A sum of squared residuals below this share of the targets' own is taken to be as large."""
 WIDEST_RANGE = 1e-11
@@ -37,6 +39,35 @@ def solve_ridge(
         "coefficients of least norm are given; raise alpha",
     )
     return Path.of(moments, intercept, precision).coefficients(alpha), None
+
+
+class RidgeEnd(NamedTuple):
+    """Half the squared residuals and alpha / 2 times the squared norm of the coefficients, over all targets.
+
+    ``gap`` is how far that is above the least value at most, as a share of it.
+    """
+
+    objective: float
+    gap: float
+
+    @classmethod
+    def of(cls, objective: float, apart: float) -> RidgeEnd:
+        """An objective that is at most so far above the least one, which is not negative."""
+        objective = max(objective, 0.0)  # rounding is all that is left of residuals
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = float(np.float64(apart) / max(objective, float(np.finfo(np.float64).tiny)))
+        return cls(objective, min(gap, 1.0))
+
+    @classmethod
+    def at(cls, coef: Matrix, alpha: float, centred: Centred) -> RidgeEnd:
+        """That of coefficients: by half the squared norm of the gradient over alpha, the least curvature there is."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            bent = centred.gram @ coef + alpha * coef
+            gradient = bent - centred.cross
+            objective = 0.5 * float(np.trace(centred.squares) + (coef * (gradient - centred.cross)).sum())
+            squared = 0.5 * np.float64((gradient**2).sum())
+            apart = float(squared / alpha) if squared > 0.0 else 0.0
+        return cls.of(objective, apart)
 
 
 def cholesky(gram: Matrix, alpha: float, precision: float, rounding: float) -> tuple[Matrix, bool] | None:
@@ -152,7 +183,13 @@ class LeaveOneOut(NamedTuple):
 
         Beside them, for codes of classes, the weight of the rows whose class is told right, for every alpha.
         """
-        w, errors = np.ones(len(Z)) if weight is None else weight, self.errors(Z, Y, weight)
+        w = np.ones(len(Z)) if weight is None else weight
+        cuts = [slice(first, first + ROWS_AT_ONCE) for first in range(0, len(Z), ROWS_AT_ONCE)] or [slice(0, 0)]
+        found = [self._sums(Z[rows], Y[rows], w[rows], counted) for rows in cuts]
+        return tuple(np.sum(one, axis=0) for one in zip(*found, strict=True))
+
+    def _sums(self, Z: NDArray[Any], Y: Matrix, w: Matrix, counted: bool) -> tuple[Matrix, ...]:
+        errors = self.errors(Z, Y, w)
         sums = np.tensordot(w, np.where(np.isnan(errors), 0.0, errors) ** 2, axes=1)
         if not counted:
             return (sums,)

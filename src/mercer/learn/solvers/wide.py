@@ -25,15 +25,13 @@ from ..._tiles import run_tiles, single_threaded_blas, sum_in_order, tiles
 from ..chosen_rows import ChosenRows
 from ..feature_matrix import FeatureMatrix
 from ..losses import Loss
-from ..time_forecast import FEATURE_OPERATIONS, PRODUCT_COST, Work
+from ..time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .newton import Matrix, Newton, Solution, Values
 from .sampling import sampled
 from .triangular import Triangular
 
 GRAM_PASSES = 1.0
 """What the kernel matrix of the sample may take, in passes over all rows."""
-DOUBLE = 2.0
-"""What operations in float64 cost where rows are in float32."""
 BLOCK_BYTES, LEAST_BLOCK, LARGEST_BLOCK = 64 * 2**20, 8, 512
 """Features of the sample that a thread makes at a time, and the fewest and most rows of them."""
 LEAST_BLOCKS = 4

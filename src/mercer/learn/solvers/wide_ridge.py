@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..._tiles import run_tiles, single_threaded_blas
 from ..feature_matrix import FeatureMatrix
 from ..losses import Loss
-from ..time_forecast import FEATURE_OPERATIONS, PRODUCT_COST, Work
+from ..time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .landmarks import LandmarkFeatures
 from .newton import Matrix, Newton, Report, Solution, Values, largest_share
 from .triangular import BLOCK, Triangular
@@ -35,8 +35,6 @@ PREPARATION_STEPS = 2.0
 """What the preconditioner may take, in steps of conjugate gradients."""
 MOST_LANDMARKS = 6144
 """Kernel matrices of more would take too much of the memory that is to be spared."""
-DOUBLE = 2.0
-"""What operations in float64 cost where rows are in float32."""
 STEPS_FOR_ONE = 5
 """Steps that are allowed in place of one of Newton's method."""
 USUAL_STEPS = 12.0
