@@ -102,7 +102,7 @@ def contestants(has_classes: bool, n_rows: int) -> dict[str, Callable[[], Any]]:
     }
     if n_rows <= SVM_ROWS:
         found["SVM"] = lambda: make_pipeline(StandardScaler(), SVC() if has_classes else SVR())
-        found["SVM, unscaled"] = lambda: SVC() if has_classes else SVR()
+        found["unscaled SVM"] = lambda: SVC() if has_classes else SVR()
     try:
         import lightgbm
     except ImportError:

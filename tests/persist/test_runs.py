@@ -204,7 +204,7 @@ OTHERS = {
         r"map__kernel is Gaussian\(gamma=0.4\) here and Gaussian\(gamma=0.3\) there",
     ),
     "map": (
-        lambda X, y: (KernelRegressor(map="RandomFourier", alpha=1.0, preparation=None, kernel=None), X, y),
+        lambda X, y: (KernelRegressor(map="RandomFourier", alpha=1.0, preparation=None), X, y),
         "map is 'RandomFourier' here and RandomFourier",
     ),
     "alpha": (
