@@ -96,8 +96,8 @@ ADVICE = "raise max_iter or tol, or lower C"
 LESS_SHARP = 1e3
 """How much smaller a penalty may be beside rounding where the loss is not squared: rows beyond a margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
-MARGINS = 10.0
-"""The size of decision values for the rounding of products: a thousandth of the margin changes no probability."""
+MARGINS = 30.0
+"""The size of decision values for the rounding of products: 0.003 of the margin hardly change a probability."""
 
 
 class KernelClassifier(ClassifierMixin, AdditiveMachine):
