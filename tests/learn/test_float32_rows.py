@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
+from mercer import Nystrom
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
 
@@ -124,3 +125,16 @@ def test_a_classifier_of_float32_rows(heavy):
         model.set_params(scale="standard", map="Nystrom").fit(X[:N_TRAIN].astype(dtype), y[:N_TRAIN] > 0.0)
         values.append(model.decision_function(X[N_TRAIN:].astype(dtype)))
     assert np.median(np.abs(values[1] - values[0])) < 0.01
+
+
+@pytest.mark.parametrize(("norm", "digits"), [(2e4, np.float32), (4e4, np.float64)])
+def test_decision_values_are_rounded_to_a_small_part_of_the_margin(norm, digits, monkeypatch):
+    """Those of large coefficients at landmarks, which cancel, are products in float64."""
+    X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
+    landmarks = Nystrom(Gaussian(0.3), n_components=40, random_state=0)
+    model = KernelClassifier(map=landmarks, solver="landmarks").fit(X, X[:, 0] > 0)
+    model.coef_ *= norm / np.linalg.norm(model.coef_)
+    original, taken = KernelClassifier._precision_for, []
+    monkeypatch.setattr(KernelClassifier, "_precision_for", lambda *given: taken.append(original(*given)) or taken[-1])
+    model.decision_function(X)
+    assert taken == [digits]

@@ -96,6 +96,8 @@ ADVICE = "raise max_iter or tol, or lower C"
 LESS_SHARP = 1e3
 """How much smaller a penalty may be beside rounding where the loss is not squared: rows beyond a margin drop out."""
 SOLVERS = ("auto", "newton", "landmarks", "wide", "liblinear")
+MARGINS = 30.0
+"""The size of decision values for the rounding of products: 0.003 of the margin hardly change a probability."""
 
 
 class KernelClassifier(ClassifierMixin, AdditiveMachine):
@@ -770,7 +772,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         def left(prepared: Any) -> Matrix:
             return fallback(self.region_.distances(prepared))
 
-        size = np.ones(len(self.coef_))  # the margin
+        size = np.full(len(self.coef_), MARGINS)
         return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
 
     def predict(self, X: Any) -> NDArray[Any]:
