@@ -207,9 +207,7 @@ def test_many_rows_are_thinned(monkeypatch):
 def test_the_page_says_how_columns_were_scaled(scale, words):
     X = np.random.default_rng(0).normal(size=(60, 3))
     table = data.open(X, target=2)
-    model = mercer.KernelRegressor(
-        n_components=8, scale=scale, random_state=0, kernel=None, alpha=1.0, preparation=None
-    ).fit(table)
+    model = mercer.KernelRegressor(n_components=8, scale=scale, random_state=0, kernel=None, alpha=1.0).fit(table)
     assert words in checked(report.training_page("a", model, table)).words
 
 

@@ -51,7 +51,7 @@ def plan(learner: KernelClassifier | KernelRegressor, table: SourceTable) -> Pla
     >>> learner = mercer.choose.learner_for("regression", n_components=100, n_jobs=1)
     >>> found = mercer.report.plan(learner, mercer.data.open(X, target=2))
     >>> found.map, found.rows, found.columns, found.held
-    ('OrthogonalFourier', 1000, 2, 3440016)
+    ('Nystrom', 1000, 2, 3440016)
     """
     n_rows = table.n_rows
     chosen = expected_map(learner, n_rows)
