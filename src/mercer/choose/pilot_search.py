@@ -279,9 +279,9 @@ class PilotSearch:
             return None, [f"there was no time to search: {AS_IT_IS}"]
         except ValueError:  # the fit to all rows raises it again, with the right numbers of rows, or does without
             return None, [f"some of the rows alone could not be learned from: {AS_IT_IS}"]
-        best, number = self._narrowed(default), 0
+        best, number = default, 0
         for self._widens in (True, False):  # what there was no time for as wide as the default may do as it is
-            step = FIRST_STEP
+            best, step = self._narrowed(default) if best is default else best, FIRST_STEP
             while step >= LAST_STEP and (self.rounds is None or number < self.rounds):
                 number += 1
                 before, self._missed = best, 0
