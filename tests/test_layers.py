@@ -47,4 +47,4 @@ def test_private_imports_are_found():
     assert not is_private("mercer.data.block.Block")
     assert not is_private("mercer._array.aligned")
     assert "mercer._random.Stream" in imports_of(SOURCE / "_rows.py")
-    assert "mercer.kernels.Gaussian" in imports_of(SOURCE / "choose" / "candidates.py")
+    assert "mercer.kernels.Gaussian" in imports_of(SOURCE / "choose" / "variants.py")

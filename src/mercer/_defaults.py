@@ -39,5 +39,8 @@ WIDEST_SEARCHED = 8192
 SEARCH_SECONDS = 120.0
 """How long a search takes where neither time nor rounds are given."""
 
+SEARCH_ROUNDS = 4
+"""Rounds of a search among given kernels, at most."""
+
 WIDEST_CHOSEN = 32768
 """Features of the map that a target for its error leads to, at most."""

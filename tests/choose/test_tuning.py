@@ -1,4 +1,4 @@
-"""The search for kernels: its rounds, its scores and its end."""
+"""The search among given kernels: its rounds, its scores and its end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import mercer
 from mercer import data
-from mercer.choose import Search, Trial, fit_times, growth, halving
+from mercer.choose import PilotSearch, Search, Trial, fit_times, growth, halving
 from mercer.choose.candidates import Family, grid
 from mercer.choose.halving import expected, promoted, rounds_of
 from mercer.choose.samples import balanced_weights
@@ -35,7 +35,8 @@ def small(monkeypatch):
 
 
 def search(y=NUMBERS, task="regression", rows=X, **options):
-    return Search(data.open(rows, target=y), task, **({"rounds": 1, "features": 64} | options))
+    given = {"kernels": ["gaussian('median')", "laplacian('median')"], "rounds": 1, "features": 64}
+    return Search(data.open(rows, target=y), task, **(given | options))
 
 
 # -- candidates and rounds ---------------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ def test_frames_with_levels_gaps_and_weights():
     found = Search(table, "regression", kernels=["laplacian('median')"], features=64, rounds=1, missing="mean").run()
     assert found.model.score(table) > 0.9
     with pytest.raises(ValueError, match=r"row 5 of DataFrame, column 'x' is missing"):
-        Search(table, "regression", features=64, rounds=1).run()
+        Search(table, "regression", kernels=["gaussian(1)"], features=64, rounds=1, missing="error").run()
 
 
 def test_sparse_rows():
@@ -399,9 +400,9 @@ def test_a_search_among_balanced_classes_weighs_its_sample():
     assert plain.weight[rare].mean() == pytest.approx(plain.weight[~rare].mean(), rel=0.1)
     assert weighed.weight.mean() == pytest.approx(plain.weight.mean(), rel=0.1)
     with pytest.raises(ValueError, match="class_weight is for classification"):
-        Search(table, "regression", class_weight="balanced")
+        Search(table, "regression", kernels=["gaussian(1)"], class_weight="balanced")
     with pytest.raises(ValueError, match="class_weight must be one of"):
-        Search(table, "classification", class_weight={"rare": 2.0})
+        Search(table, "classification", kernels=["gaussian(1)"], class_weight={"rare": 2.0})
 
 
 # -- one call ----------------------------------------------------------------------------------------------------------
@@ -426,12 +427,16 @@ def test_tune_takes_arrays_frames_and_tables_alike(y):
 
 def test_tune_has_the_defaults_of_the_command_line(monkeypatch):
     made = []
-    monkeypatch.setattr(Search, "run", lambda self: made.append(self))
+    for kind in (PilotSearch, Search):
+        monkeypatch.setattr(kind, "run", lambda self: made.append(self))
     mercer.tune(X, NUMBERS)
     mercer.tune(X, NUMBERS, rounds=2)
     mercer.tune(X, NUMBERS, rounds=2, seconds=7.0, task="classification", sample_weight=np.ones(600))
-    assert [(one.setting.clock.seconds, one.rounds) for one in made] == [(120.0, 4), (None, 2), (7.0, 2)]
-    assert [one.task for one in made] == ["regression", "regression", "classification"]
+    mercer.tune(X, NUMBERS, kernels=["linear()"])
+    assert [type(one) for one in made] == [PilotSearch] * 3 + [Search]
+    seconds = [(one.setting.clock.seconds, one.rounds) for one in made]
+    assert seconds == [(120.0, None), (None, 2), (7.0, 2), (120.0, 4)]
+    assert [one.task for one in made[:3]] == ["regression", "regression", "classification"]
     assert next(made[2].table.blocks()).weight is not None
 
 
@@ -443,14 +448,16 @@ def test_balanced_classes_count_the_weights_of_rows():
         assert found.sum() == pytest.approx(100.0 if given is None else 180.0)
 
 
-def test_tune_passes_on_what_the_search_takes(monkeypatch):
+@pytest.mark.parametrize("kernels", [None, ["linear()"]], ids=["none", "given"])
+def test_tune_passes_on_what_the_search_takes(monkeypatch, kernels):
     made = []
-    monkeypatch.setattr(Search, "run", lambda self: made.append(self))
-    mercer.tune(X, CLASSES, class_weight="balanced", dates="parts", missing="mean")
+    for kind in (PilotSearch, Search):
+        monkeypatch.setattr(kind, "run", lambda self: made.append(self))
+    mercer.tune(X, CLASSES, kernels=kernels, class_weight="balanced", dates="parts", missing="mean")
     assert made[0].class_weight == "balanced"
-    assert made[0].preparing == {"missing": "mean", "unknown": "error", "dates": "parts"}
+    assert {"missing": "mean", "unknown": "error", "dates": "parts"}.items() <= made[0].preparing.items()
     with pytest.raises(TypeError, match="map must be 'auto' or the name of a map"):
-        mercer.tune(X, NUMBERS, map=mercer.RandomFourier())
+        mercer.tune(X, NUMBERS, kernels=kernels, map=mercer.RandomFourier())
 
 
 def test_what_tune_refuses():

@@ -49,7 +49,7 @@ def test_a_search_is_one_bar_with_the_time_it_has_left(terminal, monkeypatch):
     monkeypatch.setattr(Clock, "spent", property(lambda clock: 30.0))
     with output.search_progress() as tell:
         tell("round 1 of 4: 62 kernels")
-        tell.watch(Search(table, "classification", seconds=120.0))
+        tell.watch(Search(table, "classification", kernels=["linear()"], seconds=120.0))
         tell("round 2 of 4: 8 kernels")
     assert "[######                  ]  25 %, 0:30, 1:30 left; round 2 of 4: 8 kernels" in seen()
     assert seen().count("\n") == 1

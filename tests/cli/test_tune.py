@@ -11,6 +11,8 @@ from mercer.choose import search
 
 QUICK = "--rounds 1 --features 32 --kernel gaussian('median') --kernel laplacian(0.5) --scale minmax"
 
+DRY = "tune houses.csv --target price --dry-run"
+
 
 @pytest.fixture
 def quick(run, tmp_path):
@@ -38,6 +40,23 @@ def test_the_model_is_the_best_of_what_was_tried(folder, run, quick, tmp_path, d
     assert found["rows"] + found["held_out"] == 400
 
 
+@pytest.mark.parametrize(("data", "target"), [("houses", "price"), ("flowers", "kind")])
+def test_without_kernels_the_search_starts_from_the_default(folder, run, tmp_path, data, target):
+    command = f"tune {data}.csv --target {target} --rounds 1 --features 32 --seed 3 -o {tmp_path}/m"
+    result = run(f"{command} --json" if data == "houses" else f"{command} --report {tmp_path}/page.html")
+    assert (result.exit_code, result.stderr) == (0, ""), result.output
+    model = mercer.load(tmp_path / "m")
+    if data == "houses":
+        found = json.loads(result.stdout)
+        assert found["trials"][0]["measure"] == "held-out R2"
+        assert max(trial["score"] for trial in found["trials"]) >= found["trials"][0]["score"]
+        assert repr(model.map_.kernel_) == found["kernel"]
+    else:
+        for text in ("round 1: ", "held-out accuracy", "fits of the model: "):
+            assert text in result.stdout
+        assert "held-out accuracy" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_equal_seeds_and_rounds_make_the_same_file(folder, quick, tmp_path):
     for name in ("one", "two"):
         quick("flowers.csv --target kind --seed 1", name)
@@ -59,10 +78,11 @@ def test_a_table_a_page_and_what_was_left_out(folder, run, tmp_path, monkeypatch
 
 def test_a_dry_run_says_what_would_be_tried(folder, run):
     before = sorted(folder.iterdir())
-    printed = run("tune houses.csv --target price --dry-run").stdout
-    for text in ("regression: the target has fractions", "Laplacian(gamma='median')", "2 minutes at most", "8,192"):
+    printed = run(DRY).stdout
+    for text in ("regression: the target has fractions", "the default learner", "2 minutes at most", "8,192"):
         assert text in printed
-    assert "as long as it takes" in run("tune houses.csv --target price --dry-run --rounds 2").stdout
+    assert "Laplacian(gamma='median')" in run(f"{DRY} --kernel laplacian('median')").stdout
+    assert "as long as it takes" in run(f"{DRY} --rounds 2").stdout
     assert sorted(folder.iterdir()) == before
 
 

@@ -9,8 +9,9 @@ from .halving import Round, Trial
 from .learner_choice import Task, learner_for, task_of
 from .map_catalogue import MAPS, MapNote, maps_for
 from .map_pilot import PilotTable, PilotTrial
+from .pilot_search import PilotSearch
 from .search import Search, Tuned
-from .tune import tune
+from .tune import search_for, tune
 
 __all__ = [
     "MAPS",
@@ -22,6 +23,7 @@ __all__ = [
     "Finding",
     "MapNote",
     "MaximumError",
+    "PilotSearch",
     "PilotTable",
     "PilotTrial",
     "PredictionChange",
@@ -38,6 +40,7 @@ __all__ = [
     "feature_map",
     "learner_for",
     "maps_for",
+    "search_for",
     "task_of",
     "tune",
 ]

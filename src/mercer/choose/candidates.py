@@ -8,17 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._random import Stream
-from ..kernels import Gaussian, Kernel, Laplacian, Matern, Polynomial, parse
+from ..kernels import Kernel, parse
 from ..kernels.bandwidth import RULES
 
-FAMILIES: tuple[Kernel, ...] = (
-    Gaussian("median"),
-    Laplacian("median"),
-    Matern(1.5, length_scale="median"),
-    Polynomial(2, gamma="median", coef0=1.0),
-    Polynomial(3, gamma="median", coef0=1.0),
-)
-"""Those to begin with: smooth, rough in every column, between the two, and products of few columns."""
 LENGTHS = tuple(range(-3, 4))
 """The lengths that are tried first: base-2 logarithms of their ratio to the length that the kernel's rule finds."""
 STEPS = (-1.0, -0.5, 0.5)
@@ -67,10 +59,8 @@ class Candidate(NamedTuple):
         return [self.family.at(self.length + step) for step in STEPS] if self.family.bandwidths else []
 
 
-def families_of(kernels: Sequence[Any] | None) -> tuple[Kernel, ...]:
-    """Kernels as they are given, from text too; None is :data:`FAMILIES`."""
-    if kernels is None:
-        return FAMILIES
+def families_of(kernels: Sequence[Any]) -> tuple[Kernel, ...]:
+    """Kernels as they are given, from text too."""
     found = tuple(parse(kernel) if isinstance(kernel, str) else kernel for kernel in kernels)
     if not found:
         raise ValueError("kernels must name a kernel at least, found none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
 
 ROUNDED = 16
 """Widths between powers of two are multiples of this."""
+
+
+LEAST_SHARE = 0.25
+"""What little work takes at least, as a share of what more took."""
 
 
 def work_of(rows: int, features: int) -> float:
@@ -32,6 +37,17 @@ def seconds_at(width: int, fits: Sequence[Trial]) -> float:
     cubic = min(max(cubic, 0.0), last.seconds / D**3)
     square = last.seconds / D**2 - cubic * D
     return square * width**2 + cubic * width**3
+
+
+def seconds_like(trials: Sequence[Trial], rows: int, features: int, loss: str) -> float:
+    """About how long a fit takes, by the one of these that is nearest to it in work, with the same loss if any has it.
+
+    Some of it does not depend on rows and features, so that less work is expected to take a quarter as long at least.
+    """
+    alike = [trial for trial in trials if trial.loss == loss] or trials
+    work = work_of(rows, features)
+    nearest = min(alike, key=lambda trial: abs(math.log(work / work_of(trial.rows, trial.features))))
+    return nearest.seconds * max(LEAST_SHARE, work / work_of(nearest.rows, nearest.features))
 
 
 def widest(fits: Sequence[Trial], most: int, seconds: float) -> int:

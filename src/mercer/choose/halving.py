@@ -30,6 +30,7 @@ LARGER = 0.7
 """How much of its time work keeps where it is larger, as products of larger matrices are faster."""
 LEAVE_ONE_OUT, LEFT_OUT_ACCURACY = "leave-one-out R2", "leave-one-out accuracy"
 LEFT_OUT_BALANCED = "leave-one-out balanced accuracy"
+HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED = "held-out R2", "held-out accuracy", "held-out balanced accuracy"
 
 
 class Round(NamedTuple):
@@ -46,7 +47,8 @@ class Trial(NamedTuple):
 
     ``round`` is None for what is compared after the rounds, and for the fits of the model. ``regularisation`` is the
     alpha of least squares or the C of a classifier, whose ``loss`` tells which; ``score`` is NaN where a map refused
-    the kernel or the rows, and ``measure`` tells what it is.
+    the kernel or the rows, and ``measure`` tells what it is. ``learned_columns`` tells whether columns were multiplied
+    by scales that were learned.
     """
 
     round: int | None
@@ -59,6 +61,17 @@ class Trial(NamedTuple):
     measure: str
     score: float
     seconds: float
+    learned_columns: bool = False
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether it was scored on rows held out: such trials differ in more than their kernel."""
+        return self.measure in (HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED)
+
+    @property
+    def scaling(self) -> str:
+        """How columns were scaled, in words."""
+        return (self.scale or "none") + (", learned" if self.learned_columns else "")
 
 
 class Sample(NamedTuple):

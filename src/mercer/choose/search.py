@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._checks import check_choice, check_positive, check_whole
-from .._defaults import WIDEST_SEARCHED
+from .._defaults import SEARCH_ROUNDS, WIDEST_SEARCHED
 from .._random import as_seed
 from ..data import Table
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
@@ -21,7 +21,6 @@ from .learner_choice import TASKS, check_class_weight, learner_for
 from .samples import sample_of
 from .time_budget import Clock
 
-ROUNDS = 4
 APART, MOST_APART = 0.2, 20_000
 """The share of the rows, and how many at most, on which classifiers are compared."""
 STEP, MOST_TRIED = 4.0, 5
@@ -64,7 +63,9 @@ class Tuned(NamedTuple):
 
 
 class Search(Growth):
-    """Finds a kernel, its bandwidth and the regularisation by successive halving, and fits the model that has them.
+    """Finds the best of given kernels, its bandwidth and penalty by successive halving, and fits the model with them.
+
+    Where no kernels are given, :class:`PilotSearch` starts from the default learner and is the better one.
 
     Many kernels are tried on few rows with few features, a fifth of them on three times the rows with twice the
     features, and so on; the best of a round is joined by its neighbours. A trial is one ridge regression, of
@@ -80,9 +81,9 @@ class Search(Growth):
     ----------
     table : Table with a target
     task : "classification" or "regression"
-    kernels : kernels or texts that describe them, or None
+    kernels : kernels or texts that describe them
         A bandwidth that is "median" or "scale" is searched, from an eighth of that length to eight times; numbers stay
-        as they are. None is Gaussian, Laplacian, Matern and polynomial kernels.
+        as they are.
     map : "auto" or the name of a map
     scale : "auto", "standard", "unit", "minmax" or None
         "auto" tries "standard" and "minmax", and takes None for kernels that take no negative values.
@@ -122,15 +123,15 @@ class Search(Growth):
         table: Table,
         task: str,
         *,
-        kernels: Sequence[Any] | None = None,
+        kernels: Sequence[Any],
         map: Any = "auto",
         scale: str | None = "auto",
         loss: str = "auto",
         class_weight: Any = None,
         features: int = WIDEST_SEARCHED,
-        rounds: int = ROUNDS,
+        rounds: int = SEARCH_ROUNDS,
         seconds: float | None = None,
-        missing: str = "error",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         memory: Any = None,
@@ -139,17 +140,8 @@ class Search(Growth):
         progress: Callable[[str], None] | None = None,
         ending: Callable[[Trial], float] | None = None,
     ):
-        check_choice("task", task, TASKS[1:])
-        if not isinstance(map, str):
-            raise TypeError(f"map must be 'auto' or the name of a map, whose kernel is searched, found {map!r}")
-        check_choice("loss", loss, ("auto", *BENT))
-        check_whole("features", features)
-        check_whole("rounds", rounds)
-        if seconds is not None:
-            check_positive("seconds", seconds)
+        check_search(task, map, loss, class_weight, features, rounds, seconds)
         self.table, self.task, self.loss, self.features, self.rounds = table, task, loss, features, rounds
-        check_choice("class_weight", class_weight, ("balanced", None))
-        check_class_weight(task, class_weight)
         self.class_weight = class_weight
         self.kernels, self.scale, self.memory = families_of(kernels), scale, memory
         self.asked_missing = missing
@@ -309,3 +301,20 @@ class Search(Growth):
 def labels_of(Y: Any) -> Any:
     """The numbers of the classes, from 1 and -1."""
     return (Y[:, 0] > 0.0).astype(np.int64) if Y.shape[1] == 1 else Y.argmax(axis=1)
+
+
+def check_search(
+    task: str, map: Any, loss: str, class_weight: Any, features: Any, rounds: Any, seconds: float | None
+) -> None:
+    """Refuse arguments that no search can have."""
+    check_choice("task", task, TASKS[1:])
+    if not isinstance(map, str):
+        raise TypeError(f"map must be 'auto' or the name of a map, whose kernel is searched, found {map!r}")
+    check_choice("loss", loss, ("auto", *BENT))
+    check_whole("features", features)
+    if rounds is not None:
+        check_whole("rounds", rounds)
+    if seconds is not None:
+        check_positive("seconds", seconds)
+    check_choice("class_weight", class_weight, ("balanced", None))
+    check_class_weight(task, class_weight)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ..learn.progress_bar import Line, bar_of, clock
 
 if TYPE_CHECKING:
+    from .pilot_search import PilotSearch
     from .search import Search
 
 
@@ -21,11 +22,11 @@ class SearchBar(Line):
 
     def __init__(self, stream: TextIO | None = None, shows: bool = True):
         super().__init__(stream, shows)
-        self._search: Search | None = None
+        self._search: PilotSearch | Search | None = None
         self._what = ""
         self._share = 0.0
 
-    def watch(self, search: Search) -> None:
+    def watch(self, search: PilotSearch | Search) -> None:
         """Show the time of this search."""
         self._search = search
 

@@ -6,9 +6,38 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import data
-from .._defaults import SEARCH_SECONDS, WIDEST_SEARCHED
+from .._defaults import SEARCH_ROUNDS, SEARCH_SECONDS, WIDEST_SEARCHED
 from .learner_choice import task_of
-from .search import ROUNDS, Search, Tuned
+from .pilot_search import PilotSearch
+from .search import Search, Tuned
+
+
+def search_for(
+    table: data.Table, task: str, *, kernels: Sequence[Any] | None = None, rounds: int | None = None, **options: Any
+) -> PilotSearch | Search:
+    """The search for a table: among given kernels, or from the default learner where there are none.
+
+    Parameters
+    ----------
+    table : Table
+        With a target.
+    task : {"classification", "regression"}
+        What is to be told of a row.
+    kernels : sequence of kernels or texts, or None, default=None
+        The kernels to try.
+    rounds : int or None, default=None
+        How many rounds there are at most.
+    **options : dict
+        What both searches take.
+
+    Returns
+    -------
+    PilotSearch or Search
+        Which begins with ``run``.
+    """
+    if kernels is None:
+        return PilotSearch(table, task, rounds=rounds, **options)
+    return Search(table, task, kernels=kernels, rounds=SEARCH_ROUNDS if rounds is None else rounds, **options)
 
 
 def tune(
@@ -25,7 +54,7 @@ def tune(
     loss: str = "auto",
     class_weight: str | None = None,
     features: int = WIDEST_SEARCHED,
-    missing: str = "error",
+    missing: str = "auto",
     unknown: str = "error",
     dates: str = "number",
     memory: Any = None,
@@ -33,12 +62,14 @@ def tune(
     n_jobs: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Tuned:
-    """Search a kernel, its bandwidth and the regularisation for rows, and fit the model that has them.
+    """Search the best model for rows in the time there is, and fit it to all of them.
 
     The way to begin with new data: nothing needs to be known about kernels. It does what ``mercer tune`` does, except
-    that no rows are held out: keep some apart to score the model with. Many kernels are tried on few rows with few
-    features and the best of them on more (:class:`mercer.choose.Search` has the details); the model is then fitted to
-    all rows, with as many features as there is time for.
+    that no rows are held out of the model: keep some apart to score it with. The search starts from the learner with
+    its defaults and changes one thing at a time, kernel, bandwidth, scales of columns, penalty, loss and width, on
+    three quarters of the rows; the others tell what helps (:class:`mercer.choose.PilotSearch` has the details). The
+    best is then fitted to all rows, and never is that one which was worse on these rows than the learner with its
+    defaults. Where kernels are given, the best of them is found by successive halving (:class:`mercer.choose.Search`).
 
     Parameters
     ----------
@@ -53,24 +84,25 @@ def tune(
     seconds : float or None, default=None
         How long all of it may take. None is 120 seconds, or as long as it takes where ``rounds`` is given.
     rounds : int or None, default=None
-        How many rounds of trials there are at most; None is 4. Equal rounds and an equal seed make the same choice, as
-        long as time does not cut the search short.
+        How many rounds of trials there are at most; None is as many as there is time for, and 4 where kernels are
+        given. Equal rounds and an equal seed make the same choice, as long as time does not cut the search short.
     kernels : sequence of kernels or texts, or None, default=None
-        The kernels to try. A bandwidth "median" or "scale" is searched, a number stays as it is. None is Gaussian,
-        Laplacian, Matern and polynomial kernels.
+        The kernels to try. A bandwidth "median" or "scale" is searched, a number stays as it is. None starts from the
+        kernel that a pilot chooses, and tries Gaussian and Matern kernels.
     map : str, default="auto"
         The map that makes the features: "auto" or the name of one.
     scale : {"auto", "standard", "unit", "minmax"} or None, default="auto"
-        How columns are scaled; "auto" tries "standard" and "minmax", and None for kernels that take no negative values.
+        How columns are scaled; "auto" leaves that to the pilot. Where kernels are given it tries "standard" and
+        "minmax", and None for kernels that take no negative values.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        The loss of a classifier; "logistic" gives probabilities. "auto" is "squared", or at last "squared_hinge" where
-        that did better and there is time.
+        The loss of a classifier; "logistic" gives probabilities. "auto" tries all of them; where kernels are given it
+        is "squared", or at last "squared_hinge" where that did better and there is time.
     class_weight : {"balanced"} or None, default=None
         With "balanced" every class of a classifier counts the same, however many rows it has.
     features : int, default=8192
         The width of the last map, at most.
-    missing : {"error", "mean"}, default="error"
-        Whether gaps are refused or filled with the mean of their column.
+    missing : {"auto", "error", "mean"}, default="auto"
+        Whether gaps are refused or filled, as of :class:`mercer.KernelClassifier`.
     unknown : {"error", "ignore"}, default="error"
         Whether levels that ``fit`` has not seen are refused, or stand for none.
     dates : {"number", "parts"}, default="number"
@@ -82,7 +114,7 @@ def tune(
     n_jobs : int or None, default=None
         Threads; None is as many as BLAS may use.
     progress : function or None, default=None
-        Called with a line of text before each round and each fit.
+        Called with a line of text before each trial or round, and before each fit.
 
     Returns
     -------
@@ -110,7 +142,7 @@ def tune(
         if y is None:
             raise ValueError("tune needs a target: give y, or a table with a target")
         table = data.open(X, target=y, weight=sample_weight)
-    return Search(
+    return search_for(
         table,
         task_of(table, task).name,
         kernels=kernels,
@@ -119,7 +151,7 @@ def tune(
         loss=loss,
         class_weight=class_weight,
         features=features,
-        rounds=ROUNDS if rounds is None else rounds,
+        rounds=rounds,
         seconds=SEARCH_SECONDS if seconds is None and rounds is None else seconds,
         missing=missing,
         unknown=unknown,

@@ -62,11 +62,11 @@ MINUTES = SEARCH_SECONDS / 60.0
 )
 @click.option(
     "--scale", type=click.Choice(["auto", "standard", "unit", "minmax", "none"]), default="auto", show_default=True,
-    help="auto: standard and minmax are tried, and none for kernels that take no negative values.",
+    help="auto: left to the pilot; with --kernel, standard and minmax, and none for kernels without negative values.",
 )  # fmt: skip
 @click.option(
     "--loss", type=click.Choice(["auto", "squared_hinge", "logistic", "squared"]), default="auto", show_default=True,
-    help="Of a classifier; auto: squared, and at last squared_hinge if that is better and there is time.",
+    help="Of a classifier; auto: all are tried; with --kernel squared, and squared_hinge at last if that is better.",
 )  # fmt: skip
 @class_weight_option
 @click.option(
@@ -79,11 +79,12 @@ MINUTES = SEARCH_SECONDS / 60.0
 @click.option("--dry-run", is_flag=True, help="Say what would be tried, and write nothing.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The model file.")
 def command(data, target, weight, columns, task, holdout, memory, seed, report, dry_run, output, precision, **options):
-    """Search a kernel, its bandwidth and the regularisation for DATA, and write the best model to a file.
+    """Search the best model for DATA in the time there is, and write it to a file.
 
-    Many kernels are tried on few rows, the best of them on more; the model is fitted to all rows but those that are
-    held out, which score it. Equal --rounds and --seed make the same choice; time may cut the rounds short, and what
-    is left out is told.
+    The search starts from what 'fit' chooses and changes kernel, bandwidth, scales of columns, penalty, loss and width,
+    whatever helps on rows that are kept for that; with --kernel, many bandwidths are tried on few rows and the best of
+    them on more. The model is fitted to all rows but those that are held out, which score it. Equal --rounds and --seed
+    make the same choice; time may cut the rounds short, and what is left out is told.
 
     \b
     Examples:
@@ -91,7 +92,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
       mercer tune flowers.csv --target kind --rounds 1 --features 64 --kernel "laplacian('median')" -o flowers.mercer
     """
     began = perf_counter()
-    from ..choose import Search, task_of
+    from ..choose import search_for, task_of
     from ..persist import save
     from ..report import assess, check_scorable, trials_section
 
@@ -111,7 +112,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
         left = None if minutes is None else max(1.0, 60.0 * minutes - (perf_counter() - began))
         say(f"{chosen.name}: {chosen.why}; {rows.n_rows:,} rows, {rows.width:,} columns")
         with search_progress() as told:
-            search = Search(
+            search = search_for(
                 rows,
                 chosen.name,
                 memory=features_share(memory),
@@ -167,8 +168,9 @@ def show_plan(search: Any, chosen: Any, rows: Any, minutes: float | None) -> Non
         kernels = [repr(kernel) for kernel in search.kernels]
         last = {"kernels": kernels, "rounds": [one._asdict() for one in rounds], "features": search.features}
         return show_json({**facts, **last})
-    click.echo(printable(f"{chosen.name}: {chosen.why}; {', '.join(map(repr, search.kernels))}"))
-    show_table(("round", "rows", "features", "kernels"), rounds)
+    first = ", ".join(map(repr, search.kernels)) or "the default learner, then changes of it"
+    click.echo(printable(f"{chosen.name}: {chosen.why}; {first}"))
+    show_table(("round", "rows", "features at most", "trials"), rounds)
     time = "as long as it takes" if minutes is None else f"{minutes:g} minutes at most"
     click.echo(f"then a fit to {rows.n_rows:,} rows with at most {search.features:,} features; {time}")
 
@@ -212,23 +214,26 @@ def show_trials(found: Any) -> None:
     """A table for every round."""
     from itertools import groupby
 
-    for (number, loss, measure), trials in groupby(
-        found.in_order(), key=lambda one: (one.round, one.loss if one.round else None, one.measure)
-    ):
-        rows, strength = list(trials), "alpha" if number is not None else "alpha or C"
-        shape = (
-            f"{rows[0].rows:,} rows" if measure == "fit" else f"{rows[0].rows:,} rows, {rows[0].features:,} features"
-        )
-        if number is not None:
-            title = f"round {number}: {loss}, {shape}"
+    for (number, measure), trials in groupby(found.in_order(), key=lambda one: (one.round, one.measure)):
+        rows = list(trials)
+        held_out = rows[0].is_held_out
+        shape = f"{rows[0].rows:,} rows"
+        if measure != "fit" and not held_out:
+            shape += f", {rows[0].features:,} features"
+        if held_out:
+            title = f"round {number}: {shape}"
+        elif number is not None:
+            title = f"round {number}: {rows[0].loss}, {shape}"
         else:
             title = f"fits of the model: {shape}" if measure == "fit" else f"losses, scored on rows kept apart: {shape}"
+        strength = "alpha" if number is not None and not held_out else "alpha or C"
         headers = ["kernel", "scale", "loss", strength, "features", measure, "s"]
         cells = [
-            [one.kernel, one.scale or "none", one.loss, one.regularisation, one.features, one.score, one.seconds]
+            [one.kernel, one.scaling, one.loss, one.regularisation, one.features, one.score, one.seconds]
             for one in rows
         ]
-        for place in (5,) if measure == "fit" else (2,) if number is not None else ():  # what is the same, or not there
+        absent = (5,) if measure == "fit" else (2,) if number is not None and not held_out else ()
+        for place in absent:  # what is the same, or not there
             for line in (headers, *cells):
                 del line[place]
         show_table(headers, cells, title)

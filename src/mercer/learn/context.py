@@ -10,6 +10,7 @@ from .checkpoint_state import CheckpointState
 from .progress import Callback
 
 if TYPE_CHECKING:
+    from .prepare.preparation import Preparation
     from .protocols import LinearClassifier
 
 
@@ -18,8 +19,9 @@ class FitContext:
     """How one fit is run, beside the arguments of the learner, which say what is learned.
 
     ``fit`` of a learner takes the default; :func:`mercer.persist.train` and :class:`mercer.choose.Search` make their
-    own and hand it to ``fit_table``. The model depends on none of it but ``warm_start``, which changes where a solver
-    begins, and so the last digits of what it finds.
+    own and hand it to ``fit_table``. The model depends on none of it but ``preparation``, which takes the place of what
+    would be learned of the columns, and ``warm_start``, which changes where a solver begins, and so the last digits of
+    what it finds.
 
     Parameters
     ----------
@@ -35,6 +37,9 @@ class FitContext:
     counts_hits : bool, default=False
         Whether the targets of a regression are codes of classes, 1 and -1, so that the leave-one-out predictions with
         the right sign are counted; the regressor then has ``hits_``, their share for every alpha.
+    preparation : Preparation or None, default=None
+        How rows are prepared, where that is known already, with the scales of learned columns. A learner that leaves
+        its kernel to a pilot chooses among the scales that such a preparation can have.
 
     Examples
     --------
@@ -53,6 +58,7 @@ class FitContext:
     memory: int | None = None
     warm_start: LinearClassifier | None = None
     counts_hits: bool = False
+    preparation: Preparation | None = None
 
     def seed(self, random_state: RandomState) -> int:
         """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""

@@ -266,7 +266,7 @@ class KernelMachine(MachineParameters):
             plan.finish()
             return MapDraft(chosen, plan.settled.seed, plan.settled.sample)
         table, passes = plan.table, plan.passes
-        self.preparation_ = self._new_preparation()
+        self.preparation_ = copy(passes.context.preparation) or self._new_preparation()
         seed = passes.context.seed(chosen.random_state)
         looked_at = self.preparation_.rows_sampled
         count = looked_at if isinstance(table, ArrayTable) else max(rows_sampled(chosen), self._rows_sampled, looked_at)
@@ -290,10 +290,15 @@ class KernelMachine(MachineParameters):
         return Preparation(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
-        """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along."""
+        """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along.
+
+        One that is given in the context has learned already.
+        """
         table, passes, looked_at = plan.table, plan.passes, self.preparation_.rows_sampled
         if sample is not None:
             plan.add("sample", sample)
+        if passes.context.preparation is not None:
+            return plan.finish()
         head = table.head().X
         levelled = has_levels(head)  # else the first block tells all that there is to know of the kinds of columns
         self.preparation_.learn_columns((block.X for block in plan.scan("levels")) if levelled else [head])

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
+from .._random import as_seed
 from ..data import Table
 from ..data.block import Block
 from ..data.table_rows import placed
@@ -183,7 +184,7 @@ class AdditiveMachine(KernelMachine, ABC):
         sample = pilot_sample(seed, self)
         tried_with = "Nystrom" if self.map == OPEN and leaves_kernel_open(self) else self.map
         machine = with_arguments(self, random_state=seed, map=tried_with)
-        machine.preparation_ = self._new_preparation()
+        machine.preparation_ = plan.passes.context.preparation or self._new_preparation()
         machine._scan_columns(plan, sample)
         block = sample.block(PILOT_ROWS)
         unscaled = placed(
@@ -216,6 +217,24 @@ class AdditiveMachine(KernelMachine, ABC):
         self.__dict__.update({name: value for name, value in vars(machine).items() if name not in arguments})
 
     # -- preparation ---------------------------------------------------------------------------------------------------
+
+    def columns_learned(self, table: Table) -> Preparation:
+        """What is learned of the columns of all rows, before anything is chosen: targets are not looked at.
+
+        Parameters
+        ----------
+        table : Table
+            What :meth:`table_to_fit` gave.
+
+        Returns
+        -------
+        Preparation
+            Which a :class:`FitContext` can bring to fits on some of these rows; it can have any scale.
+        """
+        machine = with_arguments(self, preparation_=self._new_preparation())
+        plan = ScanPlan(table, self._begin(table, FitContext()))
+        machine._scan_columns(plan, pilot_sample(as_seed(self.random_state), self))
+        return machine.preparation_
 
     @property
     def asked_scale(self) -> str | None:

@@ -20,7 +20,7 @@ def trials_section(found: Tuned) -> str:
     Parameters
     ----------
     found : Tuned
-        What :meth:`mercer.choose.Search.run` returned.
+        What ``run`` of a search returned.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def trials_section(found: Tuned) -> str:
     >>> mercer.report.trials_section(mercer.choose.Tuned(None, [], [], ["no time for more"]))
     '<section><h2>What was tried</h2><p>no time for more</p></section>'
     """
-    rounds = groupby(found.in_order(), key=lambda one: (one.round, one.loss if one.round else None, one.measure))
+    rounds = groupby(found.in_order(), key=lambda one: (one.round, one.measure))
     shown = [_round(list(trials)) for _, trials in rounds]
     return section("What was tried", *map(paragraph, found.notes), *shown)
 
@@ -38,15 +38,23 @@ def _round(trials: Sequence[Any]) -> str:
     first = trials[0]
     if first.measure == FIT:
         headers = ("kernel", "scale", "loss", "alpha or C", "features", "seconds")
-        rows = [
-            (one.kernel, one.scale or "none", one.loss, one.regularisation, one.features, one.seconds) for one in trials
-        ]
+        rows = [(one.kernel, one.scaling, one.loss, one.regularisation, one.features, one.seconds) for one in trials]
         return f"<h3>{escape(f'Fits of the model to {first.rows:,} rows')}</h3>{table(headers, rows)}"
+    if first.is_held_out:
+        listed = folded(
+            ("kernel", "scale", "loss", "alpha or C", "features", first.measure, "seconds"),
+            [
+                (one.kernel, one.scaling, one.loss, one.regularisation, one.features, one.score, one.seconds)
+                for one in trials
+            ],
+            "trials",
+        )
+        return f"<h3>{escape(f'Round {first.round}: {first.rows:,} rows')}</h3>{listed}"
     shape = f"{first.rows:,} rows, {first.features:,} features"
     if first.round is None:
         cells = [(one.loss, one.kernel, one.regularisation, one.score, one.seconds) for one in trials]
         listed = folded(("loss", "kernel", "alpha or C", first.measure, "seconds"), cells, "trials")
         return f"<h3>{escape(f'Losses, scored on rows kept apart: {shape}')}</h3>{listed}"
-    cells = [(one.kernel, one.scale or "none", one.regularisation, one.score, one.seconds) for one in trials]
+    cells = [(one.kernel, one.scaling, one.regularisation, one.score, one.seconds) for one in trials]
     listed = folded(("kernel", "scale", "alpha", first.measure, "seconds"), cells, "trials")
     return f"<h3>{escape(f'Round {first.round}: {first.loss} loss, {shape}')}</h3>{listed}"

@@ -32,7 +32,7 @@ from ..gradient_scales import GradientSquares
 from ..prepare.preparation import Preparation
 from .choice import Choice
 from .rows import DistinctRows
-from .trials import RidgeTrial, Trial, not_worse, ridge_trial, smoothest
+from .trials import RidgeTrial, Trial, clearly_better, ridge_trial, smoothest
 
 Matrix = NDArray[np.float64]
 MakeMap = Callable[[Kernel, int], FeatureMap]
@@ -242,8 +242,7 @@ class Pilot:
         place = min(range(len(found)), key=lambda place: found[place].error)
         errors = self._held(found[place], scale, scales)
         assert errors is not None
-        is_better = errors.sum() < plain_errors.sum() and not not_worse(plain_errors, errors)
-        if columns == "auto" and not is_better:
+        if columns == "auto" and not clearly_better(errors, plain_errors):
             return plain._replace(other_error=float(errors.sum())), None, best, trial
         chosen = plain._replace(
             kernel=repr(after[place].kernel),

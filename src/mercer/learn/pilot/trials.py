@@ -157,6 +157,11 @@ def not_worse(errors: Matrix, best: Matrix) -> bool:
     return bool(difference.sum() <= np.sqrt(n * difference.var())) if n > 1 else False
 
 
+def clearly_better(errors: Matrix, other: Matrix) -> bool:
+    """Whether errors are below others by more than one standard error of their difference."""
+    return bool(errors.sum() < other.sum()) and not not_worse(other, errors)
+
+
 def smoothest(trials: Sequence[RidgeTrial]) -> int:
     """The place of the first trial that is not worse than the best, where trials go from smooth to rough."""
     best = min(range(len(trials)), key=lambda place: trials[place].error)

@@ -1,0 +1,489 @@
+"""The search that starts from the default learner, and changes it for as long as that helps and there is time."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._defaults import LEARNER_WIDTH, WIDEST_LEARNER, WIDEST_SEARCHED
+from .._random import as_seed
+from ..data import ArrayTable, Table
+from ..data.block import Block, rows_of
+from ..learn import KernelClassifier, KernelRegressor
+from ..learn.column_scales import learn_column_scales
+from ..learn.context import FitContext
+from ..learn.map_choice import width_asked
+from ..learn.pilot.search import COLUMN_ROWS, FEWEST_COLUMN_ROWS, MOST_COLUMNS
+from ..learn.pilot.trials import clearly_better, not_worse
+from ..learn.prepare.preparation import Preparation
+from .fit_times import seconds_like, work_of
+from .growth import FIT, SURE
+from .halving import HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED, Round, Setting, Trial
+from .samples import balanced_weights, codes_of, drawn, most_rows
+from .search import Tuned, check_search
+from .time_budget import Clock, OutOfTimeError
+from .variants import (
+    LOSSES,
+    UNITS,
+    Variant,
+    family_of,
+    finer,
+    other_bandwidths,
+    other_kernels,
+    other_losses,
+    other_penalties,
+)
+
+Matrix = NDArray[np.float64]
+
+HELD, MOST_HELD, FEWEST_HELD = 0.25, 8000, 20
+"""The share of the rows that is held out, how many they are at most, and with how few nothing is searched."""
+SEARCHED = 50_000
+"""Rows that are searched on and held out, at most."""
+FIRST_WIDTH = LEARNER_WIDTH
+"""Features with which changes are tried at first, at most."""
+FIRST_STEP, LAST_STEP = 2.0, 2.0**0.25
+"""The factor by which bandwidths are changed at first, its square for penalties, and the least such factor."""
+BEGUN = 0.4
+"""The share of the time in which the default learner has to be fitted for the search to begin."""
+AS_IT_IS = "the model is the default learner"
+COLUMN_STEPS, MOST_COLUMN_ROWS = 40, 4 * COLUMN_ROWS
+"""Iterations of learning columns, and the rows that they are learned from, at most."""
+COLUMN_SHARE = 1.0 / 3.0
+"""What the default learner is taken to have spent of its time on its columns."""
+
+
+class Tried(NamedTuple):
+    """A machine that was tried."""
+
+    variant: Variant
+    trial: Trial
+    errors: Matrix
+    """What every row that is held out adds to the error."""
+
+
+def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
+    """The machine that a search ends with: the default learner where no other is better by a standard error.
+
+    Of those that are, and that are no worse than the best of them by a standard error, it is the narrowest; of equally
+    narrow ones the best.
+    """
+    better = [one for one in others if clearly_better(one.errors, default.errors)]
+    if not better:
+        return default
+    best = min(better, key=lambda one: one.errors.sum())
+    alike = [one for one in better if one is best or not_worse(one.errors, best.errors)]
+    return min(alike, key=lambda one: (one.trial.features, one.errors.sum()))
+
+
+class PilotSearch:
+    """Changes the default learner step by step, judged by rows that are held out, and fits what was best.
+
+    Rows are split once, by the seed, into those that are searched on and those that are held out. The default learner,
+    which lets a pilot choose, is fitted first, and is what all others are measured by. One thing of the best machine so
+    far is changed at a time, from 1,024 features on: its kernel, its bandwidth, the scales of its columns, its penalty,
+    its loss and, last in every round because what follows then takes longer, its width. A change is kept where it
+    lowers the error on the rows held out by more than one standard error; of what is no better the cheaper machine
+    stays. Rounds go on while there is time, with smaller steps once none has helped. At the end the best machine is
+    fitted to all rows, for which time is kept: that is the default learner where nothing was better.
+
+    Equal rounds and an equal seed make the same choice, unless time cuts the search short.
+
+    Parameters
+    ----------
+    table : Table with a target
+    task : "classification" or "regression"
+    map : "auto" or the name of a map
+    scale : "auto", "standard", "unit", "minmax" or None
+        "auto" leaves it to the pilot.
+    loss : of a classifier, "auto", "squared", "squared_hinge" or "logistic"
+        "auto" begins with that of the default learner and tries the others.
+    class_weight : of a classifier, None or "balanced"
+        With "balanced" machines are scored, and fitted, with as much weight on each class.
+    features : the width of the map, at most
+    rounds : how many rounds there are, at most; None for as many as there is time for
+    seconds : how long all of it may take, or None
+    ending : function, or None
+        Given a :class:`Trial` that describes a fit of the model, how many of the seconds are to be kept for what the
+        caller does with such a model.
+    missing, unknown, dates, memory, random_state, n_jobs : see :class:`mercer.KernelClassifier`
+    progress : function that is called with a line about each trial and each fit, or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> table = mercer.data.open(X, target=np.abs(X).sum(axis=1))
+    >>> found = mercer.choose.PilotSearch(table, "regression", rounds=1, features=64).run()
+    >>> found.trials[0].rows, max(one.score for one in found.trials) >= found.trials[0].score
+    (225, True)
+    """
+
+    kernels: tuple[Any, ...] = ()
+    """None are given."""
+
+    def __init__(
+        self,
+        table: Table,
+        task: str,
+        *,
+        map: Any = "auto",
+        scale: str | None = "auto",
+        loss: str = "auto",
+        class_weight: Any = None,
+        features: int = WIDEST_SEARCHED,
+        rounds: int | None = None,
+        seconds: float | None = None,
+        missing: str = "auto",
+        unknown: str = "error",
+        dates: str = "number",
+        memory: Any = None,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        progress: Callable[[str], None] | None = None,
+        ending: Callable[[Trial], float] | None = None,
+    ):
+        check_search(task, map, loss, class_weight, features, rounds, seconds)
+        self.table, self.task, self.features, self.rounds = table, task, features, rounds
+        self.is_classes = task == "classification"
+        self.loss, self.class_weight, self.memory = loss, class_weight, memory
+        self.asked_missing = missing
+        self.preparing: dict[str, Any] = {"scale": scale, "missing": missing, "unknown": unknown, "dates": dates}
+        self.ending = ending or (lambda fit: 0.0)
+        clock = Clock(None if seconds is None else float(seconds))
+        self.setting = Setting(map, as_seed(random_state), n_jobs, clock, progress or (lambda line: None))
+        self.trials: list[Trial] = []
+        self.columns: list[Matrix | None] = [None]
+        """The scales of columns that variants refer to."""
+        self._column_seconds: tuple[int, float] | None = None
+        self._tried: list[Tried] = []
+        self._names: set[Any] = set()
+        self._missed, self._widens = 0, True
+
+    # -- what is to be done --------------------------------------------------------------------------------------------
+
+    @property
+    def n_drawn(self) -> int:
+        """Rows that are searched on and held out."""
+        return min(self.table.n_rows, SEARCHED, most_rows(self.table, self.memory))
+
+    @property
+    def n_held(self) -> int:
+        """Rows that are held out."""
+        return min(int(HELD * self.n_drawn), MOST_HELD)
+
+    def plan(self) -> list[Round]:
+        """The first round, if there is time for all of it."""
+        changes = len(UNITS) - 1 + 2 + 1 + 2 + 1 + (len(LOSSES) - 1 if self._tries_losses else 0)
+        return [Round(1, self.n_drawn - self.n_held, self.features, 1 + changes)]
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will still take, where that is known."""
+        clock = self.setting.clock
+        return None if clock.seconds is None else max(clock.seconds - clock.spent, 0.0)
+
+    @property
+    def _tries_losses(self) -> bool:
+        return self.is_classes and self.loss == "auto"
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _drawn(self) -> Block:
+        """Rows in the order of the seed; the first are held out."""
+        return drawn(self.table, self.n_drawn, self.setting.seed)[0]
+
+    @cached_property
+    def _searched(self) -> ArrayTable:
+        return ArrayTable(*rows_of(self._drawn, np.arange(self.n_held, self.n_drawn)))
+
+    @cached_property
+    def _held(self) -> Block:
+        return rows_of(self._drawn, np.arange(self.n_held))
+
+    @cached_property
+    def _columns_of_all(self) -> Preparation:
+        """What is learned of the columns of all rows, levels above all: no targets enter it."""
+        learner = self._default()
+        return learner.columns_learned(learner.table_to_fit(self.table))
+
+    def _errors(self, model: Any) -> Matrix:
+        """What every row that is held out adds to the error: 1 - R2, or the share of rows that are told wrong."""
+        held, y = self._held, np.asarray(self._held.y)
+        told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
+        y = y.reshape(len(y), -1)
+        weight = np.ones(len(y)) if held.weight is None else held.weight
+        if self.is_classes:
+            weight = balanced_weights(held.y, weight) if self.class_weight == "balanced" else weight
+            return weight * (told != y).any(axis=1) / weight.sum()
+        numbers = y.astype(np.float64)
+        spread = np.average((numbers - np.average(numbers, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
+        squares = (numbers - told) ** 2 / np.where(spread > 0.0, spread, 1.0)
+        return weight * squares.mean(axis=1) / weight.sum()
+
+    # -- machines ------------------------------------------------------------------------------------------------------
+
+    def _learner(self, **arguments: Any) -> Any:
+        common = {"random_state": self.setting.seed, "n_jobs": self.setting.n_jobs, "memory": self.memory}
+        if not self.is_classes:
+            return KernelRegressor(**common, **self.preparing | arguments)
+        return KernelClassifier(class_weight=self.class_weight, **common, **self.preparing | arguments)
+
+    def _default(self) -> Any:
+        """The default learner; where it may become too wide, as narrow as it can be."""
+        width = None if self.features >= WIDEST_LEARNER else min(self.features, LEARNER_WIDTH)
+        loss = {} if self.loss == "auto" or not self.is_classes else {"loss": self.loss}
+        return self._learner(map=self.setting.map, n_components=width, **loss)
+
+    def _machine(self, variant: Variant) -> Any:
+        """The learner that a variant stands for: nothing is left to a pilot."""
+        name = "C" if self.is_classes else "alpha"
+        return self._learner(
+            kernel=variant.kernel,
+            map="Nystrom" if self.setting.map == "auto" else self.setting.map,
+            n_components=variant.features,
+            loss=variant.loss,
+            columns=None,
+            scale=self._plain.scale,
+            **{name: variant.penalty},
+        )
+
+    def _prepared(self, variant: Variant) -> Preparation:
+        scales = self.columns[variant.columns]
+        return self._plain if scales is None else self._plain.with_column_scales(scales)
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> Tuned:
+        """Search, and fit the best machine to all rows."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
+            variant, notes = self._best()
+        return self._ended(variant, notes)
+
+    def _best(self) -> tuple[Variant | None, list[str]]:
+        """The best machine, None for the default learner, and what there is to say of the search."""
+        if self.n_held < FEWEST_HELD:
+            return None, [f"there are too few rows to hold some out: {AS_IT_IS}"]
+        try:
+            default = self._begun()
+        except OutOfTimeError:
+            return None, [f"there was no time to search: {AS_IT_IS}"]
+        except ValueError:  # the fit to all rows raises it again, with the right numbers of rows, or does without
+            return None, [f"some of the rows alone could not be learned from: {AS_IT_IS}"]
+        best, number = default, 0
+        for self._widens in (True, False):  # what there was no time for as wide as the default may do as it is
+            best, step = self._narrowed(default) if best is default else best, FIRST_STEP
+            while step >= LAST_STEP and (self.rounds is None or number < self.rounds):
+                number += 1
+                before, self._missed = best, 0
+                best = self._round(best, number, step)
+                if best is before:
+                    step = finer(step)
+        found = chosen(default, self._tried)
+        notes = ["nothing was better than the default learner"] if found is default else []
+        if self._missed:
+            notes.append(f"{self._missed} changes were left out for lack of time")
+        return None if found is default else found.variant, notes
+
+    def _begun(self) -> Tried:
+        """The default learner on the rows that are searched on."""
+        clock, learner = self.setting.clock, self._default()
+        self.setting.told(f"the default learner: {self._searched.n_rows:,} rows")
+        began = clock.spent
+
+        def tick(_: Any) -> None:
+            if not clock.allows(0.0, BEGUN):
+                raise OutOfTimeError
+
+        context = FitContext(progress=tick, preparation=self._columns_of_all)
+        model = learner.fit_table(learner.table_to_fit(self._searched), context)
+        tick(None)
+        self._plain = self._columns_of_all.rescaled(model.preparation_.scale)
+        scales = model.preparation_.column_scales
+        self.columns = [None] if scales is None else [None, scales]
+        errors = self._errors(model)
+        self.width = min(width_asked(learner) if model.choice_ is None else model.choice_.n_components, self._widest)
+        trial = self._trial(model, 1, errors, clock.spent - began, scales is not None)._replace(features=self.width)
+        self.trials.append(trial)
+        kernel, strength = family_of(model.map_.kernel_), trial.regularisation
+        default = Variant(*kernel, self.width, trial.loss, strength, len(self.columns) - 1)
+        self._names.add(default.name)
+        return Tried(default, trial, errors)
+
+    def _narrowed(self, default: Tried) -> Tried:
+        """Where the search begins: with the default learner, or with a narrower one, whose changes take less time."""
+        width = min(default.variant.features, FIRST_WIDTH)
+        return self._fitted(default, default.variant._replace(features=width), 1) or default
+
+    def _round(self, best: Tried, number: int, step: float) -> Tried:
+        """Every kind of change in turn, each again as long as it helps."""
+        for change in (other_kernels, other_bandwidths, self._other_columns, other_penalties, self._other_losses):
+            before = None
+            while before is not best:
+                before = best
+                for other in change(before.variant, step):
+                    best = self._compared(best, other, number)
+        # What was found with fewer features than the default learner has is to be compared with it.
+        width = best.variant.features
+        wider = self.width if width < self.width else 2 * width
+        return self._compared(best, best.variant._replace(features=min(wider, self._widest)), number)
+
+    @property
+    def _widest(self) -> int:
+        return min(self.features, self._searched.n_rows)
+
+    def _compared(self, best: Tried, other: Variant, number: int) -> Tried:
+        """The better of two, where there is time to try the other."""
+        tried = self._fitted(best, other, number)
+        return tried if tried is not None and clearly_better(tried.errors, best.errors) else best
+
+    def _fitted(self, best: Tried, other: Variant, number: int) -> Tried | None:
+        """Another machine on the rows that are searched on; None where it is none, or where there is no time."""
+        if other.name in self._names:
+            return None
+        if not self._has_time_for(best, other):
+            self._missed += 1
+            return None
+        self._names.add(other.name)
+        clock = self.setting.clock
+        self.setting.told(f"round {number}: {other.kernel!r}, {other.loss}, {other.features:,} features")
+        began, clock.kept = clock.spent, self._kept(best.trial)
+        learner = self._machine(other)
+        context = FitContext(progress=clock.tick, preparation=self._prepared(other))
+        try:
+            model = learner.fit_table(learner.table_to_fit(self._searched), context)
+        except OutOfTimeError:
+            self._missed += 1
+            return None
+        except (ValueError, MemoryError, np.linalg.LinAlgError):
+            return None  # what cannot be fitted is no better
+        errors = self._errors(model)
+        trial = self._trial(model, number, errors, clock.spent - began, other.columns > 0)
+        trial = trial._replace(features=other.features)
+        self.trials.append(trial)
+        self._tried.append(Tried(other, trial, errors))
+        return self._tried[-1]
+
+    def _other_losses(self, best: Variant, step: float) -> Iterator[Variant]:
+        return other_losses(best, step) if self._tries_losses else iter(())
+
+    def _other_columns(self, best: Variant, step: float) -> Iterator[Variant]:
+        """The same with scales of columns that are learned from more rows, and without those of the pilot."""
+        scales, X = self.columns[best.columns], self._plain_rows
+        if X is None:
+            return
+        are_of_pilot = scales is not None and len(self.columns) == 2
+        learned = self._learned(best, scales, X)
+        if learned is not None:
+            self.columns.append(learned)
+            yield best._replace(columns=len(self.columns) - 1)
+        if scales is not None and are_of_pilot:  # with a bandwidth for which rows are as far apart as they were
+            spread = X.var(axis=0)
+            yield best._replace(columns=0, gamma=best.gamma * float(scales**2 @ spread / spread.sum()))
+
+    @cached_property
+    def _plain_rows(self) -> Matrix | None:
+        """Prepared rows to learn columns from; None where these are too few, or the columns not for that."""
+        most = min(MOST_COLUMN_ROWS, self._searched.n_rows)
+        block = rows_of(self._drawn, np.arange(self.n_held, self.n_held + most))
+        X = self._plain(block.X)
+        enough = most >= FEWEST_COLUMN_ROWS and isinstance(X, np.ndarray) and 2 <= X.shape[1] <= MOST_COLUMNS
+        return X.astype(np.float64) if enough and X.var(axis=0).any() else None
+
+    def _learned(self, best: Variant, scales: Matrix | None, X: Matrix) -> Matrix | None:
+        """Scales of columns that are learned with the kernel at hand, from twice the rows of the last time."""
+        last, took = self._column_seconds or (COLUMN_ROWS, COLUMN_SHARE * self.trials[0].seconds)
+        rows = min(2 * last, len(X))
+        name = best._replace(columns=-rows).name
+        if name in self._names or (rows == last and self._column_seconds is not None):
+            return None
+        clock, kept = self.setting.clock, self._kept(self.trials[-1])
+        if not clock.allows(took * max(1.0, (rows / last) ** 3) + kept):
+            self._missed += 1
+            return None
+        self._names.add(name)
+        self.setting.told(f"columns: {rows:,} rows")
+        began = clock.spent
+        block = rows_of(self._drawn, np.arange(self.n_held, self.n_held + rows))
+        Y = codes_of(block.y) if self.is_classes else standard(np.asarray(block.y, dtype=np.float64))
+        found = learn_column_scales(
+            X[:rows], Y, best.kernel, weight=block.weight, start=scales, max_iter=COLUMN_STEPS
+        ).scales
+        self._column_seconds = rows, clock.spent - began
+        return found
+
+    # -- time ----------------------------------------------------------------------------------------------------------
+
+    def _has_time_for(self, best: Tried, other: Variant) -> bool:
+        """Whether another machine can be tried, and the better of the two still be fitted to all rows.
+
+        One that is narrower than the default learner is to be tried again as wide as that.
+        """
+        width = max(other.features, self.width) if self._widens else other.features
+        seconds = self._expected(other.features, other.loss)
+        if other.features < width:
+            seconds += self._expected(width, other.loss)
+        like = best.trial._replace(features=width, loss=other.loss, seconds=self._expected(width, other.loss))
+        clock = self.setting.clock
+        return (
+            clock.seconds is None or clock.spent + seconds + max(map(self._kept, (best.trial, like))) <= clock.seconds
+        )
+
+    def _expected(self, features: int, loss: str) -> float:
+        """About how many seconds a machine takes on the rows that are searched on."""
+        return seconds_like(self.trials, self._searched.n_rows, features, loss)
+
+    def _kept(self, trial: Trial) -> float:
+        """The seconds that are kept for a fit like a trial to all rows, and for what follows."""
+        grown = work_of(self.table.n_rows, trial.features) / work_of(trial.rows, trial.features)
+        fit = trial._replace(round=None, rows=self.table.n_rows, measure=FIT, seconds=trial.seconds * max(1.0, grown))
+        return SURE * fit.seconds + self.ending(fit)
+
+    # -- the model -----------------------------------------------------------------------------------------------------
+
+    def _ended(self, variant: Variant | None, notes: list[str]) -> Tuned:
+        """A machine, or the default learner, fitted to all rows."""
+        learner = self._default() if variant is None else self._machine(variant)
+        preparation = None if variant is None else self._prepared(variant)
+        what = "the default learner" if variant is None else f"{variant.features:,} features, {variant.loss}"
+        self.setting.told(f"fit: {self.table.n_rows:,} rows, {what}")
+        began = self.setting.clock.spent
+        model = learner.fit_table(learner.table_to_fit(self.table), FitContext(preparation=preparation))
+        learned = model.preparation_.column_scales is not None
+        fit = self._trial(model, None, None, self.setting.clock.spent - began, learned)
+        return Tuned(model, self.trials, [fit._replace(rows=self.table.n_rows)], notes)
+
+    def _trial(self, model: Any, number: int | None, errors: Matrix | None, seconds: float, learned: bool) -> Trial:
+        score = math.nan if errors is None else 1.0 - float(errors.sum())
+        measure = HELD_OUT_ACCURACY if self.is_classes else HELD_OUT
+        if self.class_weight == "balanced":
+            measure = HELD_OUT_BALANCED
+        return Trial(
+            number,
+            repr(model.map_.kernel_),
+            model.preparation_.scale,
+            model.loss,
+            float(model.C_ if self.is_classes else np.mean(model.alpha_)),
+            self._searched.n_rows,
+            int(model.map_.n_components_),
+            FIT if errors is None else measure,
+            score,
+            seconds,
+            learned,
+        )
+
+
+def standard(Y: Matrix) -> Matrix:
+    """Targets of equal spread, a column each."""
+    Y = Y.reshape(len(Y), -1)
+    spread = Y.std(axis=0)
+    return (Y - Y.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
