@@ -221,7 +221,7 @@ def test_gaps_are_filled_unless_they_are_refused():
     rows = X.copy()
     rows[5, 1] = np.nan
     assert search(rows=rows).run().model.predict(rows[:10]).shape == (10,)
-    with pytest.raises(ValueError, match="row 5, column 1 is missing"):
+    with pytest.raises(ValueError, match="row 5 of ndarray, column 1 is missing"):
         search(rows=rows, missing="error").run()
 
 

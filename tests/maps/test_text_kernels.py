@@ -135,7 +135,7 @@ def test_bounds_and_choices_take_text():
     assert type(mercer.feature_map("rbf")) is OrthogonalFourier
     assert type(mercer.feature_map("chi2")) is Composed
     assert list(maps_for("additive_chi2")) == ["AdditiveMap", "Nystrom"]
-    assert learner_for("regression", kernel="additive_chi2").scale is None
+    assert learner_for("regression", kernel="additive_chi2").asked_scale is None
     table = mercer.data.open(sample_rows(40), target=np.arange(40) / 7.0)
     assert Search(table, "regression", kernels=["rbf", "matern"], features=8).kernels[0] == Gaussian("scale")
 

@@ -25,7 +25,7 @@ from ..learn.prepare.preparation import Preparation
 from .fit_times import seconds_like, work_of
 from .growth import FIT, SURE
 from .halving import HELD_OUT, HELD_OUT_ACCURACY, HELD_OUT_BALANCED, Round, Setting, Trial
-from .samples import balanced_weights, codes_of, drawn, most_rows
+from .samples import balanced_weights, check_varies, codes_of, drawn, most_rows
 from .search import Tuned, check_search
 from .time_budget import Clock, OutOfTimeError
 from .variants import (
@@ -264,6 +264,8 @@ class PilotSearch:
 
     def run(self) -> Tuned:
         """Search, and fit the best machine to all rows."""
+        if not self.is_classes:
+            check_varies(np.asarray(self._drawn.y, dtype=np.float64))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
             variant, notes = self._best()

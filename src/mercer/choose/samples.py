@@ -58,10 +58,15 @@ def sample_of(
     block, numbers = drawn(table, min(count, most_rows(table, memory)), seed)
     X = {scale: prepared(table, block, numbers, scale, **preparing) for scale in scales}
     Y = np.asarray(block.y, dtype=np.float64) if task == "regression" else codes_of(block.y)
-    if (Y[:1] == Y).all():
-        raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
+    check_varies(Y)
     weight = balanced_weights(block.y, block.weight) if balanced else block.weight
     return Sample(X, Y.reshape(len(Y), -1), weight, task == "classification", balanced)
+
+
+def check_varies(Y: NDArray[np.float64]) -> None:
+    """Raise where all targets are equal."""
+    if (Y[:1] == Y).all():
+        raise ValueError(f"the target is {Y.ravel()[0]:g} in every row: there is nothing to choose by")
 
 
 def prepared(table: Table, block: Block, numbers: NDArray[np.int64], scale: str | None, **preparing: Any) -> Any:
