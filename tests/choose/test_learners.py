@@ -37,6 +37,7 @@ def test_no_target_has_no_task():
 def test_the_scale_goes_by_the_kernel():
     assert learner_for("regression").asked_scale == "auto"
     assert learner_for("regression", kernel=AdditiveChi2()).asked_scale is None
+    assert learner_for("regression", kernel=AdditiveChi2() + Gaussian("scale")).asked_scale is None
     assert learner_for("classification", map=RandomFourier("gaussian(1)")).asked_scale is None
     assert learner_for("classification", map=RandomFourier("gaussian('scale')")).asked_scale == "auto"
     assert learner_for("regression", kernel=AdditiveChi2(), scale="minmax").asked_scale == "minmax"
