@@ -34,11 +34,14 @@ COMMON = {"n_components": 16, "scale": "minmax", "random_state": 0}
 MEDIAN = Gaussian("median")
 # Whole reads of a file of numbers, the last of them for features or sums; before it one scan finds labels, scales and
 # the sample for the bandwidth. Leave-one-out errors take another, the second view of KernelCCA one of targets alone.
+# Landmarks are taken by two: the candidates that they are drawn from, and they themselves.
 LEARNERS = {
     "ridge": (KernelRegressor(MEDIAN, **({"alpha": 1.0, "preparation": None} | COMMON)), "number", 2),
     "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **({"preparation": None} | COMMON)), "number", 3),
     "hinge": (KernelClassifier(MEDIAN, **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
     "squared": (KernelClassifier(MEDIAN, loss="squared", **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
+    "regressor by default": (KernelRegressor(n_components=16, random_state=0), "number", 5),
+    "classifier by default": (KernelClassifier(n_components=16, random_state=0), "label", 5),
     "pca": (KernelPCA(MEDIAN, **COMMON), None, 2),
     "kmeans": (KernelKMeans(MEDIAN, n_clusters=2, n_init=1, **COMMON), None, 2),
     "cca": (KernelCCA(MEDIAN, kernel_y=MEDIAN, n_components_y=16, **COMMON), "number", 3),
