@@ -24,6 +24,9 @@ from .fitted_map import FittedMap, read_only
 Native = Callable[[Any, NDArray[Any]], int | None]
 """Writes the features of a NumPy or CSR tile and returns the first row with an overflow, or None."""
 
+Gpu = Callable[[Array, Array], Array]
+"""Writes the features of float32 tensors on a GPU, and marks the rows that the reference has to map."""
+
 Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 """Writes the features of stored entries and returns the first entry that cannot be mapped, or None."""
 
@@ -93,6 +96,14 @@ class Construction(ABC):
 
     def native(self, params: Any, dtype: DTypeLike) -> Native | None:
         """``apply`` by the compiled core, for NumPy and CSR tiles of this type; None where there is none."""
+        return None
+
+    def gpu(self, params: Any, device: Any) -> Gpu | None:
+        """``apply`` by a fused kernel for float32 rows on this device, a GPU; None where there is none.
+
+        Rows that are not finite, outside of the kernel's domain or beyond the kernel's precision must be among those
+        that it marks, because nothing else looks at them. ``params`` are NumPy arrays.
+        """
         return None
 
     def apply_sparse(self, params: Any, X: Array) -> Any:

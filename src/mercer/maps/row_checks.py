@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
-from .._array import Array, aligned, first_overflow, has_kernels
+from .._array import Array, aligned, first_overflow, has_kernels, on_gpu
 from .._rows import Rows
 from ..kernels import Kernel
 
@@ -43,7 +43,7 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
     rows and raise an error that counts them from the first one.
     """
     finite = not get_config()["assume_finite"]  # here, as other threads do not see what is configured around this one
-    if not has_kernels(X):  # checked already, but for the domain: a device is better asked once
+    if not (has_kernels(X) or on_gpu(X)):  # checked already, but for the domain
         check_rows(X)
         return lambda tile: None
 
