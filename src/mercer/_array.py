@@ -70,6 +70,13 @@ def is_out_of_memory(error: Exception) -> bool:
     return type(error).__name__ in ("OutOfMemoryError", "CUDAOutOfMemoryError")
 
 
+def finite_tensor(X: Any) -> Any:
+    """Whether all numbers of a tensor are finite, asked in one pass that writes nothing."""
+    import torch
+
+    return torch.isfinite(torch.linalg.vector_norm(X, torch.inf))
+
+
 def tree_to_numpy(tree: Any) -> Any:
     """A tree of arrays as NumPy arrays."""
     if isinstance(tree, tuple):
@@ -204,6 +211,8 @@ def _overlap(left: Array, right: Array) -> bool:
 
 def first_overflow(Z: Array) -> int | None:
     """The first row with a value that is not finite, if there is one."""
+    if on_gpu(Z) and is_torch_array(Z) and bool(finite_tensor(Z)):
+        return None
     values = Z.data if sp.issparse(Z) else Z
     finite = namespace(values).isfinite(values)
     if bool(finite.all()):

@@ -198,6 +198,11 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             failures.clear()  # the errors hold their frames, and those hold the errors
 
 
+def device_tile_rows(scratch: int) -> int:
+    """Rows per tile on a GPU, where one row needs so many floats while it is mapped."""
+    return max(SMALLEST_TILE, min(LARGEST_DEVICE_TILE, DEVICE_BYTES // (8 * max(1, scratch))))
+
+
 def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -> None:
     """Call ``work`` on every tile of rows on a GPU: large ones, and half as large where its memory is too small.
 
@@ -208,7 +213,7 @@ def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -
     scratch : int
         About how many floats one row needs while it is mapped.
     """
-    rows, start = max(SMALLEST_TILE, min(LARGEST_DEVICE_TILE, DEVICE_BYTES // (8 * max(1, scratch)))), 0
+    rows, start = device_tile_rows(scratch), 0
     while start < n_rows:
         try:
             work(slice(start, min(start + rows, n_rows)))

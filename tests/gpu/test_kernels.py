@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import gpu
+from mercer import _array, gpu
 from mercer.gpu.kernels import compiler
 from mercer.gpu.kernels.compiler import SOURCES
 from mercer.gpu.kernels.sketch_entries import sketch_entries
 from mercer.gpu.kernels.thread_groups import ThreadGroup
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2
+from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2
 from mercer.maps import executor, fitted_map, row_checks
 
 from . import emulation
@@ -45,6 +45,10 @@ CASES = {
     "fourier": (mercer.RandomFourier, Laplacian(0.01), {}, NARROW, 64),
     "fourier, odd": (mercer.OrthogonalFourier, 2.0 * Gaussian(0.01), {}, NARROW, 65),
     "fourier, offsets": (mercer.RandomFourier, Gaussian(0.01), {"form": "offset"}, NARROW, 33),
+    "maclaurin": (mercer.RandomMaclaurin, Exponential(0.02), {}, NARROW, 96),
+    "maclaurin, exact terms": (mercer.RandomMaclaurin, Exponential(0.02), {"exact_terms": True}, NARROW, 96),
+    "maclaurin, nested": (mercer.RandomMaclaurin, Polynomial(2).of(Polynomial(2, gamma=0.02)), {}, NARROW, 64),
+    "maclaurin, frequencies": (mercer.RandomMaclaurin, Exponential(0.5).of(Gaussian(0.01)), {}, NARROW, 64),
     "quasi": (mercer.QuasiFourier, Gaussian(0.01), {}, 8, 64),
 }
 LEFT_TO_THE_REFERENCE = {
@@ -67,7 +71,7 @@ def launched(monkeypatch):
 
     monkeypatch.setattr(compiler, "launch", launch)
     monkeypatch.setattr(compiler, "is_available", lambda: True)
-    for module in (fitted_map, executor, row_checks, mercer.maps.estimator):
+    for module in (fitted_map, executor, row_checks, mercer.maps.estimator, mercer.kernels.base, _array):
         monkeypatch.setattr(module, "on_gpu", lambda X: isinstance(X, torch.Tensor))
     return names
 
@@ -92,6 +96,58 @@ def test_a_kernel_writes_what_the_reference_does(case, launched):
     error = np.linalg.norm(Z.numpy() - expected) / np.linalg.norm(expected)
     assert error < 2e-6
     np.testing.assert_allclose(Z.numpy(), expected, atol=5e-5 * np.abs(expected).max())
+
+
+def wrapped():
+    fourier = mercer.RandomFourier(Gaussian(0.01), n_components=64)
+    yield mercer.Calibrated(fourier, n_components=64, random_state=0)
+    yield mercer.Compressed(mercer.HadamardSketch(Polynomial(2, gamma=0.05)), n_components=32, random_state=0)
+    yield mercer.Compressed(fourier, n_components=16, method="tefm-s", random_state=0)
+    yield mercer.Stack(fourier, mercer.TensorSketch(Polynomial(2, gamma=0.05)), n_components=128, random_state=0)
+
+
+@pytest.mark.parametrize("features", list(wrapped()), ids=lambda features: type(features).__name__)
+def test_maps_around_others_take_their_kernels(features, launched, monkeypatch):
+    X = rows(37, NARROW)
+    Z = features.fit(X).transform(torch.from_numpy(X))
+    assert launched
+    np.testing.assert_allclose(Z.numpy(), features.transform(X), atol=2e-5)
+    monkeypatch.setattr("mercer._tiles.DEVICE_BYTES", 8)  # the smallest tiles
+    np.testing.assert_allclose(features.transform(torch.from_numpy(X)), Z, atol=1e-6)
+
+
+def test_a_map_inside_without_a_kernel_leaves_all_to_the_reference(launched):
+    X = np.abs(rows(20, 8))
+    features = mercer.Calibrated(mercer.RandomFourier(SkewedChi2(1.5)), n_components=64, random_state=0).fit(X)
+    np.testing.assert_allclose(features.transform(torch.from_numpy(X)), features.transform(X), atol=1e-5)
+    assert not launched
+
+
+def test_a_gpu_without_memory_gets_smaller_tiles(launched, monkeypatch):
+    features, X = fitted("in time", LEFT_TO_THE_REFERENCE)
+    X = np.tile(X, (10, 1))
+    expected, apply, found = features.transform(X), type(features.construction_).apply, []
+
+    def apply_few(self, params, tile):
+        if len(tile) > 30:
+            raise torch.OutOfMemoryError("no memory")
+        found.append(len(tile))
+        return apply(self, params, tile)
+
+    monkeypatch.setattr(type(features.construction_), "apply", apply_few)
+    with pytest.warns(UserWarning, match="the GPU ran out of memory: from here on with"):
+        Z = features.transform(torch.from_numpy(X))
+    np.testing.assert_allclose(Z, expected, atol=1e-5)
+    assert sum(found) == len(X)
+
+
+def test_a_domain_is_asked_on_the_device(launched):
+    X = np.abs(rows(30, 8))
+    features = mercer.AdditiveMap(AdditiveChi2(), n_components=40).fit(X)
+    np.testing.assert_allclose(features.transform(torch.from_numpy(X)), features.transform(X), atol=1e-5)
+    X[4, 2] = -1.0
+    with pytest.raises(ValueError, match="row 4, column 2 has -1"):
+        features.transform(torch.from_numpy(X))
 
 
 @pytest.mark.parametrize("case", LEFT_TO_THE_REFERENCE)

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._array import Array, spread
+from .._array import Array, namespace, spread
 from .._random import Stream
 from .._rows import Rows
-from .._tiles import TILE, single_threaded_blas
+from .._tiles import TILE, device_tile_rows, single_threaded_blas
 from .fitted_map import FittedMap, read_only
 
 Native = Callable[[Any, NDArray[Any]], int | None]
@@ -29,6 +29,17 @@ Gpu = Callable[[Array, Array], Array]
 
 Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 """Writes the features of stored entries and returns the first entry that cannot be mapped, or None."""
+
+
+def in_tiles(write: Gpu, floats: int) -> Gpu:
+    """What writes features on a GPU a tile at a time, because each row needs so many floats on the way."""
+
+    def write_tiles(X: Array, out: Array) -> Array:
+        tile = device_tile_rows(floats)
+        starts = range(0, X.shape[0], tile)
+        return namespace(X).concat([write(X[start : start + tile], out[start : start + tile]) for start in starts])
+
+    return write_tiles
 
 
 class ColumnCount:

@@ -44,7 +44,7 @@ def fastfood(
         return None
     tables = sent(device, group.words(signs < 0), group.by_register(orders), group.by_register(directions), radii)
     (offset_sent,) = sent(device, offset)
-    kernel, count = group.kernel("fastfood", arrays=1, resident=2), len(radii)
+    kernel, count = group.kernel("fastfood", arrays=1, resident=1), len(radii)
 
     def write(X: Any, out: Any) -> Any:
         lost = marks(X)

@@ -39,7 +39,7 @@ def structured(
     negative = signs < 0
     rounds = group.words(negative[:, 0]), group.last_words(negative[:, 1]), group.words(negative[:, 2])
     flips, radii_sent, offset_sent = sent(device, np.stack(rounds, axis=1), radii, offset)
-    kernel, count = group.kernel("structured", arrays=1, resident=2), len(radii)
+    kernel, count = group.kernel("structured", arrays=1, resident=1), len(radii)
 
     def write(X: Any, out: Any) -> Any:
         lost = marks(X)
