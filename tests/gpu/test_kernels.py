@@ -103,7 +103,7 @@ def wrapped():
     yield mercer.Calibrated(fourier, n_components=64, random_state=0)
     yield mercer.Compressed(mercer.HadamardSketch(Polynomial(2, gamma=0.05)), n_components=32, random_state=0)
     yield mercer.Compressed(fourier, n_components=16, method="tefm-s", random_state=0)
-    yield mercer.Stack(fourier, mercer.TensorSketch(Polynomial(2, gamma=0.05)), n_components=128, random_state=0)
+    yield mercer.Stack(fourier, mercer.HadamardSketch(Polynomial(2, gamma=0.05)), n_components=128, random_state=0)
 
 
 @pytest.mark.parametrize("features", list(wrapped()), ids=lambda features: type(features).__name__)
