@@ -11,15 +11,16 @@ from mercer import Nystrom, RandomFourier
 from mercer._random import Stream
 from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, KernelRegressor, penalty_path
+from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.context import FitContext
-from mercer.learn.feature_matrix import HeldFeatures
-from mercer.learn.left_out import left_out_each
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import penalty_path
+from mercer.learn.fitting.penalty_path import STRENGTHS, PathState, held_out
 from mercer.learn.losses import Squared, SquaredHinge
-from mercer.learn.passes import Passes
-from mercer.learn.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
 from mercer.learn.solvers.newton import Newton, Report
+from mercer.learn.validation.left_out import left_out_each
 from mercer.persist import train
 
 from ..tables import every_value
@@ -428,7 +429,7 @@ def test_several_tasks_are_chosen_together():
 
 
 def test_landmarks_by_loss_do_not_see_rows_held_out(monkeypatch):
-    from mercer.learn import landmark_fit
+    from mercer.learn.fitting import landmark_fit
 
     monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 16)
     X, y = problem(300)
@@ -591,7 +592,7 @@ def test_batches_take_one_penalty():
 
 def test_hessians_are_refused_before_any_pass():
     one, several = (KernelClassifier(map=features(3000), C=C, solver="newton", preparation=None) for C in (1.0, "loo"))
-    extent = mercer.learn.memory_estimates.Extent(3000, 5000)
+    extent = mercer.learn.estimates.memory_estimates.Extent(3000, 5000)
     assert several.bytes_needed(extent) - one.bytes_needed(extent) >= 16 * 3000**2
     assert KernelClassifier(map=features(3000), C="holdout", solver="newton", preparation=None).bytes_needed(
         extent

@@ -10,12 +10,13 @@ import mercer
 from mercer import Nystrom, RandomFourier
 from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, KernelRegressor, loss_fit, machine
+from mercer.learn import KernelClassifier, KernelRegressor, machine
 from mercer.learn.context import FitContext
-from mercer.learn.feature_matrix import HeldFeatures
+from mercer.learn.estimates.memory_estimates import Extent
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import loss_fit
 from mercer.learn.losses import Squared
-from mercer.learn.memory_estimates import Extent
-from mercer.learn.passes import Passes
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers import wide
 from mercer.learn.solvers.choice import is_wide, works_wide
 from mercer.learn.solvers.conjugate_gradients import solver_for

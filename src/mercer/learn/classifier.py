@@ -27,34 +27,17 @@ from .argument_types import (
     PenaltyArgument,
     WeightArgument,
 )
-from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned, learned_sharpness, sharpened
 from .context import FitContext
-from .exact_fit import ExactFit
-from .exact_ridge import exact_ridge
-from .exact_rows import ExactRows
-from .feature_matrix import HeldFeatures
-from .labels import (
-    AllLabels,
-    Codes,
-    Tasks,
-    checked_labels,
-    classes_of,
-    columns_of,
-    each,
-    given_classes,
-    known_classes,
-    log_probabilities,
-    probabilities,
-)
-from .landmark_fit import LandmarkFit
-from .left_out import NEAREST, left_out_each
-from .loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
-from .losses import Loss, SideBySide, SquaredHinge, loss_named
-from .machine import KernelMachine
-from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .memory_estimates import Extent
-from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
-from .penalty_path import (
+from .estimates.memory_estimates import Extent
+from .estimates.time_forecast import Work, exact_works, features_work, usual_works
+from .features.feature_matrix import HeldFeatures
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.exact_fit import ExactFit
+from .fitting.exact_ridge import exact_ridge
+from .fitting.exact_rows import ExactRows
+from .fitting.landmark_fit import LandmarkFit
+from .fitting.loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
+from .fitting.penalty_path import (
     GCV,
     HOLDOUT,
     LOO,
@@ -67,11 +50,15 @@ from .penalty_path import (
     rule_of,
     unkept,
 )
+from .fitting.warm_start import widened
+from .losses import Loss, SideBySide, SquaredHinge, loss_named
+from .machine import KernelMachine
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
+from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
+from .passes.progress import Progress, Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress, Reporter
 from .protocols import LinearClassifier
-from .scan_plan import ScanPlan
 from .solvers.choice import (
     SolverCost,
     check_exact_values,
@@ -85,9 +72,31 @@ from .solvers.liblinear import joined_reports, liblinear
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge
 from .statistics import Moments
-from .time_forecast import Work, exact_works, features_work, usual_works
-from .training_region import Region, decays, fallback
-from .warm_start import widened
+from .targets.labels import (
+    AllLabels,
+    Codes,
+    Tasks,
+    checked_labels,
+    classes_of,
+    columns_of,
+    each,
+    given_classes,
+    known_classes,
+    log_probabilities,
+    probabilities,
+)
+from .training_rows.region import Region, decays, fallback
+from .validation.calibration import (
+    FORGOTTEN,
+    SMALL,
+    Calibration,
+    KeptRows,
+    chosen_rows,
+    learned,
+    learned_sharpness,
+    sharpened,
+)
+from .validation.left_out import NEAREST, left_out_each
 
 Matrix = NDArray[np.float64]
 
@@ -148,14 +157,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         "loo" does so with eleven values from 0.01 to 1000. Rows are left out one by one, each by a Newton step from the
         coefficients of all, and of more than 1,000 a sample; on landmarks and wide features a sample of more than 1,000
-        rows is left out together: see :mod:`mercer.learn.penalty_path`. With ``loss="squared"`` leaving out is exact.
-        "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is held out
-        of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv", generalised
-        cross-validation, is for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where leaving out
-        a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``, for which
-        only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one number.
-        "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000 rows, in
-        the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
+        rows is left out together: see :mod:`mercer.learn.fitting.penalty_path`. With ``loss="squared"`` leaving out is
+        exact. "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is
+        held out of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv" is
+        generalised cross-validation, for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where
+        leaving out a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``,
+        for which only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one
+        number. "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000
+        rows, in the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
     class_weight : dict, "balanced", list of these, or None, default=None
         How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
         all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``

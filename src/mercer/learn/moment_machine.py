@@ -21,27 +21,27 @@ from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
-from .calibration import KeptRows
 from .context import FitContext
-from .leverages import LeftOut
+from .estimates.memory_estimates import Extent, check_after, check_before
+from .estimates.time_forecast import Work, sums_work
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out
 from .machine import KernelMachine, row_stream
 from .map_choice import OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
-from .memory_estimates import Extent, check_after, check_before
-from .penalty_path import GCV, HOLDOUT, LOO, held_out
+from .passes.progress import Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Reporter
-from .scan_plan import ScanPlan
 from .solvers.choice import SolverCost, path_cost, sums_cost
 from .solvers.landmarks import LandmarkNewton
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY
-from .targets import checked_targets
-from .time_forecast import Work, sums_work
-from .training_region import MARGIN, Extremes, Region
+from .targets.regression_targets import checked_targets
+from .training_rows.region import MARGIN, Extremes, Region
+from .validation.calibration import KeptRows
+from .validation.leverages import LeftOut
 
 Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)

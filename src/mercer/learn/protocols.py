@@ -12,7 +12,7 @@ from ..maps import FeatureMap
 from .argument_types import KernelArgument, MapArgument, MemoryArgument
 
 if TYPE_CHECKING:
-    from .memory_estimates import Extent
+    from .estimates.memory_estimates import Extent
     from .prepare.preparation import Preparation
 
 Matrix = NDArray[np.float64]

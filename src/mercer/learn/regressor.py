@@ -20,17 +20,15 @@ from ..data.block import Block
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
-from .calibration import KeptRows
 from .context import FitContext
-from .exact_ridge import exact_ridge
-from .exact_rows import ExactRows
-from .landmark_fit import LandmarkFit
-from .loss_fit import features_of_rows, minimised, warn_unless_converged
-from .losses import TargetLoss
-from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .memory_estimates import Extent, known_width
-from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
-from .penalty_path import (
+from .estimates.memory_estimates import Extent, known_width
+from .estimates.time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.exact_ridge import exact_ridge
+from .fitting.exact_rows import ExactRows
+from .fitting.landmark_fit import LandmarkFit
+from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
+from .fitting.penalty_path import (
     GCV,
     HOLDOUT,
     LOO,
@@ -41,20 +39,29 @@ from .penalty_path import (
     is_several,
     rule_of,
 )
+from .losses import TargetLoss
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
+from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
+from .passes.progress import Progress, Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress, Reporter
-from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
-from .scan_plan import ScanPlan
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report, Solution
 from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
-from .targets import AllTargets, Units, checked_targets
-from .time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
-from .training_region import Region, decays, has_linear_term
+from .targets.regression_losses import (
+    LOSSES,
+    Columns,
+    check_counts,
+    check_loss_arguments,
+    columns_of_loss,
+    default_delta,
+)
+from .targets.regression_targets import AllTargets, Units, checked_targets
+from .training_rows.region import Region, decays, has_linear_term
+from .validation.calibration import KeptRows
 
 Matrix = NDArray[np.float64]
 
@@ -133,9 +140,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
         coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
-        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.penalty_path`. "loo" does so
-        with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times their
-        mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
+        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.fitting.penalty_path`. "loo"
+        does so with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times
+        their mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
         fitted with the best. There is no "gcv" for them.
 
         "auto" is "loo" for squares. For other losses, and solvers that take one alpha, it is that of least

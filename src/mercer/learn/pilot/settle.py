@@ -17,8 +17,8 @@ from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
 from ...maps.rules import feature_map
 from ..map_choice import EXACT, OPEN, is_open, named_map, parsed
+from ..passes.scan_plan import RowSample
 from ..prepare.preparation import Preparation
-from ..scan_plan import RowSample
 from ..solvers.choice import landmark_cost, path_cost, whitened_cost
 from .choice import Choice
 from .rows import distinct_rows

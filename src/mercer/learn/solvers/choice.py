@@ -1,7 +1,7 @@
 """Which solver a machine takes: decided once, by arithmetic, from how large the problem is and never by the clock.
 
 Costs are in operations of a product of large matrices in the precision of the rows, to which the constants at the head
-of :mod:`mercer.learn.time_forecast` convert everything else. How many steps a solver takes is below.
+of :mod:`mercer.learn.estimates.time_forecast` convert everything else. How many steps a solver takes is below.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from ..._memory import physical_memory
 from ...kernels import Kernel
 from ...maps import Nystrom
+from ..estimates.memory_estimates import Extent, known_width
+from ..estimates.time_forecast import DECOMPOSITION, DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST
 from ..losses import Loss
 from ..map_choice import expected_map, parsed
-from ..memory_estimates import Extent, known_width
 from ..protocols import LinearMachine
-from ..time_forecast import DECOMPOSITION, DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
 from .newton import Report

@@ -12,9 +12,9 @@ from sklearn.svm import LinearSVC
 
 from ..._memory import as_bytes, physical_memory
 from ..argument_types import MemoryArgument
-from ..feature_matrix import HeldFeatures
+from ..estimates.memory_estimates import Extent
+from ..features.feature_matrix import HeldFeatures
 from ..losses import loss_named
-from ..memory_estimates import Extent
 from ..protocols import LinearClassifier
 from .newton import Report
 

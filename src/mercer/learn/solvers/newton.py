@@ -18,9 +18,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
-from ..feature_matrix import FeatureMatrix
-from ..losses import Loss
-from ..time_forecast import (
+from ..estimates.time_forecast import (
     PRODUCT_COST,
     USUAL_PRODUCTS,
     USUAL_STEPS,
@@ -30,6 +28,8 @@ from ..time_forecast import (
     step_works,
     steps_left,
 )
+from ..features.feature_matrix import FeatureMatrix
+from ..losses import Loss
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]

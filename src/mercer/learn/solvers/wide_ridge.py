@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles, single_threaded_blas
-from ..feature_matrix import FeatureMatrix
+from ..estimates.time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
+from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss
-from ..time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .landmarks import LandmarkFeatures
 from .newton import Matrix, Newton, Report, Solution, Values, largest_share
 from .triangular import BLOCK, Triangular
