@@ -28,7 +28,7 @@ from .argument_types import (
     WeightArgument,
 )
 from .context import FitContext
-from .estimates.memory_estimates import Extent
+from .estimates.memory_estimates import Extent, known_width
 from .estimates.time_forecast import Work, exact_works, features_work, usual_works
 from .features.feature_matrix import HeldFeatures
 from .features.prepared_rows import Chunk, PreparedRows
@@ -66,9 +66,9 @@ from .solvers.choice import (
     works_on_landmarks,
     works_wide,
 )
-from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
+from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
-from .solvers.liblinear import joined_reports, liblinear
+from .solvers.liblinear import joined_reports, liblinear, liblinear_cost
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge
 from .statistics import Moments
@@ -176,8 +176,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
         are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at
         random, and the others are drawn where a first machine on these has the steepest loss. "newton" works on the
-        features of the map. "wide", for any map and a loss other than "squared", makes no second moments, whose memory
-        is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
+        features of the map. "wide", for any map, and one C where the loss is "squared", makes no second moments, whose
+        memory is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
         whichever a count of operations finds cheaper, and "wide" where second moments do not fit in memory. "liblinear"
         holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the rest and the
         intercept is regularised like a coefficient. It is refused where that takes more than ``memory``, or than the
@@ -410,7 +410,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """Learn by scans of a table, with arguments that are settled."""
         table, passes, labels = plan.table, plan.passes, AllLabels()
         context = passes.context
-        all_labels = self.iterates(table.n_rows) or is_exact(self) or isinstance(self.class_weight, str)
+        all_labels = self.iterates(table.n_rows, context.memory) or is_exact(self) or isinstance(self.class_weight, str)
         are_known = classes is not None and not all_labels
         if not are_known:
             plan.add("labels", labels)
@@ -431,7 +431,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return self._fit_exact_squares(
                 ExactRows(rows, draft.seed, chosen, self.n_jobs), Tasks(classes).codes(y), weight
             )
-        if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
+        on_landmarks = works_on_landmarks(self, chosen, rows.n_rows)
+        by_steps = on_landmarks or self._works_wide(rows.n_rows, context.memory)
+        if self.loss == "squared" and (are_known or not by_steps):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes).codes)
             moments, factor = self._fit_sums(rows, kept)
@@ -446,7 +448,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return self
         design: Design
         loss = class_loss(self, codes, weights)
-        if works_on_landmarks(self, chosen, rows.n_rows):
+        if on_landmarks:
             alpha = (1.0 if self.loss == "squared" else LESS_SHARP) * self._least_alpha / float(weight.sum())
             fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha)
             pilot = self._pilot(loss, draft.seed, rows.n_rows)
@@ -589,8 +591,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.solver == "wide" and self.loss == "squared":
-            raise ValueError("solver='wide' is for losses that iterate, found loss='squared'")
+        if self.solver == "wide" and self.loss == "squared" and not (self.has_one_penalty and self.may_iterate):
+            raise ValueError(
+                "solver='wide' makes no sums over rows: with loss='squared' give one C and keep_statistics=False, "
+                f"found C={self.C!r} and keep_statistics={self.keep_statistics!r}"
+            )
         if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
@@ -609,18 +614,28 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         if self.loss != "squared" or is_exact(self):
             return self.loss != "squared"
-        return works_on_landmarks(self, expected_map(self, n_rows), n_rows)
+        return works_on_landmarks(self, expected_map(self, n_rows), n_rows) or self._works_wide(n_rows, memory)
+
+    def _works_wide(self, n_rows: int, memory: int | None) -> bool:
+        """Whether least squares on so many rows do without second moments."""
+        return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+
+    @property
+    def has_one_penalty(self) -> bool:
+        return is_open(self.C) or not is_several(self.C)  # a pilot gives one
 
     @property
     def holds_all_features(self) -> bool:
         return self.solver == "liblinear"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
-        if self.loss == "squared":
-            return exact_works(n_rows, 1) if is_exact(self) else super()._expected(n_rows, width)
+        if self.loss == "squared" and is_exact(self):
+            return exact_works(n_rows, 1)
+        if self.loss == "squared" and not self._works_wide(n_rows, None):
+            return super()._expected(n_rows, width)
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
-            return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
+            return [features, Work("solution", self.n_columns * liblinear_cost(n_rows, width))]
         return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
@@ -628,12 +643,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return extent.exact_ridge()
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
+        if (extent.n_rows or self.loss != "squared") and works_wide(self, extent, memory):
+            return extent.wide(squared=self.loss == "squared")
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if works_wide(self, extent, memory):
-            return extent.wide(squared=False)
         return extent.newton() + (extent.left_out() if is_several(self.C) and rule_of(self.C) == LOO else 0)
 
     def _check_additive(self) -> None:

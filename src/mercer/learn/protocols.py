@@ -86,6 +86,11 @@ class LinearMachine(Machine, FittedFeatures, Protocol):
         ...
 
     @property
+    def has_one_penalty(self) -> bool:
+        """Whether there is one positive penalty, so that none has to be chosen by sums over the rows."""
+        ...
+
+    @property
     def holds_all_features(self) -> bool:
         """Whether the solver takes no features but those that are held, and copies them."""
         ...

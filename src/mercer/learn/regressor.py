@@ -67,8 +67,6 @@ Matrix = NDArray[np.float64]
 
 LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poisson"]
 
-FIRST_TOL = 1e-2
-"""Of the fit whose residuals tell Huber's delta."""
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = (GCV, LOO, HOLDOUT)
@@ -429,7 +427,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     @property
-    def _has_one_alpha(self) -> bool:
+    def has_one_penalty(self) -> bool:
         if is_open(self.alpha):  # a pilot gives one where no rows are left out
             return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
@@ -538,7 +536,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         def make() -> tuple[NDArray[Any], ...]:
             centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
             first = self._columns(targets, weight, default_delta(targets - centre, weight), alpha)
-            W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
+            W = solver_for(design, first.loss).minimise(float(self.tol), int(self.max_iter)).W
             delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
             return delta, W, np.array([design.n_passes])
 
@@ -601,7 +599,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def may_iterate(self) -> bool:
-        return self.loss != "squared" or is_exact(self) or (self._has_one_alpha and not self.keep_statistics)
+        return self.loss != "squared" or is_exact(self) or (self.has_one_penalty and not self.keep_statistics)
 
     @property
     def n_columns(self) -> int:

@@ -44,10 +44,11 @@ class SolverCost(NamedTuple):
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
         What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Of
-        the exact machine, what its candidates let expect, without kernel values. Not a number where nothing was
-        counted, as of "liblinear".
+        the exact machine, what its candidates let expect, without kernel values. Not a number in models from files of
+        versions that did not count it.
     operations : float
-        The same by the passes over the rows that were made.
+        The same by the passes over the rows that were made. Of "liblinear", which reports its iterations alone, by
+        these and the passes that each takes: see :func:`mercer.learn.solvers.liblinear.iteration_cost`.
     """
 
     name: str
@@ -200,7 +201,7 @@ def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool
         return True
     if model.solver != "auto" or not model.may_iterate or not extent.n_rows:
         return False
-    if expected_map(model, extent.n_rows).has_landmarks:
-        return False
     squared = model.loss == "squared"
+    if expected_map(model, extent.n_rows).has_landmarks or (squared and not model.has_one_penalty):
+        return False
     return is_wide(extent._replace(columns=1) if squared else extent, squared, memory)

@@ -75,7 +75,7 @@ class Report(NamedTuple):
     """
     method: str = "newton"
     """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", "wide", "exact", or
-    "liblinear", whose passes and operations are not counted.
+    "liblinear", whose passes are not counted.
 
     Of "wide" the gap is an estimate by the last Newton step, and no bound; so is that of "landmarks", except where a
     loss has corners.

@@ -19,6 +19,7 @@ objectives are apart: a bound on the distance to the least one, which ends the s
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,6 +137,16 @@ class WideRidge(Newton):
     def __init__(self, design: FeatureMatrix, loss: Loss, landmarks: LandmarkFeatures):
         super().__init__(design, loss)
         self.landmarks = landmarks
+        self._aim_at(loss)
+
+    def for_loss(self, loss: Loss) -> Self:
+        other = super().for_loss(loss)
+        other._aim_at(loss)
+        return other
+
+    def _aim_at(self, loss: Loss) -> None:
+        """Take the curvature of the rows, and what their coefficients have to reach, from a loss."""
+        design = self.design
         flat = np.zeros((design.n_rows, loss.n_columns))
         curvature = loss.curvature(flat).astype(np.float64)
         self.roots = np.sqrt(curvature)
