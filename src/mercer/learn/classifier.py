@@ -141,7 +141,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
         the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
-        ``n_components`` of them differ.
+        ``n_components`` of them differ. Where ``n_components`` and ``solver`` are left open too and there are up to
+        twice as many rows as features, it is "exact" if a count of operations finds that no more expensive.
         "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
         are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
         a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
@@ -387,7 +388,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         classes = None if classes is None else given_classes(classes)
         if self._is_open:
             return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
-        return self._fit_plan(ScanPlan(table, self._begin_fit(table, context)), classes)
+        return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
 
     def _pilot_targets(self, block: Block) -> Matrix:
         labels = checked_labels(block.y)
@@ -502,7 +503,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         errors = alpha * beta / counts[:, None]
         own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
         values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
-        self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), 1)
+        self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), self._n_factors)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
         self.objective_, self.gap_ = self._in_units_of_rows(ridge.end)
         rows.rows.passes.report.end()
@@ -619,6 +620,19 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _works_wide(self, n_rows: int, memory: int | None) -> bool:
         """Whether least squares on so many rows do without second moments."""
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+
+    def _suits_exactness(self, several_tasks: bool) -> bool:
+        if self.keep_statistics or not self.has_one_penalty:
+            return False
+        return self.loss == "squared" or (self.loss == "squared_hinge" and not several_tasks)
+
+    @property
+    def _n_factors(self) -> int:
+        return 2  # rows are left out for probabilities
+
+    @property
+    def _penalty_beside_squares(self) -> float:
+        return self._least_alpha
 
     @property
     def has_one_penalty(self) -> bool:

@@ -86,6 +86,11 @@ class Extent(NamedTuple):
         blocks = (1 + n_threads(self.n_jobs)) * self.n_rows * min(BLOCK, self.n_rows)
         return 8 * (self.n_rows**2 + blocks + 4 * self.n_rows * (self.columns + 1))
 
+    def exact_margins(self) -> int:
+        """Bytes of the exact machine of the squared hinge: were all rows active, their kernel matrix and its factor."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return 2 * self.itemsize * self.n_rows**2 + state
+
     def wide(self, squared: bool) -> int:
         """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
 

@@ -19,6 +19,8 @@ DOUBLE = 2.0
 """What operations in float64 cost where rows are in float32."""
 FEATURE_OPERATIONS = 50.0
 """About what one feature of one row takes to make."""
+FACTOR_COST = 4.0
+"""The time of a factor of a kernel matrix, or of the diagonal of its inverse, over that of so many operations."""
 DECOMPOSITION = 40.0
 """Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
 

@@ -19,6 +19,7 @@ from ...maps import FeatureMap
 from ..features.feature_matrix import StreamedFeatures
 from ..losses import SquaredHinge
 from ..solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
+from ..solvers.choice import CANDIDATE_LANDMARKS
 from ..solvers.landmarks import LandmarkNewton
 from ..solvers.newton import Report
 from ..validation.left_out import coordinates, left_out_each
@@ -28,8 +29,6 @@ from .landmark_fit import LandmarkFit, values_of
 Matrix = NDArray[np.float64]
 RowNumbers = NDArray[np.int64]
 
-CANDIDATE_LANDMARKS = 1024
-"""Of the machine that tells which rows are near the margin."""
 CANDIDATE_TOL = 0.01
 NEAR = 1e-3
 """A row that is this little within the margin counts as beyond it."""

@@ -18,6 +18,14 @@ from .exact_rows import ExactRows
 Matrix = NDArray[np.float64]
 
 
+class TriedAlphas(NamedTuple):
+    """Alphas, their scores, one column per target, and their least objectives."""
+
+    alphas: Matrix
+    scores: Matrix
+    objectives: Matrix
+
+
 class ExactRidge(NamedTuple):
     """A solution on all rows that count."""
 
@@ -25,9 +33,11 @@ class ExactRidge(NamedTuple):
     numbers: NDArray[np.int64]
     solution: RowSolution
     alpha: float
-    tried: tuple[Matrix, Matrix] | None
-    """The alphas among which it was chosen, and their scores."""
+    tried: TriedAlphas | None
+    """Those among which alpha was chosen."""
     end: RidgeEnd
+    spread: Matrix
+    """The sum of squares of every target."""
 
 
 def exact_ridge(
@@ -57,11 +67,12 @@ def exact_ridge(
         alphas = ridge.alphas() if isinstance(alpha, str) else np.asarray(alpha, dtype=np.float64)
         by_rows = isinstance(alpha, str) and alpha == "loo"
         errors = np.stack([kept_scores(passes, ridge, place, one) for place, one in enumerate(alphas.tolist())])
-        scores = errors[:, 0 if by_rows else 1]
+        scores, objectives = errors[:, 0 if by_rows else 1], errors[:, 2].sum(axis=1)
         if not np.isfinite(scores).all(axis=1).any():
             raise ValueError("none of the alphas tells the rows apart, or the targets overflow: raise alpha")
         place = best_of(scores, ridge.spread())
-        taken, tried, left_out_all = float(alphas[place]), (alphas, scores), None if by_rows else errors[:, 0]
+        taken, tried = float(alphas[place]), TriedAlphas(alphas, scores, objectives)
+        left_out_all = None if by_rows else errors[:, 0]
     else:
         taken = float(np.asarray(alpha))
     try:
@@ -74,9 +85,9 @@ def exact_ridge(
     if tried is not None and left_out_all is not None:
         leverages, total = solution.leverages(taken, weight[numbers]), float(weight.sum())
         variance, mean = ridge.spread() / total, float(leverages.sum()) / total
-        check = LeftOut(left_out_all, tried[1], variance, len(numbers), mean, float(leverages.max()))
-        check.warn("alpha", tried[0], place)
-    return ExactRidge(map, numbers, solution, taken, tried, ridge.end(taken, solution))
+        check = LeftOut(left_out_all, tried.scores, variance, len(numbers), mean, float(leverages.max()))
+        check.warn("alpha", tried.alphas, place)
+    return ExactRidge(map, numbers, solution, taken, tried, ridge.end(taken, solution), ridge.spread())
 
 
 def kept_scores(passes: Passes, ridge: RowRidge, place: int, alpha: float) -> Matrix:
