@@ -9,9 +9,10 @@ import scipy.sparse as sp
 import mercer
 from mercer import Nystrom, _core
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor, landmark_fit
-from mercer.learn.feature_matrix import HeldFeatures
-from mercer.learn.memory_estimates import Extent
+from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn.estimates.memory_estimates import Extent
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import landmark_fit
 from mercer.learn.solvers import choice, triangular
 from mercer.learn.solvers.landmarks import LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
