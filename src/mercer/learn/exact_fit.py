@@ -17,8 +17,7 @@ from sklearn.base import clone
 from .._tiles import TILE
 from ..maps import FeatureMap
 from .exact_rows import ExactRows
-from .feature_matrix import StreamedFeatures
-from .landmark_fit import LandmarkFit, values_of
+from .landmark_fit import LandmarkFit
 from .left_out import coordinates, left_out_each
 from .losses import SquaredHinge
 from .solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
@@ -175,7 +174,7 @@ class ExactFit(NamedTuple):
             values[others] = found.offset
         else:
             map, rows = self.map_at(chosen[used]), self.fit.rows
-            features = StreamedFeatures(rows, values_of(map), len(used), True, self.fit.n_jobs)
+            features = self.fit.place.streamed(rows, map, True, self.fit.n_jobs)
             values[others] = features.products(np.vstack([found.alpha[used], found.offset[None]]), "margins", others)
         margins = (self.loss.signs(np.float64)[others] * values[others]).min(axis=1)
         return others[margins < 1.0 - NEAR]

@@ -12,6 +12,7 @@ from .argument_types import PenaltyArgument
 from .exact_rows import ExactRows
 from .leverages import LeftOut
 from .passes import Passes
+from .placement import placement_of
 from .solvers.ridge import RidgeEnd, best_of
 from .solvers.row_ridge import RowRidge, RowSolution
 
@@ -49,9 +50,9 @@ def exact_ridge(
     """
     numbers = np.flatnonzero(weight > 0.0)
     passes, map = rows.rows.passes, rows.map_at(numbers)
-    gram = rows.gram(map, np.zeros((0, 0)), np.float64, "rows")
+    gram = placement_of(passes).kernel_matrix(rows, map)
     passes.report.done("kernel matrix")
-    ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept, rows.n_jobs)
+    ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept)
     tried = left_out_all = None
     if isinstance(alpha, str) or np.ndim(alpha):
         alphas = ridge.alphas() if isinstance(alpha, str) else np.asarray(alpha, dtype=np.float64)

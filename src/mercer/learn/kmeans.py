@@ -23,7 +23,7 @@ from .checkpoint_state import Arrays
 from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
 from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
-from .landmark_fit import landmark_root
+from .placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .memory_estimates import Extent, check_after, known_width

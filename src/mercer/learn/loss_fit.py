@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from .._caller import warn_caller
 from .._tiles import single_threaded_blas
 from ..maps import Nystrom
-from .feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from .feature_matrix import FeatureMatrix, HeldFeatures
 from .landmark_fit import LandmarkFit
 from .left_out import coordinates
 from .losses import Loss, SmoothedLoss
-from .memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
+from .memory_estimates import Extent, check_after, fit_memory, room_for_features
+from .placement import placement_of
 from .prepared_rows import PreparedRows
 from .protocols import LinearMachine
 from .solvers.choice import expected_cost, has_landmark_values, works_wide
@@ -46,16 +47,21 @@ IN_VAIN = 3
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
     """The features of all rows, held where they fit, for ``columns`` columns of decision values."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
-    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
+    intercept = bool(model.fit_intercept)
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
     needed = fit_memory(model, extent, memory)
     if model.holds_all_features:
         check_copies(extent, model.memory)
-        return HeldFeatures.of(*arguments)
+        return HeldFeatures.of(rows, model.features_of, width, intercept, model.n_jobs)
     check_after(model, extent, memory)
-    streamed = not can_hold_features(model, extent, needed.work, memory)
-    design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
+    place = placement_of(rows.passes)
+    streamed = extent.features() > place.room(model, needed.work, memory)
+    if streamed:
+        design = place.streamed(rows, model.map_, intercept, model.n_jobs)
+    else:
+        design = place.held(rows, width, intercept, model.n_jobs)
+        place.fill(design, rows, model.map_, slice(0, width))
     if works_wide(model, extent, memory):
         room = room_for_features(model, needed.work, memory) - (0 if streamed else extent.features())
         design.most_sample_bytes = room

@@ -19,7 +19,7 @@ from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .landmark_fit import landmark_root
+from .placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .memory_estimates import Extent, check_after, known_width
