@@ -140,7 +140,7 @@ class Device:
     @property
     def shortage(self) -> type[BaseException]:
         """The error that tells that the device is full."""
-        return self.torch.OutOfMemoryError  # type: ignore[no-any-return]
+        return self.torch.OutOfMemoryError
 
     def forget(self) -> None:
         """Give back what torch keeps for later."""
@@ -154,9 +154,7 @@ def check_name(name: Any) -> None:
         return
     if isinstance(name, str) and name.startswith("cuda:") and name[5:].isdecimal():
         return
-    raise ValueError(
-        f"device must be None, 'cuda', 'cuda:0' and so on, or {ON_THE_PROCESSOR!r}, found {name!r}"
-    )
+    raise ValueError(f"device must be None, 'cuda', 'cuda:0' and so on, or {ON_THE_PROCESSOR!r}, found {name!r}")
 
 
 class DeviceTiles:

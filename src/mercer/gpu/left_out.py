@@ -77,10 +77,8 @@ class LeftOutErrors:
             leverages = turned.square_() @ self._shrunk.to(kind)
         return deviations[:, None] - fitted, weight[:, None] * (leverages.double() + self.of_intercept)
 
-    def sums(
-        self, Z: Tensor, Y: Matrix, target_mean: Matrix, weight: Matrix | None, counted: bool
-    ) -> tuple[Any, ...]:
-        """The weighted sums of squared errors, one row per alpha; beside them, for codes of classes, of rows told right."""
+    def sums(self, Z: Tensor, Y: Matrix, target_mean: Matrix, weight: Matrix | None, counted: bool) -> tuple[Any, ...]:
+        """The weighted sums of squared errors, one row per alpha, and for codes of classes those of rows told right."""
         torch, w = self.device.torch, np.ones(len(Y)) if weight is None else weight
         residuals, leverages = self.residuals_and_leverages(Z, Y - target_mean, w)
         errors = residuals / (1.0 - leverages).clamp_min_(0.0)[:, :, None]

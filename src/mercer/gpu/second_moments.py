@@ -20,9 +20,7 @@ def trace_of_tensor(device: Device, Z: Tensor, weight: Matrix | None) -> float:
     return float(squares.sum() if weight is None else device.sent(weight) @ squares)
 
 
-def moments_of_tensor(
-    device: Device, Z: Tensor, Y: Matrix, weight: Matrix | None, exact: bool
-) -> tuple[Any, ...]:
+def moments_of_tensor(device: Device, Z: Tensor, Y: Matrix, weight: Matrix | None, exact: bool) -> tuple[Any, ...]:
     """Sums over rows of z z', z y', y y', z, y, 1, and the number of rows; products of targets are on the processor.
 
     Parameters

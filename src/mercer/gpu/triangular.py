@@ -131,9 +131,7 @@ class DeviceTriangular:
         product = self.device.torch.zeros_like(lower)
         for start in range(0, n, PANEL):
             stop = min(start + PANEL, n)
-            self.device.torch.mm(
-                lower[start:, start:stop].T, lower[start:, :stop], out=product[start:stop, :stop]
-            )
+            self.device.torch.mm(lower[start:, start:stop].T, lower[start:, :stop], out=product[start:stop, :stop])
         return product
 
     def single(self) -> DeviceTriangular:

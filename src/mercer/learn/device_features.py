@@ -234,7 +234,7 @@ class DeviceHeld(DeviceFeatures):
     """
 
     def __init__(self, device: Device, Z: Tensor, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
-        super().__init__(device, *map(int, Z.shape), dtype, intercept, n_jobs, passes)  # type: ignore[misc]
+        super().__init__(device, int(Z.shape[0]), int(Z.shape[1]), dtype, intercept, n_jobs, passes)
         self.Z = Z
         self._gathered: tuple[RowNumbers, Tensor] | None = None
 
@@ -267,12 +267,10 @@ class DeviceHeld(DeviceFeatures):
         gathered = None if rows is None else self._rows(rows)
         index = None if rows is None or gathered is not None else self.device.sent(rows)
 
+        held = self.Z if gathered is None else gathered
+
         def at(tile: slice) -> None:
-            if rows is None:
-                Z = self.Z[tile]
-            else:
-                Z = self.Z[index[tile]] if gathered is None else gathered[tile]  # type: ignore[index]
-            work(tile, Z)
+            work(tile, held[tile if index is None else index[tile]])
             if tell is not None:
                 tell(tile.stop if rows is None else int(rows[tile.stop - 1]) + 1)
 

@@ -23,11 +23,11 @@ from .checkpoint_state import Arrays
 from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
 from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
-from .placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .memory_estimates import Extent, check_after, known_width
 from .passes import after_chunks
+from .placement import landmark_root
 from .prepared_rows import PreparedRows
 from .progress import Progress
 from .solvers.choice import has_landmark_values, has_many_landmarks

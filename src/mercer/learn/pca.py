@@ -19,10 +19,10 @@ from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .memory_estimates import Extent, check_after, known_width
+from .placement import landmark_root
 from .prepared_rows import Chunk
 from .progress import Progress
 from .solvers.choice import has_many_landmarks

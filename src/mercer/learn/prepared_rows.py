@@ -12,6 +12,7 @@ from .._random import Stream
 from ..data import ArrayTable, Table
 from ..data.block import BLOCK_ROWS
 from ..data.table_rows import Chunk, TableRows
+from ..gpu.device import Device
 from .passes import Passes
 from .scan_plan import RowSample
 from .training_region import Extremes
@@ -50,6 +51,10 @@ class PreparedRows(TableRows):
         self.passes = passes
         self._sample = sample
         self.extremes = extremes
+
+    @property
+    def device(self) -> Device | None:
+        return self.passes.device
 
     def in_float64(self) -> PreparedRows:
         """The same rows in float64."""
