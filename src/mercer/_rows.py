@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ._array import is_foreign, to_numpy
 from ._random import Stream, as_seed
+from .gpu.device import Device
 
 BLOCK_ROWS = 4096
 """Rows of a block; the last one of a table may have fewer."""
@@ -53,6 +54,11 @@ class Rows(ABC):
         """All rows where they are in memory as they are, else None."""
         return None
 
+    @property
+    def device(self) -> Device | None:
+        """The device on which something is to be learned from them; None is the processor."""
+        return None
+
     def where(self, row: int) -> str | None:
         """What a person calls the row of this number, such as a line of a file; None where that is its number."""
         return None
@@ -91,6 +97,11 @@ class ArrayRows(Rows):
     def __init__(self, X: Any, rng: Stream):
         super().__init__(rng)
         self._X = to_numpy(X) if is_foreign(X) else X
+        self._device = Device.of(X)
+
+    @property
+    def device(self) -> Device | None:
+        return self._device
 
     @property
     def n_rows(self) -> int:

@@ -13,7 +13,7 @@ from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.estimates.memory_estimates import Extent
 from mercer.learn.solvers import row_ridge, triangular
-from mercer.learn.solvers.row_ridge import RowRidge
+from mercer.learn.solvers.row_ridge import HeldKernelMatrix, RowRidge
 from mercer.learn.solvers.triangular import Triangular
 
 from .test_landmarks import problem
@@ -86,7 +86,7 @@ def test_errors_are_those_of_rows_left_out(intercept, monkeypatch):
     monkeypatch.setattr(row_ridge, "BLOCK", 16)
     X, Y = numbers(40)
     weight = np.random.default_rng(2).uniform(0.2, 2.0, len(X))
-    ridge = RowRidge(KERNEL(X), Y, weight, intercept, 2)
+    ridge = RowRidge(HeldKernelMatrix(KERNEL(X), 2), Y, weight, intercept)
     ridge.solve(3.0, False)  # after which the kernel matrix is restored
     found = ridge.solve(0.2, True).left_out()
     for row in range(len(X)):

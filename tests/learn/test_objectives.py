@@ -12,7 +12,7 @@ from mercer import RandomFourier
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.solvers.ridge import RidgeEnd, solve_ridge
-from mercer.learn.solvers.row_ridge import RowRidge, RowSolution
+from mercer.learn.solvers.row_ridge import HeldKernelMatrix, RowRidge, RowSolution
 from mercer.learn.statistics import Moments
 
 KERNEL = Gaussian(0.3)
@@ -92,7 +92,7 @@ def test_the_bound_of_ridge_regression_by_sums():
 def test_the_bound_of_ridge_regression_on_rows():
     X, Y, weight = problem()
     alpha, rng = 0.2, np.random.default_rng(1)
-    ridge = RowRidge(KERNEL(X), Y, weight, True, 1)
+    ridge = RowRidge(HeldKernelMatrix(KERNEL(X), 1), Y, weight, True)
     found = ridge.solve(alpha, False)
     least = ridge.end(alpha, found)
     errors = alpha * found.beta / weight[:, None]

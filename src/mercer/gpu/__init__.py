@@ -1,6 +1,6 @@
-"""Graphics processors: kernels in CUDA C++ for maps, and the precision of their products.
+"""Arithmetic on a device, by torch: kernels in CUDA C++ for maps, products, factors and kernel blocks for learners.
 
-Nothing here is needed on a CPU, and torch is imported only when rows are on a device.
+Torch is imported no sooner than somebody asks for a device or gives rows that are on one.
 """
 
 from .precision import PRECISIONS, precision

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from threading import RLock
 
 from .._checks import check_choice
+from .device import Device
 
 PRECISIONS = ("float32", "tf32x3", "tf32")
 
@@ -68,3 +69,10 @@ def torch_products(tf32: bool) -> Iterator[None]:
             yield
         finally:
             torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def full_precision(device: Device) -> Iterator[None]:
+    """Let no product of float32 be rounded to TF32: conjugate gradients would not converge with such products."""
+    with torch_products(tf32=False):
+        yield

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from abc import abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .._array import Array
 from .._checks import check_positive
 from .._random import Stream
+from ..gpu.device import Device
 from .base import Kernel, format_value, operation, operation_named
 
 
@@ -59,6 +61,15 @@ class _Pair(Kernel):
         rotates = self.left.is_rotation_invariant and self.right.is_rotation_invariant
         return rotates and self.left.chart == self.right.chart
 
+    def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
+        left, right = (side.tensor_values_at(landmarks, device, dtype) for side in (self.left, self.right))
+        return lambda X: self.joined(left(X), right(X))
+
+    @staticmethod
+    @abstractmethod
+    def joined(left: Any, right: Any) -> Any:
+        """The values of both sides as one."""
+
     @property
     def radius(self) -> float:
         return min(self.left.radius, self.right.radius)
@@ -87,6 +98,10 @@ class Sum(_Pair):
     def __repr__(self) -> str:
         right = f"({self.right!r})" if isinstance(self.right, Sum) else repr(self.right)
         return f"{self.left!r} + {right}"
+
+    @staticmethod
+    def joined(left: Any, right: Any) -> Any:
+        return left + right
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.gram(X, Y) + self.right.gram(X, Y)
@@ -155,6 +170,10 @@ class Product(_Pair):
         left = f"({self.left!r})" if isinstance(self.left, Sum) else repr(self.left)
         right = f"({self.right!r})" if isinstance(self.right, Sum | Product | Scaled) else repr(self.right)
         return f"{left} * {right}"
+
+    @staticmethod
+    def joined(left: Any, right: Any) -> Any:
+        return left * right
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.left.gram(X, Y) * self.right.gram(X, Y)
@@ -226,6 +245,10 @@ class Scaled(Kernel):
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.gram(X, Y)
+
+    def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
+        values = self.kernel.tensor_values_at(landmarks, device, dtype)
+        return lambda X: values(X).mul_(self.weight)
 
     def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.weight * self.kernel.diagonal(X)

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_array
 from .._array import Array, canonical_csr, on_gpu, to_numpy
 from .._memory import check_memory
 from .._rows import Rows, as_rows, is_rows
+from .._tiles import TILE, run_tiles
+from ..gpu.device import Device
 
 if TYPE_CHECKING:
     from .._random import Stream
@@ -181,6 +183,25 @@ class Kernel(ABC):
             out[...] = values(X.astype(np.float64, copy=False))
 
         return write
+
+    def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
+        """The values of rows of this type at landmarks, as a function of tensors on a device.
+
+        Here they are made on the processor, for kernels that no device knows.
+        """
+        write, count = self.values_at(landmarks, dtype), landmarks.shape[0]
+
+        def values(X: Any) -> Any:
+            rows, found = device.received(X), np.empty((X.shape[0], count), dtype=dtype)
+
+            def work(tile: slice) -> None:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    write(rows[tile], found[tile])
+
+            run_tiles(work, len(rows), TILE, None)
+            return device.sent(found)
+
+        return values
 
     @abstractmethod
     def diagonal(self, X: Array) -> NDArray[np.float64]:

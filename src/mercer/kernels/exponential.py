@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,11 @@ class Exponential(LearnedBandwidth, DotProduct):
     def _overwritten(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         t *= float(self.gamma)
         return np.exp(t, out=t)
+
+    takes_tensors = True
+
+    def of_tensor(self, t: Any) -> Any:
+        return t.mul_(float(self.gamma)).exp_()
 
     has_gradient = True
 

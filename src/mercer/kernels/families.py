@@ -15,6 +15,8 @@ from .. import _core
 from .._array import Array, canonical_csr, dense, squares
 from .._random import Stream
 from .._tiles import TILE, tiles
+from ..gpu.device import Device
+from ..gpu.kernel_blocks import Landmarks, dot_product_block, radial_block
 from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
@@ -86,6 +88,24 @@ class DotProduct(Kernel):
             return self.gram(X, Y) if sp.issparse(X) else self._overwritten(products(np.ascontiguousarray(X)))
 
         return block
+
+    def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
+        if not self.takes_tensors:
+            return super().tensor_values_at(landmarks, device, dtype)
+        # In float64, as everywhere: powers of inner products would lose the digits of float32.
+        others = device.sent(dense(landmarks), np.float64)
+
+        def values(X: Any) -> Any:
+            return self.of_tensor(dot_product_block(device, X.double(), others)).to(device.type_of(dtype))
+
+        return values
+
+    takes_tensors = False
+    """Whether ``of_tensor`` is given."""
+
+    def of_tensor(self, t: Any) -> Any:
+        """f(t) of a tensor in float64, which may be written to."""
+        raise ValueError(f"{self!r} has no values on a device")
 
     def diagonal(self, X: Array) -> NDArray[np.float64]:
         return self.value(squares(X))
@@ -185,6 +205,22 @@ class Radial(ShiftInvariant):
                 _core.radial_values(np.ascontiguousarray(self.coordinates(X) - origin), panels, norms, *shape, out)
 
         return write
+
+    def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
+        if self._shape is None:
+            return super().tensor_values_at(landmarks, device, dtype)
+        centres, (shape, scale) = self.coordinates(dense(landmarks)).astype(np.float64), self._shape
+        shifted = centres - centres.mean(axis=0)
+        rounding = float(np.finfo(np.float32).eps * row_squares(shifted).max())
+        used = np.dtype(np.float32 if dtype == np.float32 and self._takes_rounding(rounding) else np.float64)
+        others, wanted = Landmarks.on(device, centres, used), device.type_of(dtype)
+        factors = None if self.chart is None else device.sent(self.coordinates(np.ones((1, centres.shape[1]))), used)
+
+        def values(X: Any) -> Any:
+            X = X.to(others.rows.dtype)
+            return radial_block(device, X if factors is None else X * factors, others, shape, scale).to(wanted)
+
+        return values
 
     def _takes_rounding(self, error: float) -> bool:
         """Whether an error of this size in squared distances moves no value by more than float32 allows for."""

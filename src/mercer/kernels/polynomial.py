@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,12 @@ class Linear(DotProduct):
 
     max_degree = 1
 
+    takes_tensors = True
+
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return t
+
+    def of_tensor(self, t: Any) -> Any:
         return t
 
     def series(self, count: int) -> NDArray[np.float64]:
@@ -80,6 +86,11 @@ class Polynomial(LearnedBandwidth, DotProduct):
             for _ in range(self.degree - 1):
                 part *= base
         return t
+
+    takes_tensors = True
+
+    def of_tensor(self, t: Any) -> Any:
+        return t.mul_(float(self.gamma)).add_(float(self.coef0)).pow_(self.degree)
 
     def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
         base = float(self.gamma) * t + self.coef0

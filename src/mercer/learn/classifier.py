@@ -12,11 +12,14 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._array import to_numpy
 from .._checks import check_choice, check_positive, check_whole
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
 from ..data.block import Block
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
 from .argument_types import (
@@ -227,6 +230,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads; None is as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where the arithmetic is done: "cuda", or "cuda:1" and so on, for a GPU that torch can use (``mercer[gpu]``).
+        None is the processor, unless the rows themselves are tensors on a GPU. The map is the same everywhere;
+        predictions agree to the precision of the rows. Model files do not hold it. "torch:cpu" runs what is written
+        for GPUs on the processor, to test it.
     callback : callable or None, default=None
         Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
         coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
@@ -341,6 +349,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -363,6 +372,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.device = device
         self.keep_statistics = keep_statistics
         self.preparation = preparation
         self.columns = columns
@@ -382,7 +392,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             None finds them by a pass over the labels alone. Others than the given ones are refused; those that no row
             has are learned as such. The pass is spared where ``loss="squared"`` and the weights of classes are known.
         """
-        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(), classes)
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)), classes)
 
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
         classes = None if classes is None else given_classes(classes)
@@ -783,6 +793,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
+    @in_kind_of_rows
     def decision_function(self, X: Any) -> Any:
         """How far rows are on the side of each class; of two classes, on that of the second.
 
@@ -813,6 +824,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         size = np.full(len(self.coef_), MARGINS)
         return self.linear_values(X, self.coef_, self.intercept_, size=size, left=left if falls_back else None)
 
+    @in_kind_of_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of rows.
 
@@ -827,6 +839,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         check_is_fitted(self)
         return Tasks(self.classes_).predicted(self._decision_values(X))
 
+    @in_kind_of_rows
     def predict_proba(self, X: Any) -> Any:
         """The probability of every class, one column per class.
 
@@ -843,8 +856,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         -------
         array of shape (n_rows, n_classes); for several tasks a list of such
         """
-        return each(probabilities, self.log_odds(self.decision_function(X)))
+        return each(probabilities, self._log_odds_at(X))
 
+    @in_kind_of_rows
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithms of ``predict_proba``.
 
@@ -852,7 +866,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
         """
-        return each(log_probabilities, self.log_odds(self.decision_function(X)))
+        return each(log_probabilities, self._log_odds_at(X))
+
+    def _log_odds_at(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.log_odds(Tasks(self.classes_).apart(self._decision_values(X)))
 
     @property
     def has_probabilities(self) -> bool:
@@ -897,7 +915,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
         else:
-            predicted = self.predict(X)
+            predicted, y = to_numpy(self.predict(X)), to_numpy(y)
         if predicted.ndim == 1:
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         weights = None if sample_weight is None else np.asarray(sample_weight)

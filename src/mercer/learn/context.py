@@ -10,6 +10,7 @@ from .passes.checkpoint_state import CheckpointState
 from .passes.progress import Callback
 
 if TYPE_CHECKING:
+    from ..gpu.device import Device
     from .prepare.preparation import Preparation
     from .protocols import LinearClassifier
 
@@ -40,6 +41,8 @@ class FitContext:
     preparation : Preparation or None, default=None
         How rows are prepared, where that is known already, with the scales of learned columns. A learner that leaves
         its kernel to a pilot chooses among the scales that such a preparation can have.
+    device : Device or None, default=None
+        Where the arithmetic is done, for a learner whose ``device`` is None; both None is the processor.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class FitContext:
     warm_start: LinearClassifier | None = None
     counts_hits: bool = False
     preparation: Preparation | None = None
+    device: Device | None = None
 
     def seed(self, random_state: RandomState) -> int:
         """The integer that names the randomness of the next map: in a fit that is resumed, the one drawn at first."""

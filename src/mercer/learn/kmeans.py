@@ -25,7 +25,7 @@ from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import Work, features_work, steps_left
 from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
 from .features.prepared_rows import PreparedRows
-from .fitting.landmark_fit import landmark_root
+from .fitting.placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .passes.checkpoint_state import Arrays

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from .._array import to_numpy
 from .._checks import check_choice, check_jobs
 from .._random import RandomState, Stream
 from .._tiles import run_tiles, sum_in_order
@@ -19,6 +20,7 @@ from ..data.block import Block, part_of
 from ..data.frames import NUMBERS, columns, is_frame, kind_of
 from ..data.table_rows import placed
 from ..data.times import TIMES
+from ..gpu.device import Device, check_name
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.executor import features
@@ -31,12 +33,13 @@ from .estimates.time_forecast import Work
 from .features.prepared_rows import Chunk, PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, rows_sampled
-from .passes.fit_passes import Passes
+from .passes.fit_passes import Passes, limit_of
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from .statistics import chunk_rows
+from .statistics.device_sums import LinearValues, device_sums
 from .training_rows.origin import remember
 from .training_rows.region import Extremes, decays
 
@@ -44,6 +47,8 @@ ROUNDED = 1e-4
 """How far the rounding of products may put predictions off, as a share of their size."""
 PREDICTED_ROWS = 1024
 """Rows that are prepared and mapped at once for a prediction."""
+DEVICE_ROWS = 65536
+"""The same on a device."""
 
 
 class Matched(ArrayTable):
@@ -92,6 +97,9 @@ class KernelMachine(MachineParameters):
     can_be_exact: ClassVar[bool] = False
     """Whether ``map="exact"`` is understood: every row may have a coefficient."""
 
+    device: str | None = None
+    """Where the arithmetic is done, for learners that take this argument."""
+
     has_pilot: ClassVar[bool] = False
     """Whether ``kernel="auto"`` is understood: a pilot chooses the kernel."""
 
@@ -128,6 +136,7 @@ class KernelMachine(MachineParameters):
         check_jobs(self.n_jobs)
         for name, choices in (("scale", SCALES), ("missing", MISSING), ("unknown", UNKNOWN), ("dates", DATES)):
             check_choice(name, getattr(self, name), choices)
+        check_name(self.device)
         check_map_choice(self.kernel, self.n_components, self.map, self.has_pilot)
         if is_exact(self) and not self.can_be_exact:
             raise ValueError(f"map='exact' is for classifiers and regressors, found {type(self).__name__}")
@@ -184,7 +193,7 @@ class KernelMachine(MachineParameters):
         X = self._checked(X, reset)
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = _check_sample_weight(to_numpy(sample_weight), X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
                 raise ValueError("sample_weight must not be all 0")
         return ArrayTable(X, y, weight, square=reset and self._is_pairwise)
@@ -239,8 +248,10 @@ class KernelMachine(MachineParameters):
 
         ``iterates`` tells whether there may be several passes over features.
         """
-        check_before(self, table, context.memory, iterates)
-        return Passes(table, context, self.callback, self.n_jobs)
+        device = Device.named(self.device) or context.device
+        passes = Passes(table, context, self.callback, self.n_jobs, device)
+        check_before(self, table, limit_of(passes), iterates)
+        return passes
 
     def _begin_fit(self, table: Table, context: FitContext) -> Passes:
         """The same, with what is to come as far as it is known."""
@@ -392,7 +403,12 @@ class KernelMachine(MachineParameters):
         held: int,
         what: str,
     ) -> tuple[Any, ...]:
-        """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
+        """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result.
+
+        On a device, features are tensors.
+        """
+        if rows.passes.device is not None:
+            return device_sums(rows.passes.device, self.map_, part, rows, what)
         size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
@@ -441,6 +457,9 @@ class KernelMachine(MachineParameters):
         large the values are, one number per row of ``coef``: products are in float64 where those in float32 would be
         off by more than a small share of it. ``left`` tells of prepared rows what is left of <coef, z>.
         """
+        device = Device.named(self.device) or Device.of(X)
+        if device is not None:
+            return self._device_values(device, X, coef, intercept, result, size, left)
         fitted, weights = self.map_.fitted_.linear(coef)
         digits = np.float32 if size is None or weights is None else self._precision_for(weights, size)
 
@@ -456,6 +475,32 @@ class KernelMachine(MachineParameters):
 
         return self._by_rows(X, products)
 
+    def _device_values(
+        self,
+        device: Device,
+        X: Any,
+        coef: NDArray[Any],
+        intercept: NDArray[Any],
+        result: Any,
+        size: NDArray[Any] | None,
+        left: Callable[[Any], NDArray[np.float64]] | None,
+    ) -> NDArray[Any]:
+        """The same on a device, by blocks that are large enough for one."""
+        digits = np.float32 if size is None else self._precision_for(coef, size)
+        values: dict[Any, LinearValues] = {}
+
+        def products(prepared: Any, first: int) -> NDArray[Any]:
+            dtype = prepared.dtype
+            used = np.result_type(dtype, digits)
+            if used not in values:
+                values[used] = LinearValues(device, self.map_, coef, used)
+            found = values[used](prepared, first)
+            if left is not None:
+                found = found * left(prepared)[:, None]
+            return (found + intercept.astype(np.result_type(used, result or dtype))).astype(result or dtype, copy=False)
+
+        return self._by_rows(X, products, DEVICE_ROWS, 1)
+
     def _precision_for(self, weights: NDArray[Any], size: NDArray[Any]) -> Any:
         """The precision for products of features and weights: weights of dependent features are large and cancel."""
         kernel = self.map_.kernel_
@@ -464,16 +509,34 @@ class KernelMachine(MachineParameters):
         off = float(np.finfo(np.float32).eps) * float(kernel.amplitude) * np.linalg.norm(weights, axis=1)
         return np.float64 if (off > ROUNDED * size).any() else np.float32
 
-    def _by_rows(self, X: Any, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
-        """What a function gives for prepared rows, some of them at a time."""
+    def _by_rows(
+        self,
+        X: Any,
+        function: Callable[[Any, int], NDArray[Any]],
+        together: int | None = None,
+        n_jobs: int | None = None,
+    ) -> NDArray[Any]:
+        """What a function gives for prepared rows, some of them at a time.
+
+        As many ``together``, on so many threads, as it asks for; None is what suits the processor.
+        """
         check_is_fitted(self)
+        how = function, together, n_jobs
         if isinstance(X, Table):
             table = self._adopted(X.features(), reset=False)
-            return np.concatenate([self._of_rows(table, block.X, n, function) for n, block in numbered(table)])
+            return np.concatenate([self._of_rows(table, block.X, n, *how) for n, block in numbered(table)])
         X = self._checked(X, reset=False)
-        return self._of_rows(ArrayTable(X), X, 0, function)
+        return self._of_rows(ArrayTable(X), X, 0, *how)
 
-    def _of_rows(self, table: Table, X: Any, first: int, function: Callable[[Any, int], NDArray[Any]]) -> NDArray[Any]:
+    def _of_rows(
+        self,
+        table: Table,
+        X: Any,
+        first: int,
+        function: Callable[[Any, int], NDArray[Any]],
+        together: int | None = None,
+        n_jobs: int | None = None,
+    ) -> NDArray[Any]:
         """What a function gives for rows of a table, the first of which has this number."""
 
         def part(rows: slice) -> NDArray[Any]:
@@ -489,8 +552,8 @@ class KernelMachine(MachineParameters):
         def fill(rows: slice) -> None:
             out[rows] = part(rows)
 
-        rows = min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
-        run_tiles(fill, X.shape[0], rows, self.n_jobs)
+        usual = min(PREDICTED_ROWS, chunk_rows(self.map_.n_components_, 4))
+        run_tiles(fill, X.shape[0], together or usual, self.n_jobs if n_jobs is None else n_jobs)
         self.preparation_.new_gaps.tell()
         return out
 

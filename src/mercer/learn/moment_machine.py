@@ -17,6 +17,7 @@ from .._random import as_seed
 from ..data import Table
 from ..data.block import Block
 from ..data.table_rows import placed
+from ..gpu.device import Device
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
@@ -37,7 +38,7 @@ from .protocols import LinearMachine
 from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
-from .statistics.moments import SAFETY
+from .statistics.moments import SAFETY, precision_of, trace_of
 from .targets.regression_targets import checked_targets
 from .training_rows.region import MARGIN, Extremes, Region
 from .validation.calibration import KeptRows
@@ -449,7 +450,7 @@ class AdditiveMachine(KernelMachine, ABC):
         """More rows, of which callbacks are told."""
         self.check_arguments()
         table = self._labelled(X, y, sample_weight, reset=False)
-        passes = self._begin(table, FitContext())
+        passes = self._begin(table, FitContext(device=Device.of(X)))
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
         stream = row_stream(self.map_.seed_)
         return PreparedRows(table, self.preparation_, stream, passes, extremes=self._extremes())
@@ -482,9 +483,10 @@ class AdditiveMachine(KernelMachine, ABC):
         They are in float64 where the least alpha that may be asked for would be no more than what sums in float32 are
         off, were all rows like those of the chunk, beside what is ``spent``: what alpha holds is then never rounding.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # sums in float64 are then all that is left
-            trace = float(np.vdot(Z, Z)) if weight is None else float(weight @ np.einsum("ij,ij->i", Z, Z))
-        off = SAFETY * float(np.finfo(Z.dtype).eps) * trace * n_rows / max(len(Z), 1)
+        if self._least_alpha <= 0.0:
+            return *Moments.of(Z, Y, weight, exact=True), np.zeros(1)
+        trace = trace_of(Z, weight)
+        off = SAFETY * precision_of(Z) * trace * n_rows / max(len(Z), 1)
         exact = not self._least_alpha > off + spent
         return *Moments.of(Z, Y, weight, exact), np.array([0.0 if exact else trace])
 
@@ -507,7 +509,8 @@ class AdditiveMachine(KernelMachine, ABC):
         centred = moments.centred(intercept)
         if not np.isfinite(np.diag(centred.squares)).all():
             raise ValueError("the squares of the targets overflow, so no penalty can be chosen: scale them down")
-        path = Path.of(moments, intercept, self._precision)
+        device = Device.named(self.device) if rows is None else rows.passes.device
+        path = Path.of(moments, intercept, self._precision, device)
         if report is not None:
             report.done("decomposition")
         alphas = path.alphas() if given is None else given
@@ -538,7 +541,7 @@ class AdditiveMachine(KernelMachine, ABC):
         self, path: Path, alphas: Matrix, centred: Centred, rows: PreparedRows
     ) -> tuple[Matrix, dict[str, Matrix]]:
         """The mean squared errors of leaving out rows one by one, and ``hits_`` where the context asks for it."""
-        left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+        left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean).on(rows.passes.device)
         counted = rows.passes.context.counts_hits
 
         def part(Z: NDArray[Any], chunk: Chunk) -> tuple[Matrix, ...]:

@@ -22,7 +22,7 @@ from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import DECOMPOSITION, Work, sums_work
 from .features.prepared_rows import Chunk
-from .fitting.landmark_fit import landmark_root
+from .fitting.placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
 from .passes.progress import Progress

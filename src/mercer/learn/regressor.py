@@ -12,11 +12,14 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from .._array import to_numpy
 from .._checks import check_choice, check_positive, check_whole, is_number
 from .._memory import as_bytes
 from .._random import RandomState
 from ..data import Table
 from ..data.block import Block
+from ..gpu.device import Device
+from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
@@ -221,6 +224,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The seed of the map. Equal integers give equal models.
     n_jobs : int or None, default=None
         The number of threads; None is as many as BLAS may use, -1 one per core.
+    device : str or None, default=None
+        Where the arithmetic is done: "cuda", or "cuda:1" and so on, for a GPU that torch can use (``mercer[gpu]``).
+        None is the processor, unless the rows themselves are tensors on a GPU. The map is the same everywhere;
+        predictions agree to the precision of the rows. Model files do not hold it. "torch:cpu" runs what is written
+        for GPUs on the processor, to test it.
     callback : callable or None, default=None
         Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
         coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted;
@@ -332,6 +340,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         dates: str = "number",
         random_state: RandomState = None,
         n_jobs: int | None = None,
+        device: str | None = None,
         callback: Callable[[Progress], None] | None = None,
     ):
         super().__init__(
@@ -357,6 +366,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self.tol = tol
         self.max_iter = max_iter
         self.memory = memory
+        self.device = device
         self.keep_statistics = keep_statistics
         self.preparation = preparation
         self.columns = columns
@@ -373,7 +383,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         sample_weight : array of shape (n_rows,) or None
             A row of weight 2 counts as two rows.
         """
-        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext())
+        return self.fit_table(self.table_to_fit(X, y, sample_weight), FitContext(device=Device.of(X)))
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         if self._is_open:
@@ -799,6 +809,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     # -- predictions ---------------------------------------------------------------------------------------------------
 
+    @in_kind_of_rows
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The targets of rows: their means, or their quantiles.
 
@@ -856,7 +867,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if isinstance(X, Table):
             y, predicted, sample_weight = self.observed(X, self.predict)
         else:
-            predicted = self.predict(X)
+            predicted, y = to_numpy(self.predict(X)), to_numpy(y)
         if self.loss != "quantile":
             return float(r2_score(y, predicted, sample_weight=sample_weight))
         levels = np.atleast_1d(np.asarray(self.quantile, dtype=np.float64)).tolist()

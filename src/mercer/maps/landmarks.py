@@ -20,6 +20,7 @@ from .._memory import check_memory
 from .._random import Stream
 from .._rows import Rows
 from .._tiles import tiles
+from ..gpu.pivoted_factor import DeviceFactor
 from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.families import with_short_indices
@@ -132,7 +133,15 @@ class Candidates:
 
     def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
         """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
-        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise)
+        return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise, self._factor(count))
+
+    def _factor(self, count: int) -> DeviceFactor | None:
+        """Where the factor of ``count`` rows is on a device; None where it is in memory."""
+        device, rows = self.rows.device, self._sample
+        if device is None or rows is None or not isinstance(self.kernel, Kernel):
+            return None
+        kernel = self.kernel
+        return DeviceFactor(device, dense(rows), count, lambda some: kernel.tensor_values_at(some, device, np.float64))
 
     @cached_property
     def diagonal(self) -> Vector:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,65 @@ def explained(residual: Vector, diagonal: Vector, noise: float = NOISE) -> Vecto
     return np.where(residual > noise * np.abs(diagonal), residual, 0.0)
 
 
+class PivotedFactor(Protocol):
+    """The rows of the factor of a kernel matrix, each of which a pivot adds."""
+
+    def at(self, numbers: Indices) -> Matrix:
+        """Its columns of these numbers."""
+        ...
+
+    def further(self, chosen: Indices, lower: Matrix) -> Any:
+        """The rows that these pivots add; ``lower`` is the factor of what is left of their own kernel matrix."""
+        ...
+
+    def row_squares(self, rows: Any) -> Vector:
+        """The squared norms of rows."""
+        ...
+
+    def keep(self, rows: Any) -> Vector:
+        """Take these rows, and return the sums of squares of their columns."""
+        ...
+
+
+class HeldFactor:
+    """Such a factor in memory.
+
+    Parameters
+    ----------
+    count : int
+        The most rows.
+    n_rows : int
+        The rows of the kernel matrix.
+    columns : callable
+        The columns of the kernel matrix at these indices.
+    """
+
+    def __init__(self, count: int, n_rows: int, columns: Callable[[Indices], Matrix]):
+        check_memory((count, n_rows), 8, "the factor of the kernel matrix")
+        self._rows = np.empty((count, n_rows))
+        self._found = 0
+        self._columns = columns
+
+    def at(self, numbers: Indices) -> Matrix:
+        """Its columns of these numbers."""
+        return self._rows[: self._found, numbers]
+
+    def further(self, chosen: Indices, lower: Matrix) -> Matrix:
+        """The rows that these pivots add."""
+        rest = self._columns(chosen).T - self.at(chosen).T @ self._rows[: self._found]
+        return solve_triangular(lower, rest, lower=True)
+
+    def row_squares(self, rows: Matrix) -> Vector:
+        """The squared norms of rows."""
+        return np.einsum("ij,ij->i", rows, rows)
+
+    def keep(self, rows: Matrix) -> Vector:
+        """Take these rows, and return the sums of squares of their columns."""
+        self._rows[self._found : self._found + len(rows)] = rows
+        self._found += len(rows)
+        return np.einsum("ij,ij->j", rows, rows)
+
+
 def rpcholesky(
     rng: Stream,
     diagonal: Vector,
@@ -43,6 +102,7 @@ def rpcholesky(
     count: int,
     tol: float = 0.0,
     noise: float = NOISE,
+    factor: PivotedFactor | None = None,
 ) -> Pivots:
     """At most ``count`` pivots; fewer where the residual trace falls to ``tol`` times the trace, or to rounding.
 
@@ -59,6 +119,7 @@ def rpcholesky(
     count : the most pivots
     tol : the residual trace, relative to the trace, at which to stop
     noise : the residual, relative to the diagonal, that is rounding
+    factor : what holds the factor; None holds it in memory
 
     References
     ----------
@@ -66,8 +127,7 @@ def rpcholesky(
     Epperly, Tropp and Webber, Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky,
     SIAM Journal on Matrix Analysis and Applications, 2025.
     """
-    check_memory((count, len(diagonal)), 8, "the factor of the kernel matrix")
-    factor = np.empty((count, len(diagonal)))
+    factor = HeldFactor(count, len(diagonal), columns) if factor is None else factor
     residual, floor = explained(diagonal, diagonal, noise), noise * np.abs(diagonal)
     enough = tol * float(residual.sum())
     pivots: list[int] = []
@@ -75,7 +135,7 @@ def rpcholesky(
     while len(pivots) < count and trace > enough:
         found, stream = len(pivots), rng.child("block", step)
         proposals = stream.child("pivots").categories(residual, PROPOSALS).astype(np.int64)
-        part = factor[:found, proposals]
+        part = factor.at(proposals)
         schur = block(proposals) - part.T @ part
         luck = stream.child("acceptance").uniforms((PROPOSALS,)) * schur.diagonal()
         accepted, lower = _accepted(schur, luck, floor[proposals], count - found)
@@ -85,14 +145,12 @@ def rpcholesky(
             trace = float(residual.sum())
             continue
         chosen = proposals[accepted]
-        rest = columns(chosen).T - factor[:found, chosen].T @ factor[:found]
-        new = solve_triangular(lower, rest, lower=True)
+        new = factor.further(chosen, lower)
         # One pivot after another, the loop would have stopped at the first trace that is small enough.
-        traces = trace - np.cumsum(np.einsum("ij,ij->i", new, new))
+        traces = trace - np.cumsum(factor.row_squares(new))
         needed = min(int(np.count_nonzero(traces > enough)) + 1, len(chosen))
-        factor[found : found + needed] = new[:needed]
         pivots += chosen[:needed].tolist()
-        residual = residual - np.einsum("ij,ij->j", new[:needed], new[:needed])
+        residual = residual - factor.keep(new[:needed])
         residual[pivots] = 0.0
         residual = explained(residual, diagonal, noise)
         trace = float(residual.sum())

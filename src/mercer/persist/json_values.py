@@ -24,6 +24,10 @@ MAX_DEGREE = 10_000
 """Of a kernel in a file: one of a higher degree would be read in no time, and never be mapped."""
 
 
+NOT_STORED = ("device",)
+"""Arguments that say where something runs, which may be another machine when it is read."""
+
+
 class NotStoredError(TypeError):
     """Something that a model file cannot hold; the message names it and says why."""
 
@@ -77,7 +81,7 @@ class ArgumentWriter:
     def arguments(self, estimator: Any, where: str) -> dict[str, Any]:
         """Those of an estimator; ``where`` is the path to it, for names and messages."""
         given = estimator.get_params(deep=False)
-        return {name: self.value(given[name], f"{where}{name}") for name in sorted(given)}
+        return {name: self.value(given[name], f"{where}{name}") for name in sorted(given) if name not in NOT_STORED}
 
     def value(self, value: Any, where: str) -> Any:
         """One argument."""

@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 from ... import _core
 from ..._memory import check_memory
 from ..._tiles import run_tiles, sum_in_order
+from ...maps import FeatureMap
+from ...maps.executor import features
+from ...maps.row_checks import check_rows
 from ..losses import Bend
 from ..passes.fit_passes import Passes, after_chunks
 from ..statistics import chunk_rows
@@ -395,3 +398,13 @@ def feature_matrix(
     """The features of all rows, held where they take no more than ``most_bytes`` bytes."""
     kind = HeldFeatures.of if rows.n_rows * width * rows.dtype.itemsize <= most_bytes else StreamedFeatures
     return kind(rows, features, width, intercept, n_jobs)
+
+
+def values_of(map: FeatureMap) -> Features:
+    """The features of prepared rows by a fitted map."""
+
+    def values(X: Any, first: int) -> NDArray[Any]:
+        check_rows(map.kernel_, X, first)
+        return features(map.fitted_, X, 1, first)
+
+    return values

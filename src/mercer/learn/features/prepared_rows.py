@@ -12,6 +12,7 @@ from ..._random import Stream
 from ...data import ArrayTable, Table
 from ...data.block import BLOCK_ROWS
 from ...data.table_rows import Chunk, TableRows
+from ...gpu.device import Device
 from ..passes.fit_passes import Passes
 from ..passes.scan_plan import RowSample
 from ..training_rows.region import Extremes
@@ -50,6 +51,10 @@ class PreparedRows(TableRows):
         self.passes = passes
         self._sample = sample
         self.extremes = extremes
+
+    @property
+    def device(self) -> Device | None:
+        return self.passes.device
 
     def in_float64(self) -> PreparedRows:
         """The same rows in float64."""

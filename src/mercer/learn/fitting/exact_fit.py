@@ -16,7 +16,6 @@ from sklearn.base import clone
 
 from ..._tiles import TILE
 from ...maps import FeatureMap
-from ..features.feature_matrix import StreamedFeatures
 from ..losses import SquaredHinge
 from ..solvers.active_rows import USUAL_STEPS, Margins, MarginSolution, step_cost
 from ..solvers.choice import CANDIDATE_LANDMARKS
@@ -24,7 +23,7 @@ from ..solvers.landmarks import LandmarkNewton
 from ..solvers.newton import Report
 from ..validation.left_out import coordinates, left_out_each
 from .exact_rows import ExactRows
-from .landmark_fit import LandmarkFit, values_of
+from .landmark_fit import LandmarkFit
 
 Matrix = NDArray[np.float64]
 RowNumbers = NDArray[np.int64]
@@ -174,7 +173,7 @@ class ExactFit(NamedTuple):
             values[others] = found.offset
         else:
             map, rows = self.map_at(chosen[used]), self.fit.rows
-            features = StreamedFeatures(rows, values_of(map), len(used), True, self.fit.n_jobs)
+            features = self.fit.place.streamed(rows, map, True, self.fit.n_jobs)
             values[others] = features.products(np.vstack([found.alpha[used], found.offset[None]]), "margins", others)
         margins = (self.loss.signs(np.float64)[others] * values[others]).min(axis=1)
         return others[margins < 1.0 - NEAR]

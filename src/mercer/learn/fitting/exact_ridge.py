@@ -14,6 +14,7 @@ from ..solvers.ridge import RidgeEnd, best_of
 from ..solvers.row_ridge import RowRidge, RowSolution
 from ..validation.leverages import LeftOut
 from .exact_rows import ExactRows
+from .placement import placement_of
 
 Matrix = NDArray[np.float64]
 
@@ -59,9 +60,9 @@ def exact_ridge(
     """
     numbers = np.flatnonzero(weight > 0.0)
     passes, map = rows.rows.passes, rows.map_at(numbers)
-    gram = rows.gram(map, np.zeros((0, 0)), np.float64, "rows")
+    gram = placement_of(passes).kernel_matrix(rows, map)
     passes.report.done("kernel matrix")
-    ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept, rows.n_jobs)
+    ridge = RowRidge(gram, targets[numbers], weight[numbers], intercept)
     tried = left_out_all = None
     if isinstance(alpha, str) or np.ndim(alpha):
         alphas = ridge.alphas() if isinstance(alpha, str) else np.asarray(alpha, dtype=np.float64)

@@ -8,28 +8,25 @@ the slope of its loss, so that they lie where the first machine errs. The values
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ... import _core
 from ..._memory import check_room
 from ..._random import Stream
-from ..._tiles import TILE, run_tiles, single_threaded_blas
 from ...maps import FeatureMap
-from ...maps.executor import features
 from ...maps.nystrom_parameters import restored
-from ...maps.row_checks import check_rows
-from ..estimates.memory_estimates import Extent, known_width, room_for_features
-from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from ..estimates.memory_estimates import Extent, known_width
+from ..features.feature_matrix import FeatureMatrix
 from ..features.prepared_rows import PreparedRows
 from ..losses import Loss
+from ..passes.fit_passes import limit_of
 from ..protocols import LinearMachine
 from ..solvers.choice import WITH_CORNERS
-from ..solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton, LandmarkRoot
+from ..solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton
+from .placement import Placement, placement_of
 
 Matrix = NDArray[np.float64]
 
@@ -38,8 +35,6 @@ PILOT_SHARE = 4
 LEAST_PILOT = 256
 PILOT_TOL, PILOT_STEPS = 0.03, 20
 """How well the first machine is fitted, relative to its objective, and its Newton steps at most."""
-FIXED_BYTES = 2**28
-"""From this many bytes in float32 on, kernel values are held as 16-bit integers: every pass reads half as much."""
 MEASURED = 256
 """Landmarks whose kernel matrix tells how large the largest eigenvalue of that of all rows is."""
 EVEN = 0.01
@@ -85,8 +80,8 @@ class LandmarkFit(NamedTuple):
         width, memory = min(known_width(model), rows.n_rows), rows.passes.context.memory
         extent = Extent(width, rows.n_rows, columns, rows.dtype.itemsize, model.n_jobs)
         work = extent.landmarks(model.loss in WITH_CORNERS)
-        check_room(work, f"the kernel matrix of {width} landmarks and its factors", memory)
-        most = room_for_features(model, work, memory)
+        check_room(work, f"the kernel matrix of {width} landmarks and its factors", limit_of(rows.passes))
+        most = placement_of(rows.passes).room(model, work, memory)
         return cls(rows, seed, bool(model.fit_intercept), model.n_jobs, most, alpha)
 
     def in_digits_for(self, map: FeatureMap) -> LandmarkFit:
@@ -132,31 +127,26 @@ class LandmarkFit(NamedTuple):
         start[:first], start[count:] = known[:first], known[first:]
         return LandmarkStart(whole, design, design.root.weights(start))
 
-    def room(self, map: FeatureMap, count: int) -> HeldFeatures | None:
-        """Where the kernel values of all rows at ``count`` landmarks are held; None where they are streamed.
+    @property
+    def place(self) -> Placement:
+        """Where the arithmetic is done."""
+        return placement_of(self.rows.passes)
 
-        Many of them are held as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
-        an error of 1 / 131,070 of the largest is far below what landmarks leave of the kernel.
-        """
-        numbers, dtype = self.rows.n_rows * count, self.rows.dtype
-        many = numbers * dtype.itemsize >= FIXED_BYTES
-        fixed = many and _core.AVAILABLE and dtype == np.float32 and map.kernel_.is_rotation_invariant
-        if numbers * (2 if fixed else dtype.itemsize) > self.most_bytes:
-            return None
-        most = float(map.kernel_.amplitude) if fixed else None
-        return HeldFeatures.empty(self.rows, count, self.intercept, self.n_jobs, most)
+    def room(self, map: FeatureMap, count: int) -> Any:
+        """Where the kernel values of all rows at ``count`` landmarks are held; None where they are streamed."""
+        return self.place.held_values(self.rows, map.kernel_, count, self.intercept, self.n_jobs, self.most_bytes)
 
-    def kernel_values(self, map: FeatureMap, room: HeldFeatures | None, known: int = 0) -> FeatureMatrix:
+    def kernel_values(self, map: FeatureMap, room: Any, known: int = 0) -> FeatureMatrix:
         """The kernel values of all rows, streamed or held in the room; ``known`` are there already, before these."""
-        values, count = values_of(map), int(map.n_components_)
         if room is None:
-            return StreamedFeatures(self.rows, values, count, self.intercept, self.n_jobs)
-        room.fill(self.rows, values, slice(known, known + count))
-        return room.first(known + count)
+            return self.place.streamed(self.rows, map, self.intercept, self.n_jobs)
+        count = known + int(map.n_components_)
+        self.place.fill(room, self.rows, map, slice(known, count))
+        return room.first(count)
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver."""
-        return LandmarkFeatures(values, landmark_root(map, values.precision, self.n_jobs))
+        return self.place.landmark_features(map, values, self.n_jobs)
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
         """Coefficients of the first machine, and the size of the slope of its loss at every row."""
@@ -181,26 +171,3 @@ class LandmarkFit(NamedTuple):
             keys = np.log(uniform) / chances  # the largest keys are such a sample (Efraimidis and Spirakis)
         keys[known] = -np.inf
         return np.sort(np.argpartition(-keys, count - 1)[:count])
-
-
-def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:
-    """The factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
-    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
-    gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
-
-    def work(some: slice) -> None:
-        gram[some] = at_landmarks(landmarks[some])
-
-    run_tiles(work, len(gram), TILE, n_jobs)
-    with single_threaded_blas():
-        return LandmarkRoot(gram, precision, n_jobs)
-
-
-def values_of(map: FeatureMap) -> Callable[[Any, int], NDArray[Any]]:
-    """The features of prepared rows by a fitted map."""
-
-    def values(X: Any, first: int) -> NDArray[Any]:
-        check_rows(map.kernel_, X, first)
-        return features(map.fitted_, X, 1, first)
-
-    return values

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..._caller import warn_caller
 from ..._tiles import single_threaded_blas
 from ...maps import Nystrom
-from ..estimates.memory_estimates import Extent, can_hold_features, check_after, fit_memory, room_for_features
-from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures
+from ..estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
+from ..features.feature_matrix import FeatureMatrix, HeldFeatures
 from ..features.prepared_rows import PreparedRows
 from ..losses import Loss, SmoothedLoss
 from ..protocols import LinearMachine
@@ -26,6 +26,7 @@ from ..solvers.wide import SampledFeatures
 from ..solvers.wide_ridge import landmark_count
 from ..validation.left_out import coordinates
 from .landmark_fit import LandmarkFit
+from .placement import placement_of
 
 Matrix = NDArray[np.float64]
 
@@ -46,16 +47,21 @@ IN_VAIN = 3
 def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
     """The features of all rows, held where they fit, for ``columns`` columns of decision values."""
     width, itemsize = model.map_.n_components_, rows.dtype.itemsize
-    arguments = rows, model.features_of, width, bool(model.fit_intercept), model.n_jobs
+    intercept = bool(model.fit_intercept)
     extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
     memory = rows.passes.context.memory
     needed = fit_memory(model, extent, memory)
     if model.holds_all_features:
         check_copies(extent, model.memory)
-        return HeldFeatures.of(*arguments)
+        return HeldFeatures.of(rows, model.features_of, width, intercept, model.n_jobs)
     check_after(model, extent, memory)
-    streamed = not can_hold_features(model, extent, needed.work, memory)
-    design = StreamedFeatures(*arguments) if streamed else HeldFeatures.of(*arguments)
+    place = placement_of(rows.passes)
+    streamed = extent.features() > place.room(model, needed.work, memory)
+    if streamed:
+        design = place.streamed(rows, model.map_, intercept, model.n_jobs)
+    else:
+        design = place.held(rows, width, intercept, model.n_jobs)
+        place.fill(design, rows, model.map_, slice(0, width))
     if works_wide(model, extent, memory):
         room = room_for_features(model, needed.work, memory) - (0 if streamed else extent.features())
         design.most_sample_bytes = room

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...data import Table
 from ...data.block import Block
+from ...gpu.device import Device
 from ..context import FitContext
 from .progress import Callback, Reporter
 
@@ -23,6 +24,8 @@ class Passes:
         That of the learner.
     n_jobs : int or None, default=None
         Threads, by which the time is estimated before any was measured.
+    device : Device or None, default=None
+        Where the arithmetic is done; None is the processor.
 
     Attributes
     ----------
@@ -30,8 +33,16 @@ class Passes:
         Tells callbacks how far the fit is.
     """
 
-    def __init__(self, table: Table, context: FitContext, callback: Callback | None = None, n_jobs: int | None = None):
+    def __init__(
+        self,
+        table: Table,
+        context: FitContext,
+        callback: Callback | None = None,
+        n_jobs: int | None = None,
+        device: Device | None = None,
+    ):
         self.context = context
+        self.device = device
         callbacks = [one for one in (callback, context.progress) if one is not None]
         self.report = Reporter(callbacks, table.n_rows if callbacks else 0, n_jobs)
         if context.checkpoint is not None:
@@ -88,6 +99,13 @@ class Passes:
         found = checkpoint.kept(what, take_up)
         self.report.drop(what)  # where it was known, it has not begun
         return found
+
+
+def limit_of(passes: Passes) -> int | None:
+    """The most bytes that a fit may take where it does its arithmetic; None is what the machine has."""
+    if passes.context.memory is not None or passes.device is None:
+        return passes.context.memory
+    return passes.device.memory()
 
 
 def after_chunks(tell: Callable[[int], None] | None) -> Callable[[Any], None] | None:

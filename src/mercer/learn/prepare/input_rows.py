@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from ..._array import to_numpy
 from ...data import SourceTable
 from ...data.block import without_duplicates
 from ...data.frames import check_infinite, columns, is_frame, is_numeric, settled
@@ -17,7 +18,8 @@ from .preparation import Preparation
 
 
 def checked_rows(machine: Any, X: Any, reset: bool) -> Any:
-    """X as scikit-learn validates it; a frame with levels or dates as it is."""
+    """X as scikit-learn validates it; a frame with levels or dates as it is, tensors as arrays of NumPy."""
+    X = to_numpy(X)
     if is_frame(X):
         X = settled(X)
         framed = not reset and machine.preparation_.columns is not None

@@ -243,8 +243,7 @@ class LandmarkNewton(Newton):
 
     def precondition(self, G: Matrix) -> Matrix:
         assert self.preconditioner is not None
-        turned = self.preconditioner.solve_transposed(self.preconditioner.solve(G))
-        return self.centred(turned.astype(np.float64))
+        return self.centred(self.preconditioner.inverse_times(G).astype(np.float64))
 
     def estimated_gap(self, gradient: Matrix, step: Matrix, values: Matrix) -> float:
         return self.decrement(gradient, step, values)

@@ -9,6 +9,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._caller import warn_caller
+from ...gpu.device import Device
+from ...gpu.left_out import LeftOutErrors
 from ..statistics import Centred, Moments
 
 Matrix = NDArray[np.float64]
@@ -100,10 +102,10 @@ class Path(NamedTuple):
     """Eigenvalues up to this are rounding: directions that only an alpha above it can hold."""
 
     @classmethod
-    def of(cls, moments: Moments, intercept: bool, precision: float) -> Path:
-        """The path of these moments, known to this relative precision."""
+    def of(cls, moments: Moments, intercept: bool, precision: float, device: Device | None = None) -> Path:
+        """The path of these moments, known to this relative precision, decomposed on a device where there is one."""
         centred = moments.centred(intercept)
-        values, vectors = np.linalg.eigh(centred.gram)
+        values, vectors = np.linalg.eigh(centred.gram) if device is None else device.eigh(centred.gram)
         turned, squares = vectors.T @ centred.cross, np.diag(centred.squares)
         total, negligible = float(moments.weight[0]), moments.rounding(precision)
         return cls(np.maximum(values, 0.0), vectors, turned, squares, total, intercept, negligible)
@@ -178,6 +180,20 @@ class LeaveOneOut(NamedTuple):
         with np.errstate(divide="ignore", invalid="ignore"):
             return residuals / np.maximum(1.0 - leverage, 0.0)[:, :, None]
 
+    def on(self, device: Device | None) -> LeaveOneOut | DeviceLeaveOneOut:
+        """The same for features on a device; itself where there is none."""
+        return self if device is None else DeviceLeaveOneOut(device, self)
+
+    @property
+    def shrunk(self) -> Matrix:
+        """1 / (eigenvalue + alpha), one column per alpha."""
+        return np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
+
+    @property
+    def turned_coef(self) -> Matrix:
+        """Coefficients in the coordinates of the eigenvectors, for every alpha and target."""
+        return self.shrunk[:, :, None] * self.path.turned[:, None, :]
+
     def errors_and_hits(self, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Matrix, ...]:
         """The weighted sums, over rows, of the squares of these errors, one row per alpha and one column per target.
 
@@ -202,11 +218,31 @@ class LeaveOneOut(NamedTuple):
         Z = Z.astype(np.float64, copy=False)
         turned = (Z - self.feature_mean) @ self.path.vectors
         # All alphas in one product: a pass over the turned features for each would take longer than turning them.
-        shrunk = np.column_stack([self.path.shrunk(alpha) for alpha in self.alphas.tolist()])
-        leverage = w[:, None] * ((turned**2) @ shrunk + self.path.intercept / self.path.weight)
-        coef = shrunk[:, :, None] * self.path.turned[:, None, :]
+        leverage = w[:, None] * ((turned**2) @ self.shrunk + self.path.intercept / self.path.weight)
+        coef = self.turned_coef
         fitted = (turned @ coef.reshape(len(coef), -1)).reshape(len(Z), *coef.shape[1:])
         return (Y - self.target_mean)[:, None] - fitted, leverage
+
+
+class DeviceLeaveOneOut:
+    """The same for features on a device.
+
+    Parameters
+    ----------
+    device : Device
+    left_out : LeaveOneOut
+    """
+
+    def __init__(self, device: Device, left_out: LeaveOneOut):
+        path, self._target_mean = left_out.path, left_out.target_mean
+        of_intercept = path.intercept / path.weight
+        self._errors = LeftOutErrors(
+            device, path.vectors, left_out.shrunk, left_out.turned_coef, left_out.feature_mean, of_intercept
+        )
+
+    def errors_and_hits(self, Z: Any, Y: Matrix, weight: Matrix | None, counted: bool) -> tuple[Any, ...]:
+        """As of :class:`LeaveOneOut`."""
+        return self._errors.sums(Z, Y, self._target_mean, weight, counted)
 
 
 def hit(codes: Matrix, predicted: Matrix) -> NDArray[np.bool_]:

@@ -11,7 +11,7 @@ Any such coefficients are a point of the dual problem too, whose objective is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,50 +46,55 @@ class RowSolution(NamedTuple):
         return 1.0 - alpha * self.diagonal / weight
 
 
-class RowRidge:
-    """Ridge regression on rows whose kernel matrix is held.
+class Factor(Protocol):
+    """A factor L with L L' = A."""
+
+    def inverse_times(self, B: Matrix) -> Matrix:
+        """A^-1 B."""
+        ...
+
+    def inverse_diagonal(self) -> Matrix:
+        """The diagonal of A^-1."""
+        ...
+
+
+class KernelMatrix(Protocol):
+    """The kernel matrix K of rows, as ridge regression uses it."""
+
+    def __len__(self) -> int: ...
+
+    def factor(self, added: Matrix) -> Factor:
+        """That of K with this added to its diagonal; numpy.linalg.LinAlgError where it is not positive definite."""
+        ...
+
+    def times(self, B: Matrix) -> Matrix:
+        """K B."""
+        ...
+
+
+class HeldKernelMatrix:
+    """A kernel matrix in memory.
 
     Parameters
     ----------
     gram : ndarray of shape (n_rows, n_rows)
-        The kernel matrix in float64. Factors overwrite its lower half.
-    targets : ndarray of shape (n_rows, n_targets)
-    weight : ndarray of shape (n_rows,)
-        All positive.
-    intercept : bool
+        In float64. Factors overwrite its lower half.
     n_jobs : int or None
     """
 
-    def __init__(self, gram: Matrix, targets: Matrix, weight: Matrix, intercept: bool, n_jobs: int | None):
-        self.gram, self.targets, self.weight = gram, targets, weight
-        self.intercept, self.n_jobs = intercept, n_jobs
+    def __init__(self, gram: Matrix, n_jobs: int | None):
+        self.gram, self.n_jobs = gram, n_jobs
         self.values = np.diag(gram).copy()
+        self._is_whole = True
 
-    def solve(self, alpha: float, diagonal: bool) -> RowSolution:
-        """The solution for one alpha; ``diagonal`` asks for that of P, which takes as long again.
+    def __len__(self) -> int:
+        return len(self.gram)
 
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            Where alpha is too small to tell rows apart.
-        """
-        factor = self._factor(alpha)
-        with single_threaded_blas():
-            ones = np.ones((len(self.gram), 1))
-            solved = factor.solve_transposed(factor.solve(np.hstack([self.targets, ones])))
-            beta, open_ = solved[:, :-1], solved[:, -1:]
-            own = factor.inverse_diagonal() if diagonal else None
-        if not self.intercept:
-            return RowSolution(beta, np.zeros(beta.shape[1]), own)
-        total = float(open_.sum())
-        offset = beta.sum(axis=0) / total
-        own = None if own is None else own - open_[:, 0] ** 2 / total
-        return RowSolution(beta - open_ * offset, offset, own)
-
-    def _factor(self, alpha: float) -> Triangular:
-        """That of A."""
+    def factor(self, added: Matrix) -> Triangular:
+        """That of K with this added to its diagonal."""
         self._restore()
-        self.gram[np.diag_indices_from(self.gram)] = self.values + alpha / self.weight
+        self._is_whole = False
+        self.gram[np.diag_indices_from(self.gram)] = self.values + added
         with single_threaded_blas():
             return Triangular.factor(self.gram, self.n_jobs)
 
@@ -106,24 +111,65 @@ class RowRidge:
 
         run_tiles(work, len(self.gram), BLOCK, self.n_jobs)
 
+    def times(self, B: Matrix) -> Matrix:
+        """K B, by the upper half of K where a factor has taken the place of the lower one."""
+        if self._is_whole:
+            return self.gram @ B
+        found = self.values[:, None] * B
+        with single_threaded_blas():
+            for rows in tiles(len(B), BLOCK):
+                upper = np.triu(self.gram[rows, rows.start :], 1)
+                found[rows] += upper @ B[rows.start :]
+                found[rows.start :] += upper.T @ B[rows]
+        return found
+
+
+class RowRidge:
+    """Ridge regression on rows whose kernel matrix is held.
+
+    Parameters
+    ----------
+    gram : KernelMatrix
+        That of the rows.
+    targets : ndarray of shape (n_rows, n_targets)
+    weight : ndarray of shape (n_rows,)
+        All positive.
+    intercept : bool
+    """
+
+    def __init__(self, gram: KernelMatrix, targets: Matrix, weight: Matrix, intercept: bool):
+        self.gram, self.targets, self.weight = gram, targets, weight
+        self.intercept = intercept
+
+    def solve(self, alpha: float, diagonal: bool) -> RowSolution:
+        """The solution for one alpha; ``diagonal`` asks for that of P, which takes as long again.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            Where alpha is too small to tell rows apart.
+        """
+        factor = self.gram.factor(alpha / self.weight)
+        with single_threaded_blas():
+            ones = np.ones((len(self.gram), 1))
+            solved = factor.inverse_times(np.hstack([self.targets, ones]))
+            beta, open_ = solved[:, :-1], solved[:, -1:]
+            own = factor.inverse_diagonal() if diagonal else None
+        if not self.intercept:
+            return RowSolution(beta, np.zeros(beta.shape[1]), own)
+        total = float(open_.sum())
+        offset = beta.sum(axis=0) / total
+        own = None if own is None else own - open_[:, 0] ** 2 / total
+        return RowSolution(beta - open_ * offset, offset, own)
+
     def end(self, alpha: float, found: RowSolution) -> RidgeEnd:
         """The objective of a solution, after which nothing else was solved, and its distance from the least one."""
-        fitted = self._products(found.beta)
+        fitted = self.gram.times(found.beta)
         errors = self.targets - found.offset - fitted
         apart = errors - alpha * found.beta / self.weight[:, None]
         penalty = alpha * float((found.beta * fitted).sum())
         objective = 0.5 * (float((self.weight @ errors**2).sum()) + penalty)
         return RidgeEnd.of(objective, 0.5 * float((self.weight @ apart**2).sum()))
-
-    def _products(self, beta: Matrix) -> Matrix:
-        """K beta, by the upper half of K."""
-        found = self.values[:, None] * beta
-        with single_threaded_blas():
-            for rows in tiles(len(beta), BLOCK):
-                upper = np.triu(self.gram[rows, rows.start :], 1)
-                found[rows] += upper @ beta[rows.start :]
-                found[rows.start :] += upper.T @ beta[rows]
-        return found
 
     # -- several alphas ------------------------------------------------------------------------------------------------
 
@@ -133,7 +179,7 @@ class RowRidge:
         largest = 1.0
         with single_threaded_blas():
             for _ in range(POWER_STEPS):
-                turned = root * (self.gram @ (root * vector))
+                turned = root * self.gram.times((root * vector)[:, None])[:, 0]
                 largest = float(np.linalg.norm(turned)) / float(np.linalg.norm(vector)) or 1.0
                 vector = turned / largest
                 if not vector.any():

@@ -94,6 +94,10 @@ class Triangular:
             X[block] = turn.T @ (X[block] - sums.T)
         return X
 
+    def inverse_times(self, B: Values) -> Values:
+        """A^-1 B."""
+        return self.solve_transposed(self.solve(B))
+
     def times(self, B: Values) -> Values:
         """L B."""
         X = np.empty_like(B)

@@ -209,7 +209,7 @@ class WideNewton(Newton):
     def _solved(self, B: Matrix) -> Matrix:
         """M^-1 B."""
         assert self.factor_of_sample is not None
-        return self.factor_of_sample.solve_transposed(self.factor_of_sample.solve(B))
+        return self.factor_of_sample.inverse_times(B)
 
     def precondition(self, G: Matrix) -> Matrix:
         assert self.sample is not None

@@ -8,6 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._array import is_foreign
+from ...gpu.device import Device
+from ...gpu.second_moments import moments_of_tensor, trace_of_tensor
+
 Matrix = NDArray[np.float64]
 
 CHUNK_ROWS = 4096
@@ -63,8 +67,11 @@ class Moments(NamedTuple):
     def of(cls, Z: NDArray[Any], Y: Matrix, weight: Matrix | None, exact: bool = False) -> Self:
         """Those of one chunk; products of features are in their precision, and are to be added in float64.
 
-        With ``exact`` they are in float64, at twice the time for float32.
+        With ``exact`` they are in float64, at twice the time for float32. Of features on a device, those that are
+        large stay there.
         """
+        if is_foreign(Z):
+            return cls(*moments_of_tensor(Device.holding(Z), Z, Y, weight, exact))
         if exact and Z.dtype != np.float64:
             return cls._exact(Z, Y, weight)
         if weight is not None and (weight == 1.0).all():
@@ -158,6 +165,19 @@ class Moments(NamedTuple):
         return Centred(
             np.subtract(self.gram, products, out=products), self.cross - np.outer(self.features, y), squares, z, y
         )
+
+
+def trace_of(Z: Any, weight: Matrix | None) -> float:
+    """The trace of Z' diag(weight) Z; infinite, or not a number, where that is too large for the precision of Z."""
+    if is_foreign(Z):
+        return trace_of_tensor(Device.holding(Z), Z, weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.vdot(Z, Z)) if weight is None else float(weight @ np.einsum("ij,ij->i", Z, Z))
+
+
+def precision_of(Z: Any) -> float:
+    """The relative rounding of features."""
+    return float(np.finfo(str(Z.dtype).removeprefix("torch.")).eps)
 
 
 def _weighted_sum(Z: NDArray[Any], w: Matrix) -> Matrix:

@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite, check_array, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ..._array import to_numpy
 from ...data.block import Block
 from ..losses import Softmax, signs_of
 from ..passes.scan_plan import Need
@@ -104,6 +105,7 @@ def checked_labels(y: Any) -> NDArray[Any]:
     """Labels as an array, of two axes where there are several tasks."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = to_numpy(y)
     y = y if hasattr(y, "shape") else np.asarray(y)
     several = len(y.shape) == 2 and y.shape[1] > 1
     y = check_array(y, dtype=None, input_name="y", ensure_all_finite=False) if several else column_or_1d(y, warn=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from ..._array import to_numpy
 from ...data.block import Block
 from ..passes.scan_plan import Need
 
@@ -21,7 +22,7 @@ def checked_targets(y: Any) -> Matrix:
     """Targets as float64, one column per target where there are several."""
     if y is None:
         raise ValueError("the blocks must bring y, found X alone")
-    return check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+    return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
 
 
 class AllTargets(Need):

@@ -27,6 +27,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
+from ..._array import to_numpy
 from ..._random import Stream
 from ..features.prepared_rows import Chunk
 from ..targets.labels import Codes, Tasks
@@ -227,7 +228,7 @@ class KeptRows:
         chosen = np.flatnonzero((words < self._below if self._below < 2**64 else True) & (weight > 0.0))
         targets = self._targets(np.asarray(chunk.y)[chosen], chunk.first)
         self._lengths[chunk.first] = len(Z)
-        self._parts[chunk.first] = Z[chosen], targets, weight[chosen]
+        self._parts[chunk.first] = to_numpy(Z[chosen]), targets, weight[chosen]
 
     def all(self) -> tuple[Matrix, NDArray[Any], Matrix]:
         """Features, targets and weights of what was kept."""

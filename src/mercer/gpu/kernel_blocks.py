@@ -1,0 +1,83 @@
+"""Kernel values of rows at landmarks on a device: inner products, and a function of distances behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .device import Device, Tensor
+from .precision import full_precision
+
+CANCELLED = 1e-6
+"""Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
+
+
+class Landmarks(NamedTuple):
+    """Landmarks less an origin about which their norms are small, and their squared norms."""
+
+    rows: Tensor
+    norms: Tensor
+    origin: Tensor
+
+    @classmethod
+    def on(cls, device: Device, landmarks: NDArray[np.float64], dtype: np.dtype) -> Landmarks:
+        """Those of rows in float64; differences are taken before they are rounded."""
+        origin = landmarks.mean(axis=0)
+        shifted = landmarks - origin
+        norms = np.einsum("ij,ij->i", shifted, shifted)
+        return cls(*(device.sent(part, dtype) for part in (shifted, norms, origin)))
+
+
+def squared_distances(device: Device, X: Tensor, landmarks: Landmarks) -> Tensor:
+    """Squared distances of rows and landmarks in the precision of both; in float64, those of near rows are exact."""
+    X = X - landmarks.origin
+    norms = (X * X).sum(dim=1)
+    with full_precision(device):
+        distances = device.torch.addmm(landmarks.norms, X, landmarks.rows.T, alpha=-2.0)
+    distances += norms[:, None]
+    if X.dtype == device.torch.float64:
+        near = distances <= CANCELLED * (norms[:, None] + landmarks.norms)
+        i, j = near.nonzero(as_tuple=True)
+        distances[i, j] = (X[i] - landmarks.rows[j]).square().sum(dim=1)
+    return distances.clamp_min_(0.0)
+
+
+def radial_block(device: Device, X: Tensor, landmarks: Landmarks, shape: str, scale: float) -> Tensor:
+    """A radial kernel of rows and landmarks, by the name that the compiled core has for it, and its scale."""
+    return SHAPES[shape](squared_distances(device, X, landmarks), scale)
+
+
+def dot_product_block(device: Device, X: Tensor, landmarks: Tensor) -> Tensor:
+    """Inner products of rows and landmarks."""
+    with full_precision(device):
+        return X @ landmarks.T
+
+
+def _gaussian(squares: Tensor, scale: float) -> Tensor:
+    return squares.mul_(-scale).exp_()
+
+
+def _half(squares: Tensor, scale: float) -> Tensor:
+    return squares.sqrt_().mul_(-scale).exp_()
+
+
+def _three_halves(squares: Tensor, scale: float) -> Tensor:
+    z = squares.sqrt_().mul_(scale).clamp_max_(1e30)
+    return (z + 1.0).mul_(z.neg_().exp_())
+
+
+def _five_halves(squares: Tensor, scale: float) -> Tensor:
+    z = squares.sqrt_().mul_(scale).clamp_max_(1e18)
+    return (z * z).div_(3.0).add_(z).add_(1.0).mul_(z.neg_().exp_())
+
+
+SHAPES: dict[str, Callable[[Tensor, float], Tensor]] = {
+    "gaussian": _gaussian,
+    "matern-1/2": _half,
+    "matern-3/2": _three_halves,
+    "matern-5/2": _five_halves,
+}
+"""Functions of squared distances, which may be written to, and a scale."""

@@ -1,0 +1,72 @@
+"""The factor of a kernel matrix by pivots, on a device: a row of as many numbers as there are rows for every pivot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .device import Device, DeviceTiles, Tensor
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+TILE_ROWS = 2**18
+"""Rows whose kernel values at pivots are made at once."""
+
+
+class DeviceFactor:
+    """The rows of such a factor in float64.
+
+    Parameters
+    ----------
+    device : Device
+    rows : ndarray of shape (n_rows, n_features)
+        The rows behind the kernel matrix.
+    count : int
+        The most pivots.
+    values_at : callable
+        Given some rows in float64, the kernel values of tensors at them, as a function.
+    """
+
+    def __init__(
+        self, device: Device, rows: NDArray, count: int, values_at: Callable[[Matrix], Callable[[Tensor], Tensor]]
+    ):
+        self.device = device
+        self._host, self._values_at = rows, values_at
+        self._sent = device.sent(rows, np.float64)
+        self._rows = device.empty((count, len(rows)), np.float64)
+        self._found = 0
+        self._tiles = DeviceTiles(device, TILE_ROWS)
+
+    def at(self, numbers: Indices) -> Matrix:
+        """Its columns of these numbers."""
+        return self.device.received(self._at(numbers))
+
+    def _at(self, numbers: Indices) -> Tensor:
+        return self._rows[: self._found][:, self.device.sent(numbers)]
+
+    def further(self, chosen: Indices, lower: Matrix) -> Tensor:
+        """The rows that these pivots add."""
+        values = self._values_at(self._host[chosen].astype(np.float64))
+        rest = self.device.empty((len(chosen), len(self._sent)), np.float64)
+        known, known_here = self._rows[: self._found], self._at(chosen)
+
+        def work(tile: slice) -> None:
+            rest[:, tile] = values(self._sent[tile]).T - known_here.T @ known[:, tile]
+
+        self._tiles.run(work, len(self._sent))
+        sent = self.device.sent(lower, np.float64)
+        return self.device.torch.linalg.solve_triangular(sent, rest, upper=False)
+
+    def row_squares(self, rows: Tensor) -> Vector:
+        """The squared norms of rows."""
+        return self.device.received((rows * rows).sum(dim=1))
+
+    def keep(self, rows: Tensor) -> Vector:
+        """Take these rows, and return the sums of squares of their columns."""
+        self._rows[self._found : self._found + len(rows)] = rows
+        self._found += len(rows)
+        return self.device.received((rows * rows).sum(dim=0))

@@ -1,0 +1,104 @@
+r"""Products of large float32 matrices by tensor cores, as accurate as float32.
+
+Tensor cores multiply halves at ten times the speed of float32, and add in float32. A matrix is split in two of them:
+:math:`Z = s (H + 2^{-11} L)` with a power of two s, so that H has the first 11 bits of every entry and L the next 11.
+What is left out is below :math:`2^{-22}` of an entry, or :math:`2^{-36}` of the largest one. Products of halves are
+exact in float32, so that they can be made by any device.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .device import Device, Tensor
+
+BITS = 11
+"""Those of a half."""
+PANELS = 4
+"""Columns of a symmetric product are made in this many panels, the first of which have less to do."""
+SUMMED_ROWS = 16384
+"""Rows whose products are added up in float32; the sums of these are added up in float64."""
+
+
+class Halves(NamedTuple):
+    """A matrix as the sum of two of halves, times a scale."""
+
+    high: Tensor
+    low: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, device: Device, Z: Tensor) -> Halves:
+        """Those of a float32 matrix."""
+        torch = device.torch
+        largest = Z.abs().amax() if Z.numel() else Z.new_zeros(())
+        scale = torch.exp2(torch.ceil(torch.log2(largest.clamp_min(torch.finfo(Z.dtype).tiny))))
+        scaled = Z / scale
+        high = scaled.half()
+        low = scaled.sub_(high).mul_(2.0**BITS).half()
+        return cls(high, low, scale)
+
+
+def product_of_halves(device: Device, A: Tensor, B: Tensor) -> Tensor:
+    """A B in float32 of two matrices of halves."""
+    if device.is_cuda:
+        return device.torch.mm(A, B, out_dtype=device.torch.float32)
+    return A.float() @ B.float()
+
+
+def split_product(device: Device, A: Halves, B: Halves) -> Tensor:
+    """A B, as accurate as products of float32."""
+    cross = product_of_halves(device, A.high, B.low)
+    cross += product_of_halves(device, A.low, B.high)
+    whole = product_of_halves(device, A.high, B.high).add_(cross, alpha=2.0**-BITS)
+    return whole.mul_(A.scale * B.scale)
+
+
+def add_second_moments(device: Device, Z: Tensor, sums: Tensor, exact: bool = False) -> None:
+    """Add Z'Z to sums in float64, of which the lower half is made right.
+
+    Parameters
+    ----------
+    device : Device
+    Z : tensor of shape (n_rows, n)
+    sums : tensor of shape (n, n)
+    exact : bool, default=False
+        Whether products of float32 are made in float64.
+    """
+    torch, width = device.torch, Z.shape[1]
+    total = sums if Z.shape[0] <= SUMMED_ROWS else torch.zeros_like(sums)
+    for start in range(0, Z.shape[0], SUMMED_ROWS):
+        part = Z[start : start + SUMMED_ROWS]
+        found = torch.zeros((width, width), dtype=torch.float64 if exact else Z.dtype, device=device.place)
+        if exact or Z.dtype == torch.float64:
+            _write_exactly(device, part.double(), found)
+        else:
+            _write_by_halves(device, part, found)
+        total.add_(found)
+    if total is not sums:
+        sums.add_(total)  # at once, so that nothing is added where there was no room for some of it
+
+
+def _panels(width: int) -> list[slice]:
+    size = max(1, -(-width // PANELS))
+    return [slice(start, min(start + size, width)) for start in range(0, width, size)]
+
+
+def _write_exactly(device: Device, Z: Tensor, found: Tensor) -> None:
+    for panel in _panels(Z.shape[1]):
+        found[panel, : panel.stop] = Z[:, panel].T @ Z[:, : panel.stop]
+
+
+def _write_by_halves(device: Device, Z: Tensor, found: Tensor) -> None:
+    halves = Halves.of(device, Z)
+    cross = product_of_halves(device, halves.high.T, halves.low)
+    for panel in _panels(Z.shape[1]):
+        part = product_of_halves(device, halves.high[:, panel].T, halves.high[:, : panel.stop])
+        both = cross[panel, : panel.stop] + cross[: panel.stop, panel].T
+        found[panel, : panel.stop] = part.add_(both, alpha=2.0**-BITS)
+    found.mul_(halves.scale).mul_(halves.scale)
+
+
+def mirrored(sums: Tensor) -> Tensor:
+    """A symmetric matrix whose lower half is right, made right above it too."""
+    return sums.tril() + sums.tril(-1).T

@@ -1,0 +1,125 @@
+"""Machines on landmarks whose kernel values are on a device: everything between two steps of a solver stays there."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...gpu.device import Device, Tensor
+from ...gpu.precision import full_precision
+from ...gpu.triangular import DeviceTriangular
+from ..features.chosen_rows import RowNumbers
+from ..features.device_features import DeviceFeatures
+from ..losses import Bend
+from .landmarks import ROUNDING, TRIES, LandmarkFeatures
+from .newton import Matrix, Values
+
+
+class DeviceRoot:
+    """The factor T of the kernel matrix of the landmarks, on a device; as :class:`LandmarkRoot` otherwise.
+
+    Parameters
+    ----------
+    device : Device
+    gram : tensor of shape (n_landmarks, n_landmarks)
+        The kernel matrix in float64.
+    precision : float
+        The relative precision of the kernel values that T is used with.
+    """
+
+    def __init__(self, device: Device, gram: Tensor, precision: float):
+        self.device = device
+        count, diagonal = len(gram), gram.diagonal().clone()
+        added = max(ROUNDING * precision, count * float(np.finfo(np.float64).eps)) * (float(diagonal.mean()) or 1.0)
+        for _ in range(TRIES):
+            gram.diagonal().copy_(diagonal + added)
+            try:
+                self.factor = DeviceTriangular.factor(device, gram)
+                break
+            except np.linalg.LinAlgError:
+                added *= 10.0
+        else:
+            raise ValueError("the kernel matrix of the landmarks is not positive semi-definite")
+
+    @cached_property
+    def single(self) -> DeviceTriangular:
+        """T in float32, for products whose errors the next Newton step mends."""
+        return self.factor.single()
+
+    @cached_property
+    def _gram(self) -> dict[Any, Tensor]:
+        return {}
+
+    def turn(self, dtype: Any) -> Tensor:
+        """T^-1 in this precision."""
+        return (self.single if dtype == np.float32 else self.factor).inverse
+
+    def coefficients(self, W: Matrix) -> Matrix:
+        """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve_transposed(W[:count]), W[count:]])
+
+    def turned(self, G: Matrix) -> Matrix:
+        """T^-1 g: a gradient in alpha as one in w."""
+        count = len(self.factor)
+        return np.vstack([self.factor.solve(G[:count]), G[count:]])
+
+    def features(self, K: Values) -> Values:
+        """k(x, L) T^-T of rows, in the precision of their kernel values."""
+        return np.ascontiguousarray(self.factor.solve(K.T).T, dtype=K.dtype)
+
+    def weights(self, A: Matrix) -> Matrix:
+        """w = T' alpha."""
+        count = len(self.factor)
+        return np.vstack([self.factor.transposed_times(A[:count]), A[count:]])
+
+    def preconditioner(self, curvature: float, intercept: bool, dtype: Any) -> DeviceTriangular:
+        """The factor of I + c T'T, bordered by the row of an intercept that nothing holds back."""
+        count, eps = len(self.factor), float(np.finfo(dtype).eps)
+        with full_precision(self.device):
+            if dtype not in self._gram:
+                self._gram[dtype] = self.factor.gram(dtype)
+            hessian = self.device.zeros((count + intercept, count + intercept), dtype)
+            self.device.torch.mul(self._gram[dtype], curvature, out=hessian[:count, :count])
+            inner = hessian.diagonal()[:count]
+            inner.mul_(1.0 + ROUNDING * eps).add_(1.0)
+            if intercept:
+                hessian[count, :count] = curvature * self.factor.lower.sum(dim=0)
+                hessian[count, count] = curvature * count * (1.0 + 1e3 * eps) + eps
+            return DeviceTriangular.factor(self.device, hessian).inverted()
+
+
+class DeviceLandmarkFeatures(LandmarkFeatures):
+    """The features Z = k(X, L) T^-T with kernel values and T on a device.
+
+    Parameters
+    ----------
+    values : DeviceFeatures
+    root : DeviceRoot
+    """
+
+    values: DeviceFeatures
+    root: DeviceRoot  # type: ignore[assignment]
+
+    def __init__(self, values: DeviceFeatures, root: DeviceRoot):
+        super().__init__(values, root)  # type: ignore[arg-type]
+
+    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+        device, count = self.values.device, self.n_features
+        with full_precision(device):
+            turn, sent = self.root.turn(self.dtype), self.values.sent(W)
+            offsets = sent[count] if self.intercept else device.zeros((W.shape[1],), self.dtype)
+            G, totals = self.values.curved_by(turn.T @ sent[:count], offsets, bend, what, rows)
+            found = (turn @ G.to(turn.dtype)).double()
+        return device.received(device.torch.vstack([found, totals[None]]) if self.intercept else found)
+
+    def moments(self, h: Values, alone: bool) -> Values:
+        turn = self.root.turn(self.dtype)
+
+        def turned(K: Tensor) -> Tensor:
+            with full_precision(self.values.device):
+                return K @ turn.T
+
+        return self.values.moments_of(h, turned)
