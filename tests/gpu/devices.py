@@ -1,0 +1,14 @@
+"""The devices that tests run on: torch on the processor everywhere, and a GPU where there is one."""
+
+import pytest
+
+from mercer.gpu.device import Device
+
+torch = pytest.importorskip("torch")
+
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+NAMES = ["torch:cpu", pytest.param("cuda", marks=[pytest.mark.gpu, NO_GPU])]
+
+on_devices = pytest.mark.parametrize(
+    "device", [Device("torch:cpu"), pytest.param(Device("cuda"), marks=NAMES[1].marks)], ids=["torch", "cuda"]
+)

@@ -1,0 +1,346 @@
+"""Learners on a device agree with the same learners on the processor."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer
+from mercer.data import open as open_table
+from mercer.gpu.device import Device
+from mercer.kernels import Gaussian, Polynomial
+from mercer.learn import KernelClassifier, KernelRegressor, device_features, device_sums
+from mercer.learn.checkpoint_state import CheckpointState
+from mercer.learn.context import FitContext
+from mercer.maps import Nystrom, RandomFourier
+from tests.gpu.devices import NAMES, torch
+
+on_names = pytest.mark.parametrize("device", NAMES, ids=["torch", "cuda"])
+PLAIN = {"preparation": None, "random_state": 0}
+KERNEL = Gaussian(0.2)
+
+
+def problem(n=400, dtype=np.float64, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 3)).astype(dtype)
+    return X, np.sin(2.0 * X[:, 0].astype(float)) + 0.5 * X[:, 1].astype(float) ** 2
+
+
+def labels(f):
+    return np.digitize(f, [0.0, 0.8])
+
+
+REGRESSORS = {
+    "sums": {"map": "RandomFourier", "n_components": 64, "alpha": 0.1},
+    "leave-one-out": {"map": "RandomFourier", "n_components": 64, "alpha": "loo"},
+    "generalised cross-validation": {"map": "RandomFourier", "n_components": 64, "alpha": "gcv"},
+    "held out": {"map": "RandomFourier", "n_components": 64, "alpha": "holdout"},
+    "landmarks": {"map": "Nystrom", "n_components": 50, "alpha": 0.1, "solver": "landmarks", "tol": 1e-12},
+    "whitened landmarks": {"map": "Nystrom", "n_components": 50, "alpha": 0.1},
+    "exact": {"map": "exact", "alpha": 0.1},
+    "exact, leave-one-out": {"map": "exact", "alpha": [0.01, 0.1, 1.0]},
+    "wide": {"map": "RandomFourier", "n_components": 128, "alpha": 0.1, "solver": "wide", "tol": 1e-14},
+    "huber": {"map": "RandomFourier", "n_components": 64, "alpha": 0.1, "loss": "huber", "tol": 1e-14},
+}
+CLASSIFIERS = {
+    "landmarks": {"map": "Nystrom", "n_components": 300, "C": 1.0, "solver": "landmarks", "tol": 1e-9},
+    "landmarks, logistic": {
+        "map": "Nystrom",
+        "n_components": 50,
+        "C": 1.0,
+        "solver": "landmarks",
+        "loss": "logistic",
+        "tol": 1e-12,
+    },
+    "newton": {"map": "RandomFourier", "n_components": 64, "C": 1.0, "tol": 1e-12},
+    "logistic": {"map": "RandomFourier", "n_components": 64, "C": 1.0, "loss": "logistic", "tol": 1e-12},
+    "sums": {"map": "RandomFourier", "n_components": 64, "C": 1.0, "loss": "squared"},
+    "exact squares": {"map": "exact", "C": 1.0, "loss": "squared"},
+    "exact": {"map": "exact", "C": 1.0, "tol": 1e-9},
+    "several C": {"map": "RandomFourier", "n_components": 32, "C": [0.1, 1.0], "tol": 1e-10},
+}
+
+
+def learners():
+    for name, arguments in REGRESSORS.items():
+        yield pytest.param(KernelRegressor(KERNEL, **arguments, **PLAIN), False, id=f"regressor, {name}")
+    for name, arguments in CLASSIFIERS.items():
+        yield pytest.param(KernelClassifier(KERNEL, **arguments, **PLAIN), True, id=f"classifier, {name}")
+
+
+@on_names
+@pytest.mark.parametrize(("learner", "classifies"), learners())
+@pytest.mark.filterwarnings("ignore:after:sklearn.exceptions.ConvergenceWarning")
+def test_float64_agrees_with_the_processor(learner, classifies, device):
+    X, f = problem()
+    y = labels(f) if classifies else f
+    here, there = (clone(learner).set_params(device=name).fit(X, y) for name in (None, device))
+    method = "decision_function" if classifies else "predict"
+    expected, found = (getattr(model, method)(X[:50]) for model in (here, there))
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    for ours, theirs in zip(there.map_.parameters_, here.map_.parameters_, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert there.solver_.name == here.solver_.name
+    if classifies:
+        np.testing.assert_allclose(there.predict_proba(X[:50]), here.predict_proba(X[:50]), atol=1e-5)
+
+
+@on_names
+@pytest.mark.parametrize("name", ["sums", "leave-one-out", "exact"])
+def test_what_has_no_steps_agrees_to_rounding(name, device):
+    X, f = problem()
+    model = KernelRegressor(KERNEL, **REGRESSORS[name], **PLAIN)
+    here, there = (clone(model).set_params(device=one).fit(X, f) for one in (None, device))
+    np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-9)
+    if name == "leave-one-out":
+        np.testing.assert_allclose(there.scores_, here.scores_, rtol=1e-9)
+        assert there.alpha_ == pytest.approx(here.alpha_, rel=1e-12)
+
+
+@on_names
+@pytest.mark.parametrize(("learner", "classifies"), learners())
+@pytest.mark.filterwarnings("ignore:after:sklearn.exceptions.ConvergenceWarning")
+def test_float32_stays_float32(learner, classifies, device):
+    X, f = problem(dtype=np.float32)
+    y = labels(f) if classifies else f
+    here, there = (clone(learner).set_params(device=name).fit(X, y) for name in (None, device))
+    if not classifies:
+        np.testing.assert_allclose(there.predict(X), here.predict(X), atol=2e-3)
+        return
+    values, expected = there.decision_function(X), here.decision_function(X)
+    assert values.dtype == np.float32
+    np.testing.assert_allclose(values, expected, atol=2e-2)
+    assert (there.predict(X) == here.predict(X)).mean() > 0.99
+
+
+@on_names
+def test_weights_and_intercepts(device):
+    X, f = problem()
+    weight = np.random.default_rng(1).integers(0, 3, size=len(X)).astype(float)
+    for intercept in (True, False):
+        arguments = {"fit_intercept": intercept, **PLAIN}
+        for model, y in (
+            (KernelRegressor(KERNEL, **REGRESSORS["leave-one-out"], **arguments), f),
+            (KernelRegressor(KERNEL, **REGRESSORS["exact"], **arguments), f),
+            (KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], **arguments), labels(f)),
+        ):
+            values = [
+                clone(model).set_params(device=one).fit(X, y, sample_weight=weight).predict(X) for one in (None, device)
+            ]
+            np.testing.assert_allclose(values[1], values[0], atol=1e-6)
+
+
+@on_names
+@pytest.mark.parametrize("memory", [1, None])
+def test_features_that_are_streamed_or_held(memory, device, monkeypatch):
+    """Blocks of few rows and tiles of fewer, cut in all ways, and gathered rows or not: the same machine."""
+    X, f = problem(700)
+    model = KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], memory=memory, **PLAIN)
+    expected = clone(model).set_params(device=device, memory=None).fit(X, labels(f)).decision_function(X)
+    monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
+    monkeypatch.setattr("mercer.learn.device_features.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.device_features.FEW", 0.0)
+    found = clone(model).set_params(device=device).fit(X, labels(f)).decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@on_names
+@pytest.mark.parametrize("learner", [KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN)])
+def test_sums_of_blocks(learner, device, monkeypatch):
+    X, f = problem(700)
+    expected = clone(learner).fit(X, f).predict(X)
+    monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
+    monkeypatch.setattr("mercer.learn.device_sums.SUMMED_ROWS", 100)
+    found = clone(learner).set_params(device=device).fit(X, f).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["sums", "landmarks"])
+def test_a_full_device_takes_fewer_rows_at_once(name, monkeypatch):
+    X, f = problem()
+    model = KernelRegressor(KERNEL, **REGRESSORS[name], device="torch:cpu", memory=1, **PLAIN)
+    expected = clone(model).fit(X, f).predict(X)
+    plain = device_features.tensor_features
+
+    def scarce(*arguments):
+        make = plain(*arguments)
+
+        def features(rows, first):
+            if len(rows) > 150:
+                raise torch.OutOfMemoryError("full")
+            return make(rows, first)
+
+        return features
+
+    for module in (device_features, device_sums):
+        monkeypatch.setattr(module, "tensor_features", scarce)
+    with pytest.warns(UserWarning, match="torch:cpu has no room for 400 rows at once"):
+        found = clone(model).fit(X, f).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@on_names
+def test_partial_fit_and_deviations(device):
+    X, f = problem()
+    arguments = {"map": "RandomFourier", "n_components": 64, "alpha": 0.1, **PLAIN}
+    here, there = (KernelRegressor(KERNEL, device=one, **arguments) for one in (None, device))
+    for rows in (slice(0, 150), slice(150, 400)):
+        here, there = here.partial_fit(X[rows], f[rows]), there.partial_fit(X[rows], f[rows])
+    here, there = here.forget(X[:20], f[:20]), there.forget(X[:20], f[:20])
+    for ours, theirs in zip(there.predict(X, return_std=True), here.predict(X, return_std=True), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
+@on_names
+def test_tables_and_levels(device, tmp_path):
+    X, f = problem(300)
+    path = tmp_path / "rows.csv"
+    kinds = np.where(X[:, 2] > 0.0, "up", "down")
+    lines = [f"{a!r},{kind},{y!r}" for a, kind, y in zip(X[:, 0].tolist(), kinds, f.tolist(), strict=True)]
+    path.write_text("a,kind,y\n" + "\n".join(lines) + "\n")
+    table = open_table(path, target="y")
+    model = KernelRegressor(KERNEL, map="RandomFourier", n_components=64, alpha=0.1, random_state=0, scale="standard")
+    here, there = (clone(model).set_params(device=one).fit(table) for one in (None, device))
+    np.testing.assert_allclose(there.predict(table), here.predict(table), atol=1e-5)
+
+
+@on_names
+def test_sparse_rows(device):
+    import scipy.sparse as sp
+
+    X, f = problem(300)
+    rows = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    model = KernelRegressor(KERNEL, **REGRESSORS["landmarks"], **PLAIN)
+    here, there = (clone(model).set_params(device=one).fit(rows, f) for one in (None, device))
+    np.testing.assert_allclose(there.predict(rows), here.predict(rows), atol=1e-6)
+
+
+def test_pivots_are_those_of_the_processor():
+    X, f = problem()
+    rule = {"landmarks": "rpcholesky", "n_components": 40, "random_state": 0}
+    models = [
+        KernelRegressor(None, map=Nystrom(KERNEL, **rule), alpha=0.1, preparation=None, device=one).fit(X, f)
+        for one in (None, "torch:cpu")
+    ]
+    here, there = (model.map_ for model in models)
+    np.testing.assert_array_equal(there.component_indices_, here.component_indices_)
+    assert there.residual_trace_.trace == pytest.approx(here.residual_trace_.trace, rel=1e-9)
+
+
+# -- tensors -----------------------------------------------------------------------------------------------------------
+
+
+def test_tensors_are_taken_and_given_back():
+    X, f = problem()
+    rows, targets = torch.tensor(X), torch.tensor(f)
+    model = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN)
+    expected = clone(model).fit(X, f)
+    found = clone(model).fit(rows, targets, sample_weight=torch.ones(len(X)))
+    values = found.predict(rows)
+    assert isinstance(values, torch.Tensor)
+    assert values.device == rows.device
+    np.testing.assert_array_equal(values.numpy(), expected.predict(X))
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.score(rows, targets) == expected.score(X, f)
+
+
+def test_tensors_of_classifiers():
+    X, f = problem()
+    rows, classes = torch.tensor(X), torch.tensor(labels(f))
+    model = KernelClassifier(KERNEL, **CLASSIFIERS["newton"], **PLAIN).fit(rows, classes)
+    assert model.predict(rows).dtype == torch.int64
+    for method in ("decision_function", "predict_proba", "predict_log_proba"):
+        given = getattr(model, method)(rows)
+        assert isinstance(given, torch.Tensor)
+        np.testing.assert_array_equal(given.numpy(), getattr(model, method)(X))
+    assert model.score(rows, classes) == model.score(X, labels(f))
+    named = KernelClassifier(KERNEL, **CLASSIFIERS["newton"], **PLAIN).fit(rows, np.array(["a", "b", "c"])[labels(f)])
+    assert named.predict(rows).dtype.kind == "U"  # of which torch knows nothing
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU")
+def test_tensors_on_a_gpu_imply_it():
+    X, f = problem()
+    rows = torch.tensor(X, device="cuda")
+    assert Device.of(rows) == Device("cuda:0")
+    model = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN).fit(rows, torch.tensor(f, device="cuda"))
+    values = model.predict(rows)
+    assert values.is_cuda
+    np.testing.assert_allclose(values.cpu().numpy(), model.predict(X), atol=1e-9)
+
+
+# -- what is refused, and what is kept ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("device", ["cuda", "cuda:1"])
+def test_a_missing_gpu_is_an_error(device):
+    X, f = problem(50)
+    with pytest.raises(ValueError, match=f"device='{device}' needs a GPU that torch can use, and it found none"):
+        KernelRegressor(device=device).fit(X, f)
+    model = KernelRegressor(KERNEL, **REGRESSORS["sums"], **PLAIN).fit(X, f).set_params(device=device)
+    with pytest.raises(ValueError, match="needs a GPU"):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("device", ["cpu", "gpu", "cuda:", "cuda:x", 0, ""])
+def test_names_of_devices(device):
+    X, f = problem(50)
+    with pytest.raises(ValueError, match="device must be None, 'cuda', 'cuda:0' and so on, or 'torch:cpu', found"):
+        KernelRegressor(device=device).fit(X, f)
+
+
+def test_torch_is_asked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"device='cuda' needs torch: install mercer\[gpu\]"):
+        Device.named("cuda")
+
+
+def test_model_files_do_not_hold_the_device(tmp_path):
+    X, f = problem()
+    model = KernelRegressor(KERNEL, **REGRESSORS["landmarks"], device="torch:cpu", **PLAIN).fit(X, f)
+    mercer.save(model, tmp_path / "model.mercer")
+    read = mercer.load(tmp_path / "model.mercer")
+    assert read.device is None
+    np.testing.assert_allclose(read.predict(X), model.predict(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sums", "landmarks"])
+def test_a_run_on_a_device_goes_on_where_it_ended(name):
+    X, f = problem(900)
+
+    class Ends(CheckpointState):
+        """Ends after so many blocks."""
+
+        left = 3
+
+        def tick(self):
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+
+    model = KernelRegressor(KERNEL, **REGRESSORS[name], device="torch:cpu", **PLAIN)
+    expected = clone(model).fit(X, f)
+    state = Ends()
+    for _ in range(200):
+        state.left = 3
+        state._drawn = 0
+        learner = clone(model)
+        try:
+            found = learner.fit_table(learner.table_to_fit(X, f), FitContext(checkpoint=state))
+            break
+        except KeyboardInterrupt:
+            continue
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+def test_polynomials_and_other_maps():
+    X, f = problem(200)
+    for model in (
+        KernelRegressor(Polynomial(2, coef0=1.0), map="TensorSketch", n_components=64, alpha=0.1, **PLAIN),
+        KernelRegressor(None, map=RandomFourier(KERNEL, n_components=64, random_state=1), alpha=0.1, preparation=None),
+    ):
+        here, there = (clone(model).set_params(device=one).fit(X, f) for one in (None, "torch:cpu"))
+        np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
