@@ -10,9 +10,11 @@ import mercer
 from mercer.data import open as open_table
 from mercer.gpu.device import Device
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor, device_features, device_sums
-from mercer.learn.checkpoint_state import CheckpointState
+from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.context import FitContext
+from mercer.learn.features import device_features
+from mercer.learn.passes.checkpoint_state import CheckpointState
+from mercer.learn.statistics import device_sums
 from mercer.maps import Nystrom, RandomFourier
 from tests.gpu.devices import NAMES, torch
 
