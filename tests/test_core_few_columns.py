@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mercer import _core
-from mercer.learn.chosen_rows import FEW_COLUMNS, ChosenRows
+from mercer.learn.features.chosen_rows import FEW_COLUMNS, ChosenRows
 
 from .test_core import DTYPES
 

@@ -5,6 +5,7 @@ A map's ``apply`` is written once, with the few operations below and whatever th
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import array_api_compat.numpy as numpy_namespace
@@ -15,6 +16,7 @@ from array_api_compat import array_namespace, is_cupy_array, is_numpy_array, is_
 from array_api_compat import device as device_of
 
 from . import _core
+from .gpu.products import sign_product as sign_product_in_parts
 
 Array = Any
 Parameters = TypeVar("Parameters", bound=tuple)
@@ -25,6 +27,25 @@ SIGN_ELEMENTS = 1 << 20
 def is_foreign(X: Any) -> bool:
     """Whether X lives in torch or CuPy, where scikit-learn's validation must not touch it."""
     return is_torch_array(X) or is_cupy_array(X)
+
+
+def on_gpu(X: Any) -> bool:
+    """Whether X is in the memory of a GPU."""
+    return is_cupy_array(X) or (is_torch_array(X) and X.device.type == "cuda")
+
+
+def as_tensor(X: Array) -> Any:
+    """A torch or CuPy array as a torch tensor in the same memory."""
+    if is_torch_array(X):
+        return X
+    from torch.utils.dlpack import from_dlpack
+
+    return from_dlpack(X)
+
+
+def has_torch() -> bool:
+    """Whether torch is installed."""
+    return find_spec("torch") is not None
 
 
 def is_sparse(X: Any) -> bool:
@@ -42,6 +63,31 @@ def to_numpy(X: Array) -> Any:
     if is_torch_array(X):
         return X.detach().cpu().numpy()
     return X.get() if is_cupy_array(X) else X
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that a GPU has no memory left."""
+    return type(error).__name__ in ("OutOfMemoryError", "CUDAOutOfMemoryError")
+
+
+def finite_tensor(X: Any) -> Any:
+    """Whether all numbers of a tensor are finite, asked in one pass that writes nothing."""
+    import torch
+
+    return torch.isfinite(torch.linalg.vector_norm(X, torch.inf))
+
+
+def tree_to_numpy(tree: Any) -> Any:
+    """A tree of arrays as NumPy arrays."""
+    if isinstance(tree, tuple):
+        parts = [tree_to_numpy(part) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return to_numpy(tree)
+
+
+def is_float32(X: Array) -> bool:
+    """Whether the numbers of X are in float32."""
+    return bool(X.dtype == namespace(X).float32)
 
 
 def in_double(parameters: type[Parameters]) -> type[Parameters]:
@@ -75,16 +121,15 @@ def precision_and_device(X: Array) -> tuple[str, ...]:
     return "numpy", str(X.dtype)
 
 
-def check_foreign(X: Array) -> Array:
-    """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one."""
+def check_foreign(X: Array, finite: bool = True) -> Array:
+    """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one, its entries only if ``finite`` is True."""
     xp = namespace(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"expected a 2-dimensional array of at least one row, found shape {tuple(X.shape)}")
     if X.dtype not in (xp.float32, xp.float64):
         raise ValueError(f"expected float32 or float64, found {X.dtype}")
-    finite = xp.isfinite(X)
-    if not bool(xp.all(finite)):
-        row, column = np.argwhere(~to_numpy(finite))[0]
+    if finite and not bool(xp.all(where := xp.isfinite(X))):
+        row, column = np.argwhere(~to_numpy(where))[0]
         raise ValueError(f"Input X contains NaN or infinity.\nThe first is in row {row}, column {column}.")
     return X
 
@@ -166,13 +211,15 @@ def _overlap(left: Array, right: Array) -> bool:
 
 def first_overflow(Z: Array) -> int | None:
     """The first row with a value that is not finite, if there is one."""
+    if on_gpu(Z) and is_torch_array(Z) and bool(finite_tensor(Z)):
+        return None
     values = Z.data if sp.issparse(Z) else Z
     finite = namespace(values).isfinite(values)
     if bool(finite.all()):
         return None
     if sp.issparse(Z):
         return int(np.searchsorted(Z.indptr, np.argmin(finite), side="right")) - 1
-    return int(np.argmin(to_numpy(finite).all(axis=1)))
+    return int(np.argmin(to_numpy(namespace(finite).all(finite, axis=1))))
 
 
 def dense(X: Array) -> Array:
@@ -202,6 +249,8 @@ def product(X: Array, matrix: Array) -> Array:
 def sign_product(X: Array, signs: Array) -> Array:
     """``X @ signs.T`` for rows of small integers, turned into floats a block of them at a time."""
     xp = namespace(X)
+    if on_gpu(X) and is_torch_array(X) and X.dtype == xp.float32:
+        return sign_product_in_parts(X, signs)
     step = max(16, SIGN_ELEMENTS // X.shape[1])
     blocks = [signs[start : start + step] for start in range(0, signs.shape[0], step)]
     return xp.concat([product(X, xp.astype(block, X.dtype).T) for block in blocks], axis=1)

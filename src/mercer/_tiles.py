@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +21,16 @@ import threadpoolctl
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from ._array import Array, stack_rows
+from ._array import Array, is_out_of_memory, stack_rows
 
 TILE = 256
 SMALLEST_TILE = 16
 TILE_BYTES = 32 * 2**20
 LARGEST_TILE = 8192
 LARGE_TILES_PER_THREAD = 4
+LARGEST_DEVICE_TILE = 2**17
+DEVICE_BYTES = 4 * 2**30
+"""What a tile may take on a GPU while it is mapped."""
 HELD_BYTES = 256 * 2**20
 """What the results that wait to be added may take."""
 
@@ -192,6 +196,34 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             raise failures[min(failures)]
         finally:
             failures.clear()  # the errors hold their frames, and those hold the errors
+
+
+def device_tile_rows(scratch: int) -> int:
+    """Rows per tile on a GPU, where one row needs so many floats while it is mapped."""
+    return max(SMALLEST_TILE, min(LARGEST_DEVICE_TILE, DEVICE_BYTES // (8 * max(1, scratch))))
+
+
+def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -> None:
+    """Call ``work`` on every tile of rows on a GPU: large ones, and half as large where its memory is too small.
+
+    Parameters
+    ----------
+    work : callable
+    n_rows : int
+    scratch : int
+        About how many floats one row needs while it is mapped.
+    """
+    rows, start = device_tile_rows(scratch), 0
+    while start < n_rows:
+        try:
+            work(slice(start, min(start + rows, n_rows)))
+        except Exception as error:
+            if not is_out_of_memory(error) or rows <= SMALLEST_TILE:
+                raise
+            rows //= 2
+            warnings.warn(f"the GPU ran out of memory: from here on with {rows} rows at a time", stacklevel=2)
+        else:
+            start += rows
 
 
 def summing_threads(n_jobs: int | None, held: int) -> int:

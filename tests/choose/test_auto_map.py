@@ -22,7 +22,7 @@ from mercer.choose.held_out_rows import RowsWithout
 from mercer.choose.map_costs import fit_operations, operations_in, row_operations, work_operations
 from mercer.choose.map_pilot import Candidate, candidates_for
 from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
-from mercer.learn.time_forecast import SPEED
+from mercer.learn.estimates.time_forecast import SPEED
 
 GAUSSIAN = Gaussian(0.1)
 

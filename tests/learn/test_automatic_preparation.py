@@ -15,10 +15,10 @@ from mercer import data
 from mercer._random import Stream
 from mercer.data.block import Block, part_of
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
+from mercer.learn.passes.scan_plan import RowSample
 from mercer.learn.prepare.column_scales import WIDEST
 from mercer.learn.prepare.preparation import Preparation
 from mercer.learn.prepare.tails import centre_and_spread
-from mercer.learn.scan_plan import RowSample
 
 EVERYTHING = {"tails": "tame", "rare": "pool", "constant": "drop"}
 
@@ -427,7 +427,7 @@ def test_bits_do_not_depend_on_where_rows_are(table):
 def test_no_more_scans_than_with_a_given_scale(table, monkeypatch):
     _, _, path = table
     reads = []
-    monkeypatch.setattr("mercer.learn.passes.Passes.count_read", lambda self: reads.append(1))
+    monkeypatch.setattr("mercer.learn.passes.fit_passes.Passes.count_read", lambda self: reads.append(1))
     seen = {}
     for name, model in (
         ("given", KernelRegressor(scale="standard", missing="mean", kernel=None, alpha=1.0, preparation=None)),

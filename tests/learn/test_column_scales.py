@@ -17,7 +17,7 @@ from mercer.kernels import (
     Polynomial,
     VovkReal,
 )
-from mercer.learn.column_scales import ScaleSearch, learn_column_scales, leave_one_out
+from mercer.learn.learned_columns.leave_one_out_scales import ScaleSearch, learn_column_scales, leave_one_out
 
 KERNELS = [
     Gaussian(0.3),

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
-from mercer.learn.checkpoint_state import CheckpointState
 from mercer.learn.context import FitContext
+from mercer.learn.passes.checkpoint_state import CheckpointState
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 3))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mercer.data import ArrayTable
-from mercer.learn import feature_matrix
 from mercer.learn.context import FitContext
-from mercer.learn.feature_matrix import HeldFeatures
+from mercer.learn.features import feature_matrix
+from mercer.learn.features.feature_matrix import HeldFeatures
 from mercer.learn.losses import Bend, Logistic, SideBySide, Softmax, SquaredHinge
-from mercer.learn.passes import Passes
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.statistics import Moments
 
 RNG = np.random.default_rng(0)

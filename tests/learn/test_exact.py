@@ -10,7 +10,8 @@ from scipy.optimize import minimize
 import mercer
 from mercer import Nystrom
 from mercer.kernels import Gaussian, Matern
-from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor, exact_fit, exact_rows
+from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
+from mercer.learn.fitting import exact_fit, exact_rows
 from mercer.learn.solvers.active_rows import Margins
 
 from .test_landmarks import problem

@@ -11,7 +11,7 @@ import mercer
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Matern
 from mercer.learn import KernelClassifier, KernelRegressor
-from mercer.learn.memory_estimates import Extent
+from mercer.learn.estimates.memory_estimates import Extent
 from mercer.learn.solvers import row_ridge, triangular
 from mercer.learn.solvers.row_ridge import HeldKernelMatrix, RowRidge
 from mercer.learn.solvers.triangular import Triangular

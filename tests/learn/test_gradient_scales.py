@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Linear
-from mercer.learn import gradient_scales
-from mercer.learn.gradient_scales import GradientSquares
+from mercer.learn.learned_columns import gradient_scales
+from mercer.learn.learned_columns.gradient_scales import GradientSquares
 
 from .test_column_scales import KERNELS
 

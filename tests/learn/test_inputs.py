@@ -107,7 +107,7 @@ def test_liblinear_is_refused_before_features_are_held(dtype, monkeypatch):
     )
     needed = 300 * 64 * (4 + 8 + 16 if dtype == np.float32 else 8 + 16)
     model.set_params(memory=needed).fit(X, y)
-    monkeypatch.setattr("mercer.learn.feature_matrix.HeldFeatures.of", lambda *arguments: pytest.fail("held"))
+    monkeypatch.setattr("mercer.learn.features.feature_matrix.HeldFeatures.of", lambda *arguments: pytest.fail("held"))
     with pytest.raises(MemoryError, match=r"holds all features and a copy: 300 x 64 need .* and memory allows"):
         model.set_params(memory=needed - 1).fit(X, y)
     monkeypatch.setattr(liblinear, "physical_memory", lambda: needed - 1)

@@ -9,9 +9,10 @@ import scipy.sparse as sp
 import mercer
 from mercer import Nystrom, _core
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor, landmark_fit
-from mercer.learn.feature_matrix import HeldFeatures
-from mercer.learn.memory_estimates import Extent
+from mercer.learn import KernelClassifier, KernelRegressor
+from mercer.learn.estimates.memory_estimates import Extent
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import landmark_fit, placement
 from mercer.learn.solvers import choice, triangular
 from mercer.learn.solvers.landmarks import LandmarkRoot
 from mercer.learn.solvers.triangular import Triangular
@@ -284,7 +285,7 @@ def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
         map = {"map": Nystrom(kernel, n_components=60, random_state=0)}
     found = []
     for bytes, n_jobs in ((2**62, 1), (0, 1), (0, 2)):
-        monkeypatch.setattr(landmark_fit, "FIXED_BYTES", bytes)
+        monkeypatch.setattr(placement, "FIXED_BYTES", bytes)
         model = KernelClassifier(
             **({"kernel": None, "preparation": None} | map), solver="landmarks", C=3.0, tol=1e-5, n_jobs=n_jobs
         )
@@ -300,7 +301,7 @@ def test_many_kernel_values_are_held_in_16_bits(monkeypatch, kernel, grown):
 
 def test_what_has_no_bounds_is_held_as_it_is(monkeypatch):
     X, y = problem()
-    monkeypatch.setattr(landmark_fit, "FIXED_BYTES", 0)
+    monkeypatch.setattr(placement, "FIXED_BYTES", 0)
     held, empty = [], HeldFeatures.empty
     monkeypatch.setattr(HeldFeatures, "empty", lambda *given: held.append(empty(*given)) or held[-1])
     map = Nystrom(Polynomial(2, coef0=1.0), n_components=30, random_state=0)

@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian
 from mercer.learn import KernelRegressor
 from mercer.learn.losses import EpsilonInsensitive, Huber, Poisson, Quantile
 from mercer.learn.regressor import without_crossings
-from mercer.learn.targets import Units, robust_scale, weighted_median
+from mercer.learn.targets.regression_targets import Units, robust_scale, weighted_median
 from mercer.persist import train
 
 from ..tables import every_value

@@ -144,6 +144,8 @@ def test_tasks_of_liblinear_add_up():
     assert both.objective_ == pytest.approx(first.objective_ + second.objective_)
     assert both.gap_ == max(first.gap_, second.gap_)
     assert both.n_iter_ == max(first.n_iter_, second.n_iter_)
+    for name in ("expected", "operations"):
+        assert getattr(both.solver_, name) == sum(getattr(one.solver_, name) for one in (first, second))
 
 
 @pytest.mark.parametrize("map", ["features", "exact"])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from mercer import data
 from mercer.data.block import Block
-from mercer.learn.training_origin import row_prints
+from mercer.learn.training_rows.origin import row_prints
 
 
 def frame():

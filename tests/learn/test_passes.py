@@ -17,8 +17,8 @@ from mercer.data.block import BLOCK_ROWS, Block
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
-from mercer.learn.passes import Passes
-from mercer.learn.scan_plan import Need, RowSample, ScanPlan
+from mercer.learn.passes.fit_passes import Passes
+from mercer.learn.passes.scan_plan import Need, RowSample, ScanPlan
 
 from ..tables import every_value
 

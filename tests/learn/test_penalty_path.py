@@ -5,21 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 import mercer
 from mercer import Nystrom, RandomFourier
 from mercer._random import Stream
 from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, KernelRegressor, penalty_path
+from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.context import FitContext
-from mercer.learn.feature_matrix import HeldFeatures
-from mercer.learn.left_out import left_out_each
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import penalty_path
+from mercer.learn.fitting.penalty_path import STRENGTHS, PathState, held_out
 from mercer.learn.losses import Squared, SquaredHinge
-from mercer.learn.passes import Passes
-from mercer.learn.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
+from mercer.learn.solvers.choice import SolverCost
 from mercer.learn.solvers.newton import Newton, Report
+from mercer.learn.validation.left_out import left_out_each
 from mercer.persist import train
 
 from ..tables import every_value
@@ -428,7 +431,7 @@ def test_several_tasks_are_chosen_together():
 
 
 def test_landmarks_by_loss_do_not_see_rows_held_out(monkeypatch):
-    from mercer.learn import landmark_fit
+    from mercer.learn.fitting import landmark_fit
 
     monkeypatch.setattr(landmark_fit, "LEAST_PILOT", 16)
     X, y = problem(300)
@@ -505,10 +508,27 @@ def test_the_solver_tells_what_it_cost(model, name):
 
 
 def test_what_is_not_counted_is_no_number():
-    X, y = problem()
-    found = KernelClassifier(solver="liblinear", kernel=None, C=1.0, preparation=None).fit(X, classes(y)).solver_
+    found = SolverCost.of(Report(True, 3, 0, (1.0,), 0.0, "liblinear"))  # as models of earlier versions hold it
     assert found.name == "liblinear"
     assert np.isnan(found.operations)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("width", [16, 400])
+def test_iterations_of_liblinear_are_counted(loss, width):
+    X, y = problem()
+    n = len(X)
+    assert 16 < n < 400
+    map = mercer.RandomFourier(KERNEL, n_components=width, random_state=0)
+    model = KernelClassifier(map=map, solver="liblinear", loss=loss, C=1.0).fit(X, y > np.median(y))
+    dual = loss == "squared_hinge" and width == 400
+    # Two products in float64 for every row: once in a pass of the dual method, and in each inner step of Newton's.
+    one = 2.0 * 4.0 * 3.0 * n * width * (1.0 if dual else 5.0)
+    assert model.solver_.operations == pytest.approx(model.n_iter_ * one)
+    assert model.solver_.expected == pytest.approx((100.0 if dual else 8.0) * one)
+    three = clone(model).fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6])))
+    assert three.solver_.expected == pytest.approx(3.0 * model.solver_.expected)
+    assert one < three.solver_.operations <= 3.0 * three.n_iter_ * one
 
 
 def test_steps_of_the_exact_machine_are_counted():
@@ -591,7 +611,7 @@ def test_batches_take_one_penalty():
 
 def test_hessians_are_refused_before_any_pass():
     one, several = (KernelClassifier(map=features(3000), C=C, solver="newton", preparation=None) for C in (1.0, "loo"))
-    extent = mercer.learn.memory_estimates.Extent(3000, 5000)
+    extent = mercer.learn.estimates.memory_estimates.Extent(3000, 5000)
     assert several.bytes_needed(extent) - one.bytes_needed(extent) >= 16 * 3000**2
     assert KernelClassifier(map=features(3000), C="holdout", solver="newton", preparation=None).bytes_needed(
         extent

@@ -17,16 +17,9 @@ from sklearn.exceptions import NotFittedError
 from mercer import RandomFourier, data
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import (
-    KernelCCA,
-    KernelClassifier,
-    KernelKMeans,
-    KernelPCA,
-    KernelRegressor,
-    progress,
-    progress_bar,
-    time_forecast,
-)
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn.estimates import time_forecast
+from mercer.learn.passes import progress, progress_bar
 from mercer.learn.solvers import conjugate_gradients
 from mercer.persist import train
 

@@ -10,8 +10,8 @@ import pytest
 from mercer import RandomFourier, _core
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
-from mercer.learn.feature_matrix import StreamedFeatures
-from mercer.learn.memory_estimates import Extent, parameter_bytes
+from mercer.learn.estimates.memory_estimates import Extent, parameter_bytes
+from mercer.learn.features.feature_matrix import StreamedFeatures
 from mercer.persist import train
 
 

@@ -12,7 +12,7 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
-from mercer.learn.feature_matrix import FeatureMatrix
+from mercer.learn.features.feature_matrix import FeatureMatrix
 
 from ..tables import every_value
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from mercer.data.table_rows import Chunk
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.learn.training_region import MARGIN, Extremes, Region, decays, fallback, has_linear_term
+from mercer.learn.training_rows.region import MARGIN, Extremes, Region, decays, fallback, has_linear_term
 
 
 def naive(box, x):

@@ -15,7 +15,7 @@ from mercer.data import Blocks
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.learn import KernelCCA, KernelKMeans, KernelPCA
 from mercer.learn.context import FitContext
-from mercer.learn.memory_estimates import Extent
+from mercer.learn.estimates.memory_estimates import Extent
 from mercer.learn.solvers import choice
 
 

@@ -10,12 +10,13 @@ import mercer
 from mercer import Nystrom, RandomFourier
 from mercer.data import ArrayTable
 from mercer.kernels import Gaussian
-from mercer.learn import KernelClassifier, KernelRegressor, loss_fit, machine
+from mercer.learn import KernelClassifier, KernelRegressor, machine
 from mercer.learn.context import FitContext
-from mercer.learn.feature_matrix import HeldFeatures
+from mercer.learn.estimates.memory_estimates import Extent
+from mercer.learn.features.feature_matrix import HeldFeatures
+from mercer.learn.fitting import loss_fit
 from mercer.learn.losses import Squared
-from mercer.learn.memory_estimates import Extent
-from mercer.learn.passes import Passes
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers import wide
 from mercer.learn.solvers.choice import is_wide, works_wide
 from mercer.learn.solvers.conjugate_gradients import solver_for
@@ -182,6 +183,60 @@ def test_classes_are_those_of_newton(loss, given, classes):
     assert model.predict_proba(X).shape == (len(X), classes)
 
 
+def least_squares_on_signs(Z, signs, weight, C, intercept):
+    """Coefficients and intercepts by the normal equations."""
+    if intercept:
+        Z = np.column_stack([Z, np.ones(len(Z))])
+    penalty = np.eye(Z.shape[1])
+    if intercept:
+        penalty[-1, -1] = 0.0
+    W = np.linalg.solve(2 * C * (Z.T * weight) @ Z + penalty, 2 * C * (Z.T * weight) @ signs)
+    return (W[:-1], W[-1]) if intercept else (W, np.zeros(signs.shape[1]))
+
+
+@pytest.mark.parametrize("D", [60, 900])  # by a sample of rows, and in the space of rows
+@pytest.mark.parametrize(
+    ("classes", "given"),
+    [
+        (2, {}),
+        (3, {"class_weight": {"far": 2.0, "left": 1.0, "right": 0.5}, "memory": 1000}),
+        (3, {"fit_intercept": False}),
+    ],
+)
+def test_least_squares_of_classes_are_those_of_the_normal_equations(D, classes, given):
+    X, _, y = problem()
+    if classes == 2:
+        y = np.where(y == "far", "far", "near")
+    weight = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+    C = 10.0 if D == 60 else 0.5
+    model = KernelClassifier(map=features(D), loss="squared", solver="wide", C=C, tol=1e-12, **given).fit(X, y, weight)
+    counts = weight * np.array([given.get("class_weight", {}).get(label, 1.0) for label in y])
+    signs = np.where(y[:, None] == (model.classes_[1:] if classes == 2 else model.classes_), 1.0, -1.0)
+    Z = features(D).fit_transform(X)
+    W, offset = least_squares_on_signs(Z, signs, counts, C, given.get("fit_intercept", True))
+    expected = Z @ W + offset
+    np.testing.assert_allclose(model.decision_function(X).reshape(len(X), -1), expected, atol=1e-4)
+    least = 0.5 * (W**2).sum() + C * (counts @ (signs - expected) ** 2).sum()
+    assert model.objective_ == pytest.approx(least, rel=1e-9)
+    assert (model.solver_.name, model.convergence_.converged) == ("wide", True)
+    assert model.calibration_.method == "leave-one-out"
+    sums = KernelClassifier(map=features(D), loss="squared", C=C, **given).fit(X, y, weight)
+    np.testing.assert_allclose(model.predict_proba(X), sums.predict_proba(X), atol=1e-3)
+
+
+def test_rows_left_out_together_change_what_is_solved_by_rows(solvers):
+    """Beyond the rows that are left out one by one, a solver for the others begins anew with their weights."""
+    X, _, y = problem(1200)
+    given = {"map": features(2000), "loss": "squared", "C": 0.5}
+    model = KernelClassifier(solver="wide", tol=1e-9, **given).fit(X, y)
+    assert is_by_rows(solvers[0])
+    without = solvers[0].for_loss(solvers[0].loss.scaled(np.arange(len(X)) % 3.0))
+    expected = WideRidge(without.design, without.loss, without.landmarks)
+    for name in ("roots", "goal", "mean_roots"):
+        np.testing.assert_array_equal(getattr(without, name), getattr(expected, name))
+    assert model.calibration_.method == "left-out rows"
+
+
 def test_several_tasks_at_once():
     X, _, y = problem()
     both = np.column_stack([y, np.where(X[:, 1] > 0, "up", "down")])
@@ -218,6 +273,25 @@ def test_other_losses_of_numbers(loss, given):
     ).fit(X, y)
     assert model.objective_ == pytest.approx(usual.objective_, rel=1e-4)
     assert model.convergence_.method == "wide"
+
+
+@pytest.mark.parametrize("solver", ["wide", "features", "landmarks"])
+def test_weights_are_repeated_rows_where_delta_is_estimated(solver):
+    """The first fit, whose residuals tell delta, depends on the numbers of rows as far as it has not converged."""
+    X, Y, _ = problem()
+    y = Y[:, 0] + np.random.default_rng(3).standard_t(2, len(X)) / 10
+    counts = np.random.default_rng(1).integers(1, 4, len(X))
+    numbers = np.arange(40)
+    landmarks = np.concatenate([[0], np.cumsum(counts)[:-1]])[numbers]
+    found = []
+    for given, places in (
+        ((X, y, counts.astype(float)), numbers),
+        ((np.repeat(X, counts, axis=0), np.repeat(y, counts)), landmarks),
+    ):
+        map = Nystrom(Gaussian(0.1), n_components=40, landmarks=places) if solver == "landmarks" else features(200)
+        found.append(KernelRegressor(map=map, loss="huber", alpha=0.1, solver=solver, tol=1e-10).fit(*given))
+    np.testing.assert_allclose(found[0].delta_, found[1].delta_, rtol=1e-4)  # the root of the tolerance, about
+    np.testing.assert_allclose(found[0].predict(X), found[1].predict(X), atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["float32", "sparse"])
@@ -336,6 +410,10 @@ def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
             KernelClassifier(**({"kernel": None, "C": 1.0, "preparation": None} | wanted)),
             y,
         ),
+        (
+            KernelClassifier(**({"kernel": None, "C": 1.0, "loss": "squared", "preparation": None} | wanted)),
+            y,
+        ),
     ):
         found = train(model, X.astype(np.float32), targets, output=tmp_path / "model", memory="100MB")
         assert found.convergence_.method == "wide"
@@ -351,13 +429,14 @@ def test_what_has_no_room_for_second_moments_is_solved_without(tmp_path):
             keep_statistics=True,
             **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted),
         ),
+        KernelClassifier(loss="squared", C=[0.5, 1.0], **({"kernel": None, "preparation": None} | wanted)),
         KernelRegressor(
             solver="features",
             **({"kernel": None, "alpha": 1.0, "preparation": None} | wanted),
         ),
     ):
         with pytest.raises(MemoryError, match="the sums over 4096 features"):
-            train(refused, X, Y[:, 0], output=tmp_path / "model", memory="100MB")
+            train(refused, X, y if hasattr(refused, "C") else Y[:, 0], output=tmp_path / "model", memory="100MB")
     with pytest.raises(MemoryError, match="the sums over 4096 features"):  # too little for either
         train(
             KernelRegressor(**({"kernel": None, "alpha": 1.0, "preparation": None} | wanted)),
@@ -410,8 +489,12 @@ def test_landmarks_are_not_solved_without_second_moments():
             "found alpha=1.0 and keep_statistics=True",
         ),
         (
-            KernelClassifier(solver="wide", loss="squared", kernel=None, C=1.0, preparation=None),
-            "is for losses that iterate, found loss='squared'",
+            KernelClassifier(solver="wide", loss="squared", kernel=None, C=[1.0, 2.0], preparation=None),
+            "makes no sums over rows: with loss='squared' give one C",
+        ),
+        (
+            KernelClassifier(solver="wide", loss="squared", kernel=None, C=1.0, keep_statistics=True, preparation=None),
+            r"found C=1.0 and keep_statistics=True",
         ),
     ],
 )

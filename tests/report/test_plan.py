@@ -8,7 +8,7 @@ import pytest
 
 import mercer
 from mercer import KernelClassifier, KernelRegressor
-from mercer.learn import memory_estimates
+from mercer.learn.estimates import memory_estimates
 from mercer.report import plan
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from ..data import Table
 from ..data.disguised_text import LOOKED_AT, disguise
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.classifier import LOSSES as CLASS_LOSSES
-from ..learn.regression_losses import LOSSES as REGRESSION_LOSSES
+from ..learn.targets.regression_losses import LOSSES as REGRESSION_LOSSES
 from ..maps import FeatureMap
 
 MOST_CLASSES = 20

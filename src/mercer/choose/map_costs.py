@@ -3,7 +3,7 @@
 An operation is a multiplication and an addition in a product of large matrices, in the precision of the rows. Every
 construction says what a row costs it. The factors were measured on one core of an x86-64 machine with AVX2; only their
 ratios decide, which hardly differ between machines. Seconds become operations by
-:data:`mercer.learn.time_forecast.SPEED`.
+:data:`mercer.learn.estimates.time_forecast.SPEED`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..learn.time_forecast import SPEED
+from ..learn.estimates.time_forecast import SPEED
 from ..maps import FeatureMap
 
 EIGENVALUES = 10.0

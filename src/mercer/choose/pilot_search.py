@@ -16,8 +16,8 @@ from .._random import as_seed
 from ..data import ArrayTable, Table
 from ..data.block import Block, rows_of
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn.column_scales import learn_column_scales
 from ..learn.context import FitContext
+from ..learn.learned_columns.leave_one_out_scales import learn_column_scales
 from ..learn.map_choice import width_asked
 from ..learn.pilot.search import COLUMN_ROWS, FEWEST_COLUMN_ROWS, MOST_COLUMNS
 from ..learn.pilot.trials import clearly_better, not_worse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from ..learn.progress_bar import Line, bar_of, clock
+from ..learn.passes.progress_bar import Line, bar_of, clock
 
 if TYPE_CHECKING:
     from .pilot_search import PilotSearch

@@ -36,7 +36,7 @@ def command(model, data, target, weight, resamples, level, seed, memory, **readi
       mercer evaluate houses.mercer new-houses.csv
       mercer evaluate flowers.mercer new-flowers.csv --target kind
     """
-    from ..learn.training_origin import has_seen
+    from ..learn.training_rows.origin import has_seen
     from ..report import concerns, evaluate, imbalance, unknown_levels
 
     fitted = loaded(model)

@@ -108,7 +108,7 @@ def command(data, target, weight, columns, task, holdout, memory, seed, report, 
     from time import perf_counter
 
     from ..choose import learner_for, task_of
-    from ..learn.progress_bar import fit_line
+    from ..learn.passes.progress_bar import fit_line
     from ..persist import train
     from ..report import assess, check_scorable, plan
 

@@ -185,7 +185,7 @@ def progress() -> Iterator[Any]:
     if quiet() or not sys.stderr.isatty():
         yield None
         return
-    from ..learn.progress_bar import Bar
+    from ..learn.passes.progress_bar import Bar
 
     with Bar() as bar:
         yield bar

@@ -1,4 +1,8 @@
-"""Arithmetic on a device, by torch: where arrays live, how they get there, and products, factors and kernel blocks.
+"""Arithmetic on a device, by torch: kernels in CUDA C++ for maps, products, factors and kernel blocks for learners.
 
-Nothing here is imported before somebody asks for a device, and torch itself no sooner than that.
+Torch is imported no sooner than somebody asks for a device or gives rows that are on one.
 """
+
+from .precision import PRECISIONS, precision
+
+__all__ = ["PRECISIONS", "precision"]

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_array
 
-from .._array import Array, canonical_csr, to_numpy
+from .._array import Array, canonical_csr, on_gpu, to_numpy
 from .._memory import check_memory
 from .._rows import Rows, as_rows, is_rows
 from .._tiles import TILE, run_tiles
@@ -67,6 +67,8 @@ def check_matrix(X: Array, name: str = "X") -> Any:
 
 def first_entry(X: Array, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
     """Where the first entry is that is wrong, in words; a CSR matrix is asked for the entries that it stores."""
+    if on_gpu(X) and not bool(wrong(X.ravel()).any()):
+        return None  # and nothing was fetched from the device
     for start, block in row_blocks(X):
         values = block.data if sp.issparse(block) else block.ravel()
         found = wrong(values)

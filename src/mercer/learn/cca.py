@@ -18,15 +18,15 @@ from ..data.block import Block, recut, without_weightless
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
+from .estimates.memory_estimates import Extent, check_after
+from .estimates.time_forecast import DECOMPOSITION, Work, sums_work
+from .features.prepared_rows import Chunk, PreparedRows
 from .machine import KernelMachine
 from .map_choice import check_map_choice
-from .memory_estimates import Extent, check_after
-from .passes import Passes
+from .passes.fit_passes import Passes
+from .passes.progress import Progress, Reporter
 from .pca import signs_towards
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress, Reporter
 from .statistics import Moments
-from .time_forecast import DECOMPOSITION, Work, sums_work
 
 Matrix = NDArray[np.float64]
 

@@ -30,34 +30,17 @@ from .argument_types import (
     PenaltyArgument,
     WeightArgument,
 )
-from .calibration import FORGOTTEN, SMALL, Calibration, KeptRows, chosen_rows, learned, learned_sharpness, sharpened
 from .context import FitContext
-from .exact_fit import ExactFit
-from .exact_ridge import exact_ridge
-from .exact_rows import ExactRows
-from .feature_matrix import HeldFeatures
-from .labels import (
-    AllLabels,
-    Codes,
-    Tasks,
-    checked_labels,
-    classes_of,
-    columns_of,
-    each,
-    given_classes,
-    known_classes,
-    log_probabilities,
-    probabilities,
-)
-from .landmark_fit import LandmarkFit
-from .left_out import NEAREST, left_out_each
-from .loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
-from .losses import Loss, SideBySide, SquaredHinge, loss_named
-from .machine import KernelMachine
-from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .memory_estimates import Extent
-from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
-from .penalty_path import (
+from .estimates.memory_estimates import Extent, known_width
+from .estimates.time_forecast import Work, exact_works, features_work, usual_works
+from .features.feature_matrix import HeldFeatures
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.exact_fit import ExactFit
+from .fitting.exact_ridge import exact_ridge
+from .fitting.exact_rows import ExactRows
+from .fitting.landmark_fit import LandmarkFit
+from .fitting.loss_fit import features_of_few, features_of_rows, minimised, warn_unless_converged
+from .fitting.penalty_path import (
     GCV,
     HOLDOUT,
     LOO,
@@ -70,11 +53,15 @@ from .penalty_path import (
     rule_of,
     unkept,
 )
+from .fitting.warm_start import widened
+from .losses import Loss, SideBySide, SquaredHinge, loss_named
+from .machine import KernelMachine
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
+from .moment_machine import AdditiveMachine, Factor, Sample, Tried, can_add_rows
+from .passes.progress import Progress, Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress, Reporter
 from .protocols import LinearClassifier
-from .scan_plan import ScanPlan
 from .solvers.choice import (
     SolverCost,
     check_exact_values,
@@ -82,15 +69,37 @@ from .solvers.choice import (
     works_on_landmarks,
     works_wide,
 )
-from .solvers.conjugate_gradients import NEWTON_PASSES, pass_cost, solver_for
+from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design, LandmarkFeatures
-from .solvers.liblinear import joined_reports, liblinear
+from .solvers.liblinear import joined_reports, liblinear, liblinear_cost
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge
 from .statistics import Moments
-from .time_forecast import Work, exact_works, features_work, usual_works
-from .training_region import Region, decays, fallback
-from .warm_start import widened
+from .targets.labels import (
+    AllLabels,
+    Codes,
+    Tasks,
+    checked_labels,
+    classes_of,
+    columns_of,
+    each,
+    given_classes,
+    known_classes,
+    log_probabilities,
+    probabilities,
+)
+from .training_rows.region import Region, decays, fallback
+from .validation.calibration import (
+    FORGOTTEN,
+    SMALL,
+    Calibration,
+    KeptRows,
+    chosen_rows,
+    learned,
+    learned_sharpness,
+    sharpened,
+)
+from .validation.left_out import NEAREST, left_out_each
 
 Matrix = NDArray[np.float64]
 
@@ -135,7 +144,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
         the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
-        ``n_components`` of them differ.
+        ``n_components`` of them differ. Where ``n_components`` and ``solver`` are left open too and there are up to
+        twice as many rows as features, it is "exact" if a count of operations finds that no more expensive.
         "exact" is the support vector machine itself, in which every row may have a coefficient: rows near the margin
         are found by landmarks, their kernel matrix is held, all other rows are checked, and ``map_`` keeps those with
         a coefficient. It is for as many rows near the margin as their kernel matrix has room for. With
@@ -151,14 +161,14 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
         "loo" does so with eleven values from 0.01 to 1000. Rows are left out one by one, each by a Newton step from the
         coefficients of all, and of more than 1,000 a sample; on landmarks and wide features a sample of more than 1,000
-        rows is left out together: see :mod:`mercer.learn.penalty_path`. With ``loss="squared"`` leaving out is exact.
-        "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is held out
-        of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv", generalised
-        cross-validation, is for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where leaving out
-        a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``, for which
-        only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one number.
-        "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000 rows, in
-        the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
+        rows is left out together: see :mod:`mercer.learn.fitting.penalty_path`. With ``loss="squared"`` leaving out is
+        exact. "holdout", cheaper where classes or features are many, takes the mean loss on one row in five that is
+        held out of these fits, as the seed of the map chooses; all rows are then fitted with the best. "gcv" is
+        generalised cross-validation, for ``loss="squared"`` and rows of about the same leverage: ``fit`` warns where
+        leaving out a sample of rows one by one finds a far larger error, and ``partial_fit``, ``merge`` and ``forget``,
+        for which only sums are left of the rows, cannot tell. ``map="exact"`` and ``solver="liblinear"`` take one
+        number. "auto" is the penalty of least leave-one-out error in ridge regression on the classes of at most 4,000
+        rows, in the unit of the loss; 1 for a FeatureMap, a function and "precomputed", and where rows are few.
     class_weight : dict, "balanced", list of these, or None, default=None
         How much a row of each class counts, beside its own weight; a list has one entry per task. "balanced" gives
         all classes the same weight in total. It needs all rows at once, and is refused by ``partial_fit``, ``merge``
@@ -170,8 +180,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         features, which takes D times less time where landmarks are many; ``map_`` then has ``whiten=False``, and there
         are no sums: ``partial_fit`` begins anew. Where the map is given by its name, one landmark in four is a row at
         random, and the others are drawn where a first machine on these has the steepest loss. "newton" works on the
-        features of the map. "wide", for any map and a loss other than "squared", makes no second moments, whose memory
-        is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
+        features of the map. "wide", for any map, and one C where the loss is "squared", makes no second moments, whose
+        memory is 4 D^2 bytes for every class: it has the kernel matrix of a sample of rows in their place. "auto" takes
         whichever a count of operations finds cheaper, and "wide" where second moments do not fit in memory. "liblinear"
         holds all features and calls scikit-learn's LIBLINEAR, where several classes are one against the rest and the
         intercept is regularised like a coefficient. It is refused where that takes more than ``memory``, or than the
@@ -388,7 +398,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         classes = None if classes is None else given_classes(classes)
         if self._is_open:
             return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
-        return self._fit_plan(ScanPlan(table, self._begin_fit(table, context)), classes)
+        return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
 
     def _pilot_targets(self, block: Block) -> Matrix:
         labels = checked_labels(block.y)
@@ -411,7 +421,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         """Learn by scans of a table, with arguments that are settled."""
         table, passes, labels = plan.table, plan.passes, AllLabels()
         context = passes.context
-        all_labels = self.iterates(table.n_rows) or is_exact(self) or isinstance(self.class_weight, str)
+        all_labels = self.iterates(table.n_rows, context.memory) or is_exact(self) or isinstance(self.class_weight, str)
         are_known = classes is not None and not all_labels
         if not are_known:
             plan.add("labels", labels)
@@ -432,7 +442,9 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return self._fit_exact_squares(
                 ExactRows(rows, draft.seed, chosen, self.n_jobs), Tasks(classes).codes(y), weight
             )
-        if self.loss == "squared" and (are_known or not works_on_landmarks(self, chosen, rows.n_rows)):
+        on_landmarks = works_on_landmarks(self, chosen, rows.n_rows)
+        by_steps = on_landmarks or self._works_wide(rows.n_rows, context.memory)
+        if self.loss == "squared" and (are_known or not by_steps):
             self.map_ = chosen.fit_rows(rows, draft.seed)
             kept = KeptRows(self.map_.seed_, rows.n_rows, Tasks(classes).codes)
             moments, factor = self._fit_sums(rows, kept)
@@ -447,7 +459,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return self
         design: Design
         loss = class_loss(self, codes, weights)
-        if works_on_landmarks(self, chosen, rows.n_rows):
+        if on_landmarks:
             alpha = (1.0 if self.loss == "squared" else LESS_SHARP) * self._least_alpha / float(weight.sum())
             fit = LandmarkFit.of(self, rows, draft.seed, self.n_columns, alpha)
             pilot = self._pilot(loss, draft.seed, rows.n_rows)
@@ -501,7 +513,7 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         errors = alpha * beta / counts[:, None]
         own = ridge.solution.leverages(alpha, counts) / np.maximum(weight[counted], 1.0)
         values = signs - errors / np.maximum(1.0 - own, NEAREST)[:, None]  # without one copy of a row
-        self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), 1)
+        self.map_, self.solver_ = ridge.map, SolverCost.of_exact_squares(len(beta), self._n_factors)
         self.calibration_ = learned("leave-one-out", tasks, values, codes[counted], [counts] * codes.shape[1])
         self.objective_, self.gap_ = self._in_units_of_rows(ridge.end)
         rows.rows.passes.report.end()
@@ -590,8 +602,11 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         as_bytes(self.memory)
         if not isinstance(self.class_weight, dict | list) or self.class_weight == []:
             check_choice("class_weight", self.class_weight, ("balanced", "a dict", "a list of dicts", None))
-        if self.solver == "wide" and self.loss == "squared":
-            raise ValueError("solver='wide' is for losses that iterate, found loss='squared'")
+        if self.solver == "wide" and self.loss == "squared" and not (self.has_one_penalty and self.may_iterate):
+            raise ValueError(
+                "solver='wide' makes no sums over rows: with loss='squared' give one C and keep_statistics=False, "
+                f"found C={self.C!r} and keep_statistics={self.keep_statistics!r}"
+            )
         if self.keep_statistics and self.loss != "squared":
             raise ValueError(f"keep_statistics is for loss='squared', found loss={self.loss!r}")
 
@@ -610,18 +625,41 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def iterates(self, n_rows: int, memory: int | None = None) -> bool:
         if self.loss != "squared" or is_exact(self):
             return self.loss != "squared"
-        return works_on_landmarks(self, expected_map(self, n_rows), n_rows)
+        return works_on_landmarks(self, expected_map(self, n_rows), n_rows) or self._works_wide(n_rows, memory)
+
+    def _works_wide(self, n_rows: int, memory: int | None) -> bool:
+        """Whether least squares on so many rows do without second moments."""
+        return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
+
+    def _suits_exactness(self, several_tasks: bool) -> bool:
+        if self.keep_statistics or not self.has_one_penalty:
+            return False
+        return self.loss == "squared" or (self.loss == "squared_hinge" and not several_tasks)
+
+    @property
+    def _n_factors(self) -> int:
+        return 2  # rows are left out for probabilities
+
+    @property
+    def _penalty_beside_squares(self) -> float:
+        return self._least_alpha
+
+    @property
+    def has_one_penalty(self) -> bool:
+        return is_open(self.C) or not is_several(self.C)  # a pilot gives one
 
     @property
     def holds_all_features(self) -> bool:
         return self.solver == "liblinear"
 
     def _expected(self, n_rows: int, width: int) -> list[Work]:
-        if self.loss == "squared":
-            return exact_works(n_rows, 1) if is_exact(self) else super()._expected(n_rows, width)
+        if self.loss == "squared" and is_exact(self):
+            return exact_works(n_rows, 1)
+        if self.loss == "squared" and not self._works_wide(n_rows, None):
+            return super()._expected(n_rows, width)
         features = Work("features", features_work(n_rows, width))
         if self.solver == "liblinear":
-            return [features, Work("solution", NEWTON_PASSES * pass_cost(n_rows, width, 1))]
+            return [features, Work("solution", self.n_columns * liblinear_cost(n_rows, width))]
         return [features, *usual_works(n_rows, width, self.n_columns)]
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
@@ -629,12 +667,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
             return extent.exact_ridge()
         if works_on_landmarks(self, expected_map(self, extent.n_rows), extent.n_rows):
             return extent.landmarks()
+        if (extent.n_rows or self.loss != "squared") and works_wide(self, extent, memory):
+            return extent.wide(squared=self.loss == "squared")
         if self.loss == "squared":
             return super().bytes_needed(extent, memory)
         if self.solver == "liblinear":
             return 0
-        if works_wide(self, extent, memory):
-            return extent.wide(squared=False)
         return extent.newton() + (extent.left_out() if is_several(self.C) and rule_of(self.C) == LOO else 0)
 
     def _check_additive(self) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._array import squares
 from .._tiles import single_threaded_blas
 from ..kernels import Kernel
-from .feature_matrix import FeatureChunk, Features
+from .features.feature_matrix import FeatureChunk, Features
 from .solvers.landmarks import LandmarkRoot
 
 Matrix = NDArray[np.float64]

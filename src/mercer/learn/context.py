@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._random import RandomState, as_seed
-from .checkpoint_state import CheckpointState
-from .progress import Callback
+from .passes.checkpoint_state import CheckpointState
+from .passes.progress import Callback
 
 if TYPE_CHECKING:
     from ..gpu.device import Device

@@ -19,19 +19,19 @@ from ..data import Table
 from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, WeightArgument
-from .checkpoint_state import Arrays
 from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
-from .feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
+from .estimates.memory_estimates import Extent, check_after, known_width
+from .estimates.time_forecast import Work, features_work, steps_left
+from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
+from .features.prepared_rows import PreparedRows
+from .fitting.placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
-from .memory_estimates import Extent, check_after, known_width
-from .passes import after_chunks
-from .placement import landmark_root
-from .prepared_rows import PreparedRows
-from .progress import Progress
+from .passes.checkpoint_state import Arrays
+from .passes.fit_passes import after_chunks
+from .passes.progress import Progress
 from .solvers.choice import has_landmark_values, has_many_landmarks
-from .time_forecast import Work, features_work, steps_left
 
 Matrix = NDArray[np.float64]
 

@@ -28,20 +28,20 @@ from ..maps.row_checks import check_rows
 from ..maps.table_input import adopt_columns, matched_columns
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
-from .device_sums import LinearValues, device_sums
+from .estimates.memory_estimates import Extent, check_before, check_levels, known_width
+from .estimates.time_forecast import Work
+from .features.prepared_rows import Chunk, PreparedRows
 from .machine_parameters import MachineParameters
 from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, rows_sampled
-from .memory_estimates import Extent, check_before, check_levels, known_width
-from .passes import Passes, limit_of
+from .passes.fit_passes import Passes, limit_of
+from .passes.progress import Progress
+from .passes.scan_plan import RowSample, ScanPlan
 from .prepare.input_rows import as_in_fit, checked_rows
 from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress
-from .scan_plan import RowSample, ScanPlan
 from .statistics import chunk_rows
-from .time_forecast import Work
-from .training_origin import remember
-from .training_region import Extremes, decays
+from .statistics.device_sums import LinearValues, device_sums
+from .training_rows.origin import remember
+from .training_rows.region import Extremes, decays
 
 ROUNDED = 1e-4
 """How far the rounding of products may put predictions off, as a share of their size."""

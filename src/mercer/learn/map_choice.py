@@ -21,7 +21,7 @@ from ..kernels import Kernel, parse
 from ..kernels.defaults import GAUSSIAN
 from ..maps import FeatureMap, Nystrom
 from ..maps.rules import feature_map
-from .prepared_rows import PreparedRows
+from .features.prepared_rows import PreparedRows
 from .protocols import MapArguments
 
 EXACT = "exact"

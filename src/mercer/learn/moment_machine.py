@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +22,27 @@ from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
-from .calibration import KeptRows
 from .context import FitContext
-from .leverages import LeftOut
+from .estimates.memory_estimates import Extent, check_after, check_before, known_width
+from .estimates.time_forecast import Work, sums_work
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out
 from .machine import KernelMachine, row_stream
-from .map_choice import OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
-from .memory_estimates import Extent, check_after, check_before
-from .penalty_path import GCV, HOLDOUT, LOO, held_out
+from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
+from .passes.progress import Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Reporter
-from .scan_plan import ScanPlan
-from .solvers.choice import SolverCost, path_cost, sums_cost
-from .solvers.landmarks import LandmarkNewton
+from .protocols import LinearMachine
+from .solvers.choice import SolverCost, is_cheaper_exactly, path_cost, sums_cost
 from .solvers.ridge import LeaveOneOut, Path
 from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY, precision_of, trace_of
-from .targets import checked_targets
-from .time_forecast import Work, sums_work
-from .training_region import MARGIN, Extremes, Region
+from .targets.regression_targets import checked_targets
+from .training_rows.region import MARGIN, Extremes, Region
+from .validation.calibration import KeptRows
+from .validation.leverages import LeftOut
 
 Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)
@@ -169,15 +169,55 @@ class AdditiveMachine(KernelMachine, ABC):
             by_rule = self._penalty_by_rule(table.n_rows, context.memory)
         if by_rule is not None:
             machine = with_arguments(self, **{self._penalty_argument: by_rule})
+            machine = machine._exact_if_cheaper(machine, table, context, 1)
             fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
         else:
             plan = ScanPlan(table, self._begin(table, context, self.may_iterate))
             machine = self._piloted(plan)
+            columns = 1 if plan.settled is None else plan.settled.n_columns
+            machine = self._exact_if_cheaper(machine, table, context, columns)
             check_before(machine, table, context.memory, machine.may_iterate)
             machine._announce(plan.passes, table)
             fit(machine, plan)
         self._take_over(machine)
         return self
+
+    def _fit_settled(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
+        """Learn with arguments of which none is left to a pilot."""
+        machine = self._exact_if_cheaper(self, table, context, 1)
+        fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
+        if machine is not self:
+            self._take_over(machine)
+        return self
+
+    def _exact_if_cheaper(self, machine: Self, table: Table, context: FitContext, columns: int) -> Self:
+        """The exact machine where map and width are left open and it costs no more; else the machine itself.
+
+        ``machine`` has the arguments of this one, settled, and is expected to have so many columns of decision values.
+        """
+        is_asked = self.map == OPEN and self.n_components is None and machine.solver == OPEN
+        steered = context.counts_hits or context.warm_start is not None
+        if not is_asked or steered or not machine._suits_exactness(np.ndim(table.head().y) > 1):
+            return machine
+        extent = Extent(known_width(machine), table.n_rows, columns, 8, self.n_jobs)
+        counted = machine._n_factors, machine._penalty_beside_squares
+        linear = cast("LinearMachine", machine)
+        exactly = is_cheaper_exactly(linear, extent, *counted, context.memory)
+        return with_arguments(machine, map=EXACT) if exactly else machine
+
+    @abstractmethod
+    def _suits_exactness(self, several_tasks: bool) -> bool:
+        """Whether there is an exact machine with these arguments, given whether there are several targets."""
+
+    @property
+    @abstractmethod
+    def _n_factors(self) -> int:
+        """Factors of the kernel matrix that exact least squares take, and diagonals of their inverses."""
+
+    @property
+    @abstractmethod
+    def _penalty_beside_squares(self) -> float:
+        """The least penalty beside squared errors; infinity where it is chosen among those that suit the rows."""
 
     def _piloted(self, plan: ScanPlan) -> Self:
         """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
@@ -331,8 +371,7 @@ class AdditiveMachine(KernelMachine, ABC):
             warn_caller(
                 "fit has dropped its sums, and partial_fit begins anew: with keep_statistics=True it would add to them",
             )
-            report = getattr(self, "convergence_", None)
-            if report is not None and report.method == LandmarkNewton.name:
+            if not getattr(self.map_, "whiten", True):
                 self.prepare(X, y, sample_weight)  # its map gives plain kernel values
 
     def _add(self, X: Any, y: Any, sample_weight: WeightArgument) -> Self:

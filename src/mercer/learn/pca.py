@@ -19,15 +19,15 @@ from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
+from .estimates.memory_estimates import Extent, check_after, known_width
+from .estimates.time_forecast import DECOMPOSITION, Work, sums_work
+from .features.prepared_rows import Chunk
+from .fitting.placement import landmark_root
 from .machine import KernelMachine
 from .map_choice import expected_map
-from .memory_estimates import Extent, check_after, known_width
-from .placement import landmark_root
-from .prepared_rows import Chunk
-from .progress import Progress
+from .passes.progress import Progress
 from .solvers.choice import has_many_landmarks
 from .statistics import Moments
-from .time_forecast import DECOMPOSITION, Work, sums_work
 
 Matrix = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from ..maps import FeatureMap
 from .argument_types import KernelArgument, MapArgument, MemoryArgument
 
 if TYPE_CHECKING:
-    from .memory_estimates import Extent
+    from .estimates.memory_estimates import Extent
     from .prepare.preparation import Preparation
 
 Matrix = NDArray[np.float64]
@@ -83,6 +83,11 @@ class LinearMachine(Machine, FittedFeatures, Protocol):
     @property
     def may_iterate(self) -> bool:
         """Whether a solver may go over the rows again and again."""
+        ...
+
+    @property
+    def has_one_penalty(self) -> bool:
+        """Whether there is one positive penalty, so that none has to be chosen by sums over the rows."""
         ...
 
     @property

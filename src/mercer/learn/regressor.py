@@ -23,17 +23,15 @@ from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
-from .calibration import KeptRows
 from .context import FitContext
-from .exact_ridge import exact_ridge
-from .exact_rows import ExactRows
-from .landmark_fit import LandmarkFit
-from .loss_fit import features_of_rows, minimised, warn_unless_converged
-from .losses import TargetLoss
-from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
-from .memory_estimates import Extent, known_width
-from .moment_machine import AdditiveMachine, Factor, Tried, can_add_rows
-from .penalty_path import (
+from .estimates.memory_estimates import Extent, known_width
+from .estimates.time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
+from .features.prepared_rows import Chunk, PreparedRows
+from .fitting.exact_ridge import exact_ridge
+from .fitting.exact_rows import ExactRows
+from .fitting.landmark_fit import LandmarkFit
+from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
+from .fitting.penalty_path import (
     GCV,
     HOLDOUT,
     LOO,
@@ -44,27 +42,34 @@ from .penalty_path import (
     is_several,
     rule_of,
 )
+from .losses import TargetLoss
+from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
+from .moment_machine import AdditiveMachine, Factor, can_add_rows
+from .passes.progress import Progress, Reporter
+from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
-from .prepared_rows import Chunk, PreparedRows
-from .progress import Progress, Reporter
-from .regression_losses import LOSSES, Columns, check_counts, check_loss_arguments, columns_of_loss, default_delta
-from .scan_plan import ScanPlan
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
 from .solvers.landmarks import Design
 from .solvers.newton import Report, Solution
 from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
-from .targets import AllTargets, Units, checked_targets
-from .time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
-from .training_region import Region, decays, has_linear_term
+from .targets.regression_losses import (
+    LOSSES,
+    Columns,
+    check_counts,
+    check_loss_arguments,
+    columns_of_loss,
+    default_delta,
+)
+from .targets.regression_targets import AllTargets, Units, checked_targets
+from .training_rows.region import Region, decays, has_linear_term
+from .validation.calibration import KeptRows
 
 Matrix = NDArray[np.float64]
 
 LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poisson"]
 
-FIRST_TOL = 1e-2
-"""Of the fit whose residuals tell Huber's delta."""
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
 RULES = (GCV, LOO, HOLDOUT)
@@ -117,7 +122,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
         brings its own kernel, width and seed. "auto" is :class:`mercer.Nystrom` where the kernel is "auto" too, else
         the first choice of :func:`mercer.feature_map`; and Nystrom on all rows, which is exact, where no more than
-        ``n_components`` of them differ.
+        ``n_components`` of them differ. Where ``n_components`` and ``solver`` are left open too and there are up to
+        twice as many rows as features, it is "exact" if a count of operations finds that no more expensive.
         "exact" is kernel ridge regression itself, with a coefficient for every row: for ``loss="squared"``, a kernel of
         :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
@@ -136,9 +142,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
         With other losses the features are made once, and each alpha, from the largest to the least, is fitted from the
         coefficients of the one before. Of several values that of the least mean loss on rows left out is taken: each by
-        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.penalty_path`. "loo" does so
-        with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times their
-        mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
+        itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.fitting.penalty_path`. "loo"
+        does so with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times
+        their mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
         fitted with the best. There is no "gcv" for them.
 
         "auto" is "loo" for squares. For other losses, and solvers that take one alpha, it is that of least
@@ -382,8 +388,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     def fit_table(self, table: Table, context: FitContext) -> Self:
         if self._is_open:
             return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan))
-        self._fit_plan(ScanPlan(table, self._begin_fit(table, context)))
-        return self
+        return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan))
 
     def _fit_plan(self, plan: ScanPlan) -> None:
         """Learn by scans of a table, with arguments that are settled."""
@@ -431,8 +436,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             return True
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
+    def _suits_exactness(self, several_tasks: bool) -> bool:
+        return self.loss == "squared" and not self.keep_statistics and self._rule != HOLDOUT
+
     @property
-    def _has_one_alpha(self) -> bool:
+    def _n_factors(self) -> int:
+        if is_number(self.alpha):
+            return 1
+        tried = N_ALPHAS if isinstance(self.alpha, str) else int(np.size(self.alpha))
+        return 2 * tried + (2 if self._rule == GCV else 1)  # which leaves out rows to be checked
+
+    @property
+    def _penalty_beside_squares(self) -> float:
+        return np.inf if isinstance(self.alpha, str) else self._least_alpha
+
+    @property
+    def has_one_penalty(self) -> bool:
         if is_open(self.alpha):  # a pilot gives one where no rows are left out
             return self.solver not in ("auto", "features")
         return is_number(self.alpha) and float(np.asarray(self.alpha)) > 0.0
@@ -450,10 +469,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_overflow(beta, offset)
         plan.passes.report.end()
         if ridge.tried is not None:
-            self.alphas_, self.scores_ = ridge.tried
+            self.alphas_, self.scores_ = ridge.tried.alphas, ridge.tried.scores
+            self.penalty_path_ = path_of(self._rule, *ridge.tried, ridge.spread / float(weight.sum()))
         self.map_, self.alpha_, self.n_iter_ = ridge.map, ridge.alpha, 1
         self.objective_, self.gap_ = ridge.end
-        self.solver_ = SolverCost.of_exact_squares(len(beta), 1 if ridge.tried is None else len(ridge.tried[0]) + 1)
+        self.solver_ = SolverCost.of_exact_squares(len(beta), self._n_factors)
         self.statistics_, self._precision = None, float(np.finfo(np.float64).eps)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.region_ = Region.of(restored(ridge.map.parameters_.landmarks, ridge.map.n_features_in_))
@@ -541,7 +561,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         def make() -> tuple[NDArray[Any], ...]:
             centre = Units.of(targets[weight > 0.0], weight[weight > 0.0], bool(self.fit_intercept)).centre
             first = self._columns(targets, weight, default_delta(targets - centre, weight), alpha)
-            W = solver_for(design, first.loss).minimise(max(FIRST_TOL, float(self.tol)), int(self.max_iter)).W
+            W = solver_for(design, first.loss).minimise(float(self.tol), int(self.max_iter)).W
             delta = default_delta(first.residuals(design.products(W, "decision values")), weight)
             return delta, W, np.array([design.n_passes])
 
@@ -604,7 +624,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def may_iterate(self) -> bool:
-        return self.loss != "squared" or is_exact(self) or (self._has_one_alpha and not self.keep_statistics)
+        return self.loss != "squared" or is_exact(self) or (self.has_one_penalty and not self.keep_statistics)
 
     @property
     def n_columns(self) -> int:
@@ -707,7 +727,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
             place = best_of(found.scores, spread)
             alpha = float(found.alphas[place])
-            path = path_of(rule, found, spread / float(moments.weight[0]))
+            objectives = np.array([found.path.objective(one) for one in found.alphas.tolist()])
+            path = path_of(rule, found.alphas, found.scores, objectives, spread / float(moments.weight[0]))
             tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
             factor, coef = None, found.path.coefficients(alpha)
             if kept is not None:
@@ -893,12 +914,11 @@ def range_of(targets: Matrix, weight: Matrix) -> Matrix:
     return np.stack([counted.min(axis=0), counted.max(axis=0)])
 
 
-def path_of(rule: str, found: Tried, variance: Matrix) -> PenaltyPath:
+def path_of(rule: str, alphas: Matrix, scores: Matrix, objectives: Matrix, variance: Matrix) -> PenaltyPath:
     """What several alphas have found, from the largest to the least; scores are in units of the targets' variance."""
-    order = np.argsort(-found.alphas, kind="stable")
-    alphas, scores = found.alphas[order].tolist(), relative(found.scores, variance)[order].tolist()
-    objectives = tuple(found.path.objective(alpha) for alpha in alphas)
-    return PenaltyPath(rule, tuple(alphas), tuple(scores), objectives, (1,) * len(alphas))
+    order = np.argsort(-alphas, kind="stable")
+    penalties, means, least = (tuple(part[order].tolist()) for part in (alphas, relative(scores, variance), objectives))
+    return PenaltyPath(rule, penalties, means, least, (1,) * len(alphas))
 
 
 def without_crossings(y: Matrix, levels: Sequence[float]) -> Matrix:

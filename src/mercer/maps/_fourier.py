@@ -14,10 +14,11 @@ from scipy.special import gammaincinv
 from .. import _core
 from .._array import Array, double, first_overflow, in_double, interleave, namespace, product, row_parts
 from .._random import RandomState, Stream
+from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
 from .array_layouts import floats
-from .construction import Construction, Native
+from .construction import Construction, Gpu, Native
 from .estimator import FeatureMap
 from .refusals import unserved
 
@@ -207,6 +208,13 @@ class FourierConstruction(Construction):
     def waves(self, params: Any, dtype: DTypeLike) -> Waves:
         """What writes the features of rows in this type and returns their longest phases."""
         return matrix_waves(params, self.scale, dtype)
+
+    def gpu(self, params: Any, device: Any) -> Gpu | None:
+        return self.gpu_waves(params, device) if self.kernel.chart is None else None
+
+    def gpu_waves(self, params: Any, device: Any) -> Gpu | None:
+        """What writes the features of rows on a GPU, if their frequencies are of a kind that has a kernel there."""
+        return kernels.matrix_waves(params.frequencies / math.pi, params.offset / math.pi, self.scale, device)
 
     def native(self, params: Any, dtype: DTypeLike) -> Native:
         return native_waves(

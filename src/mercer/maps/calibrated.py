@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._array import Array, double, namespace
+from .._array import Array, double, namespace, send
 from .._checks import check_positive, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream
@@ -19,7 +19,7 @@ from ._allotment import rounded
 from ._nonnegative_least_squares import nonnegative_minimum
 from ._wrappers import MapWrapper, WrapperConstruction
 from .array_layouts import floats
-from .construction import Native
+from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
@@ -134,6 +134,18 @@ class CalibratedConstruction(WrapperConstruction):
             overflow = write_features(X, out)
             np.multiply(out, roots, out=out)
             return overflow
+
+        return write
+
+    def gpu(self, params: CalibratedParameters, device: Any) -> Gpu | None:
+        write_features = self.map.gpu(params.map, device)
+        if write_features is None:
+            return None
+
+        def write(X: Array, out: Array) -> Array:
+            lost = write_features(X, out)
+            out *= send(np.sqrt(params.weights), X)
+            return lost
 
         return write
 

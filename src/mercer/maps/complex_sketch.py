@@ -13,12 +13,13 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import Array, dense, hadamard, namespace, pad, send, sign_product
 from .._random import RandomState, Stream
+from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, parts, to_real
 from ._polynomial import PolynomialConstruction
 from .array_layouts import places, quarter_turns
-from .construction import Native
+from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .maclaurin_products import native_products
@@ -163,6 +164,13 @@ class ComplexSketchConstruction(PolynomialConstruction):
             return _core.srht(np.ascontiguousarray(dense(X)), tables, scale, out, form.constant)
 
         return write
+
+    def gpu(self, params: Srht | Rademacher, device: Any) -> Gpu | None:
+        if not isinstance(params, Srht):
+            return None
+        form, size = self.form, padded_width(params.turns.shape[2])
+        scale = math.sqrt(2.0 * form.weight / self.n_components)
+        return kernels.srht(params.turns, params.outputs, size, form.scale, form.constant, scale, device)
 
     def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         if self.projection == "srht":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import Array, double
+from .._array import Array, double, feature_array, send
 from .._checks import check_whole
 from .._random import RandomState, Stream
 from .._rows import Rows
@@ -17,7 +17,7 @@ from ._compression import CraftParameters, Tefm, TefmParameters, draw_craft
 from ._wrappers import MapWrapper, WrapperConstruction
 from .array_layouts import floats, places, signs
 from .complex_sketch import padded_width
-from .construction import Native
+from .construction import Gpu, Native, in_tiles
 from .description import MapDescription
 from .estimator import FeatureMap
 from .executor import features
@@ -74,6 +74,19 @@ class CompressedConstruction(WrapperConstruction):
 
     def apply(self, params: CraftParameters | TefmParameters, X: Array) -> Array:
         return params.project(self.part("map", params).mapped(X))
+
+    def gpu(self, params: CraftParameters | TefmParameters, device: Any) -> Gpu | None:
+        write_wide, wide = self.map.gpu(params.map, device), self.map.n_components
+        if write_wide is None:
+            return None
+
+        def write(X: Array, out: Array) -> Array:
+            features = feature_array(X, wide)
+            lost = write_wide(X, features)
+            out[...] = send(params, X).project(features)
+            return lost
+
+        return in_tiles(write, 4 * wide)
 
     def native(self, params: CraftParameters | TefmParameters, dtype: DTypeLike) -> Native:
         write_wide, project = self.part("map", params).writer(dtype), params.native(dtype)

@@ -15,17 +15,31 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._array import Array, spread
+from .._array import Array, namespace, spread
 from .._random import Stream
 from .._rows import Rows
-from .._tiles import TILE, single_threaded_blas
+from .._tiles import TILE, device_tile_rows, single_threaded_blas
 from .fitted_map import FittedMap, read_only
 
 Native = Callable[[Any, NDArray[Any]], int | None]
 """Writes the features of a NumPy or CSR tile and returns the first row with an overflow, or None."""
 
+Gpu = Callable[[Array, Array], Array]
+"""Writes the features of float32 tensors on a GPU, and marks the rows that the reference has to map."""
+
 Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 """Writes the features of stored entries and returns the first entry that cannot be mapped, or None."""
+
+
+def in_tiles(write: Gpu, floats: int) -> Gpu:
+    """What writes features on a GPU a tile at a time, because each row needs so many floats on the way."""
+
+    def write_tiles(X: Array, out: Array) -> Array:
+        tile = device_tile_rows(floats)
+        starts = range(0, X.shape[0], tile)
+        return namespace(X).concat([write(X[start : start + tile], out[start : start + tile]) for start in starts])
+
+    return write_tiles
 
 
 class ColumnCount:
@@ -93,6 +107,14 @@ class Construction(ABC):
 
     def native(self, params: Any, dtype: DTypeLike) -> Native | None:
         """``apply`` by the compiled core, for NumPy and CSR tiles of this type; None where there is none."""
+        return None
+
+    def gpu(self, params: Any, device: Any) -> Gpu | None:
+        """``apply`` by a fused kernel for float32 rows on this device, a GPU; None where there is none.
+
+        Rows that are not finite, outside of the kernel's domain or beyond the kernel's precision must be among those
+        that it marks, because nothing else looks at them. ``params`` are NumPy arrays.
+        """
         return None
 
     def apply_sparse(self, params: Any, X: Array) -> Any:

@@ -15,7 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import Array, check_foreign, check_output, is_foreign, is_sparse, to_numpy
+from .._array import Array, check_foreign, check_output, is_foreign, is_sparse, on_gpu, to_numpy
 from .._checks import check_choice, check_jobs, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream, as_seed
@@ -397,7 +397,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
                     return validate(ensure_all_finite=False)
             with located(X):
                 return validate()
-        X = check_foreign(X)
+        X = check_foreign(X, finite or not on_gpu(X))
         if reset:
             self.n_features_in_ = int(X.shape[1])
         elif X.shape[1] != self.n_features_in_:

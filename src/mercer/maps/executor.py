@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._array import Array, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign
+from .._array import Array, as_tensor, canonical_csr, feature_array, first_overflow, has_kernels, is_foreign, on_gpu
 from .._memory import check_memory
-from .._tiles import run_large_tiles, run_tiles, tile_entries, tile_rows
+from .._tiles import run_device_tiles, run_large_tiles, run_tiles, tile_entries, tile_rows
 from .fitted_map import FittedMap
 from .row_checks import Check
+
+MENDED_ROWS = 4096
+"""Rows that a fused kernel could not map, and that the reference maps at once."""
 
 
 def features(
@@ -38,8 +41,10 @@ def features(
     check : callable or None
         Raises an error where a tile has rows that must not be mapped.
     """
-    fitted = fitted.on(X)
     Z = feature_array(X, fitted.n_components) if out is None else out
+    if on_gpu(X):
+        return device_features(fitted, X, first_row, Z, check)
+    fitted = fitted.on(X)
     native = fitted.native(Z.dtype) if has_kernels(X) else None
     plain = isinstance(X, np.ndarray) and X.flags.c_contiguous
     alone = native is not None and plain and fitted.construction.rows_alone
@@ -61,6 +66,31 @@ def features(
     else:
         rows = tile_rows(fitted.construction.scratch, fitted.construction.largest_tile)
         run_tiles(fill, X.shape[0], rows, 1 if is_foreign(X) else n_jobs)
+    return Z
+
+
+def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check: Check | None) -> Array:
+    """The same on a GPU: by the fused kernel of the map in one go, or by its reference in large tiles."""
+    write = fitted.gpu(X)
+    fitted = fitted.on(X)
+
+    def fill(rows: Any) -> None:
+        part = X[rows]
+        if check is not None:
+            check(part)
+        Z[rows] = tile_features(fitted, part, first_row + int(rows[0] if write is not None else rows.start))
+
+    if write is None:
+        run_device_tiles(fill, X.shape[0], fitted.construction.scratch)
+        return Z
+    rows, features = as_tensor(X), as_tensor(Z)
+    written = features if features.is_contiguous() else features.new_empty(features.shape)
+    marked = write(rows if rows.stride(1) == 1 else rows.contiguous(), written)
+    if written is not features:
+        features.copy_(written)
+    if bool(marked.any()):
+        for row in marked.nonzero()[:, 0].split(MENDED_ROWS):
+            fill(row)
     return Z
 
 

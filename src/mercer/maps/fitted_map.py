@@ -11,17 +11,23 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import (
     Array,
+    as_tensor,
     canonical_csr,
     feature_array,
     first_overflow,
     has_kernels,
+    has_torch,
+    is_float32,
     is_sparse,
+    on_gpu,
     precision_and_device,
     send,
+    tree_to_numpy,
 )
+from ..gpu.kernels import compiler
 
 if TYPE_CHECKING:
-    from .construction import Construction, Native
+    from .construction import Construction, Gpu, Native
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +82,16 @@ class FittedMap:
         key = np.dtype(dtype), _core.ISA
         if key not in self._writers:
             self._writers[key] = self.construction.native(self.parameters, dtype)
+        return self._writers[key]
+
+    def gpu(self, X: Array) -> Gpu | None:
+        """The fused kernel for rows like these, if they are on a GPU and there is one."""
+        if not (on_gpu(X) and is_float32(X) and has_torch() and compiler.is_available()):
+            return None
+        key = "gpu", str(X.device)
+        if key not in self._writers:
+            device = as_tensor(X).device
+            self._writers[key] = self.construction.gpu(tree_to_numpy(self.parameters), device)
         return self._writers[key]
 
     def apply(self, X: Array) -> Array:

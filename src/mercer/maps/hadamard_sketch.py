@@ -11,12 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import Array, count_sketch, hadamard, namespace, row_parts
 from .._random import RandomState, Stream
+from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._complex import Pair, independent_variance, multiply, to_real
 from ._polynomial import PolynomialConstruction
 from .array_layouts import places, quarter_turns
-from .construction import Native
+from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .pair_moments import PairMoments
@@ -71,6 +72,11 @@ class HadamardSketchConstruction(PolynomialConstruction):
             return _core.hadamard_sketch(row_parts(X), places, signs, form.constant, scale, out)
 
         return write
+
+    def gpu(self, params: ComplexHashes, device: Any) -> Gpu | None:
+        form, scale = self.form, math.sqrt(2.0 * self.form.weight / self.n_components)
+        size = 1 << self.bits
+        return kernels.hadamard_sketch(params.buckets, params.turns, size, form.scale, form.constant, scale, device)
 
     def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         return independent_variance(moments, degree, self.n_components)

@@ -14,8 +14,10 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import Array, is_sparse, namespace, ones, row_parts, send, sign_product, to_numpy
 from .._random import Stream
+from ..gpu import kernels
 from ..kernels import Composition, Kernel, Scaled
 from .array_layouts import Choice, Leaf, floats, signs
+from .construction import Gpu
 from .pair_moments import pair_moments
 
 Series = NDArray[np.float64]
@@ -176,6 +178,17 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
     factors: Any = flat.factors
     products = _core.in_stretches(flat.degrees, weights[:, None], factors.shape[1])
     return native_products(products, lambda start, stop: factors[start:stop] < 0)
+
+
+def gpu_random_products(params: RandomProducts, scale: float, first: int, device: Any) -> Gpu | None:
+    """What writes these features, times the scale, to columns from ``first`` on, on a GPU; None as above."""
+    flat = flattened(params)
+    weights = flat.weights.astype(np.float64) * scale
+    single = weights.astype(np.float32)
+    if flat is not params and not ((single >= np.finfo(np.float32).tiny) & np.isfinite(single)).all():
+        return None
+    factors: Any = flat.factors
+    return kernels.sign_products(factors, flat.degrees, weights, first, device)
 
 
 def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:

@@ -15,6 +15,7 @@ from .._array import Array, dense, double, first_overflow, namespace, ones
 from .._checks import check_whole
 from .._random import RandomState, Stream
 from .._rows import Rows
+from ..gpu import kernels
 from ..kernels import Composition, Kernel, Maclaurin
 from ..kernels.defaults import QUADRATIC
 from ._fourier import (
@@ -27,7 +28,7 @@ from ._fourier import (
     native_waves,
 )
 from .array_layouts import exactly, floats
-from .construction import Construction, Native
+from .construction import Construction, Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
@@ -39,6 +40,7 @@ from .maclaurin_products import (
     check_products,
     degree_law,
     draw_products,
+    gpu_random_products,
     kernel_series,
     native_random_products,
     product_layout,
@@ -180,6 +182,33 @@ class MaclaurinConstruction(Construction):
             return earliest(*found)
 
         return mapped
+
+    def gpu(self, params: MaclaurinParameters, device: Any) -> Gpu | None:
+        exact = [
+            (degree, float(scale)) for degree, scale in zip(params.exact.tolist(), params.exact_scales, strict=True)
+        ]
+        first, scale = self.n_components - self.random_width, float(params.random_scale[0])
+        if not isinstance(params.random, RandomProducts):
+            if exact or self.kernel.chart is not None:
+                return None
+            frequencies, offset = (part / math.pi for part in params.random)
+            return kernels.matrix_waves(frequencies, offset, scale * math.sqrt(2.0 / self.random_width), device)
+        write_random = gpu_random_products(params.random, scale, first, device)
+        if write_random is None:
+            return None
+
+        def write(X: Array, out: Array) -> Array:
+            isfinite = namespace(X).isfinite
+            lost, place = write_random(X, out), 0
+            lost |= ~isfinite(X.sum(dim=1))  # which products of no factors do not see
+            for degree, scale in exact:
+                width = X.shape[1] if degree else 1
+                out[:, place : place + width] = X * scale if degree else scale
+                lost |= ~isfinite(out[:, place : place + width].sum(dim=1))
+                place += width
+            return lost
+
+        return write
 
     def _native_random(self, params: MaclaurinParameters, dtype: DTypeLike) -> NativePart | None:
         scale = float(params.random_scale[0])

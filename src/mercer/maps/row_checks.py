@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
-from .._array import Array, aligned, first_overflow, has_kernels
+from .._array import Array, aligned, first_overflow, has_kernels, on_gpu
 from .._rows import Rows
 from ..kernels import Kernel
 
@@ -43,13 +43,15 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
     rows and raise an error that counts them from the first one.
     """
     finite = not get_config()["assume_finite"]  # here, as other threads do not see what is configured around this one
-    if not has_kernels(X):  # checked already, but for the domain: a device is better asked once
+    if not has_kernels(X):  # a device is better asked for its domain once
         check_rows(X)
-        return lambda tile: None
+        if not (on_gpu(X) and finite):  # other rows were checked already
+            return lambda tile: None
 
     def is_fine(tile: Array) -> bool:
         try:
-            check_rows(tile)
+            if has_kernels(tile):
+                check_rows(tile)
         except ValueError:
             return False
         return not finite or first_overflow(tile) is None

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from .._array import Array, beside
+from .._array import Array, beside, feature_array
 from .._random import RandomState, Stream
 from .._rows import Rows
 from ._wrappers import MapPair, PairConstruction
-from .construction import Native
+from .construction import Gpu, Native, in_tiles
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap, earliest
@@ -58,6 +58,23 @@ class StackConstruction(PairConstruction):
             return overflow
 
         return write
+
+    def gpu(self, params: StackParameters, device: Any) -> Gpu | None:
+        left, right = (inner.gpu(getattr(params, name), device) for name, inner in self.inner_maps.items())
+        if left is None or right is None:
+            return None
+        width = self.left.n_components
+
+        def write(X: Array, out: Array) -> Array:
+            lost = None
+            for write_side, columns in ((left, out[:, :width]), (right, out[:, width:])):
+                features = feature_array(X, columns.shape[1])
+                marked = write_side(X, features)
+                lost = marked if lost is None else lost | marked
+                columns[...] = features
+            return lost
+
+        return in_tiles(write, 2 * self.n_components)
 
     @property
     def keeps_sparse(self) -> bool:

@@ -12,9 +12,11 @@ from .. import _core
 from .._array import Array, dense, hadamard, in_double, namespace, pad
 from .._random import Stream
 from .._rows import Rows
+from ..gpu import kernels
 from ._fourier import FourierMap, RotationInvariantConstruction, Waves, draw_offsets, draw_radii
 from .array_layouts import floats, signs
 from .complex_sketch import padded_width
+from .construction import Gpu
 from .description import MapDescription
 from .fitted_map import FittedMap
 
@@ -71,6 +73,10 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
             return _core.structured(np.ascontiguousarray(dense(X)), signs, radii, offset, self.scale, out)
 
         return write
+
+    def gpu_waves(self, params: SignRotations, device: Any) -> Gpu | None:
+        radii = params.radii / (math.pi * params.signs.shape[2] ** 1.5)
+        return kernels.structured(params.signs, radii, params.offset / math.pi, self.scale, device)
 
     @property
     def scratch(self) -> int:

@@ -13,11 +13,12 @@ from numpy.typing import DTypeLike, NDArray
 from .. import _core
 from .._array import Array, count_sketch, interleave, irfft, namespace, rfft, row_parts
 from .._random import RandomState, Stream
+from ..gpu import kernels
 from ..kernels import Kernel
 from ..kernels.defaults import QUADRATIC
 from ._polynomial import HomogeneousForm, PolynomialConstruction
 from .array_layouts import places, signs
-from .construction import Native
+from .construction import Gpu, Native
 from .description import MapDescription
 from .estimator import FeatureMap
 from .pair_moments import PairMoments, power
@@ -92,6 +93,13 @@ class TensorSketchConstruction(PolynomialConstruction):
             return _core.tensor_sketch(factors, places, signs, constants, tables, in_time, scale, out)
 
         return write
+
+    def gpu(self, params: Hashes, device: Any) -> Gpu | None:
+        if self.output == "time":
+            return None
+        form, width = self.form, self.n_components
+        scale = math.sqrt(form.weight / width)
+        return kernels.tensor_sketch(params.buckets, params.signs, width, form.scale, form.constant, scale, device)
 
     def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
         D, p = self.n_components, degree

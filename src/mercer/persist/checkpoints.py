@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._atomic import atomic_write
 from .._random import SEED_BITS
-from ..learn.checkpoint_state import Arrays, PartialPass
+from ..learn.passes.checkpoint_state import Arrays, PartialPass
 from .safetensors import Header, array_bytes, array_of, header_bytes, in_order, is_fortran, read_header
 from .validation import ModelFileError, as_dict, as_list, as_text, as_whole, check_names, read_json, refuse
 

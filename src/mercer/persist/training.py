@@ -25,10 +25,10 @@ from .._file_identity import check_apart
 from .._memory import as_bytes
 from ..data import Table
 from ..kernels import Kernel
-from ..learn.checkpoint_state import CheckpointState
 from ..learn.context import FitContext
-from ..learn.progress import Progress
-from ..learn.progress_bar import Bar, fit_line
+from ..learn.passes.checkpoint_state import CheckpointState
+from ..learn.passes.progress import Progress
+from ..learn.passes.progress_bar import Bar, fit_line
 from ..maps import FeatureMap
 from .checkpoints import Checkpoint, CheckpointError, Checkpoints
 from .json_values import ArgumentWriter, plain_kernel

@@ -22,8 +22,8 @@ from .._random import Stream
 from ..data import Table
 from ..data.block import Block, concatenated, rows_of
 from ..learn import KernelClassifier
-from ..learn.labels import Tasks
 from ..learn.machine import numbered
+from ..learn.targets.labels import Tasks
 
 MOST_COLUMNS = 2000
 """Columns of dense rows, each level counted as one; with more, the models are left out."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..data import Table
 from ..learn import KernelClassifier
-from ..learn.labels import Tasks, probabilities
+from ..learn.targets.labels import Tasks, probabilities
 from .model_charts import calibration_picture, observed_picture, residuals_picture
 from .page import figure, paragraph, section, wide
 from .pictures import pictures

@@ -15,10 +15,10 @@ from .._checks import check_choice
 from ..data import SourceTable, Table
 from ..data.carried_columns import as_written
 from ..learn import KernelClassifier, KernelRegressor
-from ..learn.labels import Tasks, probabilities
 from ..learn.machine import KernelMachine
 from ..learn.prepare.gaps import check_complete
 from ..learn.prepare.preparation import UNKNOWN
+from ..learn.targets.labels import Tasks, probabilities
 from ..maps import FeatureMap
 from .scores import Metric, Score, bootstrap, classification_metrics, regression_metrics
 from .unknown_levels import treating_unknown

@@ -11,9 +11,9 @@ from ..data import SourceTable
 from ..data.frames import columns, is_frame
 from ..learn import KernelClassifier, KernelRegressor
 from ..learn.argument_types import KernelArgument
-from ..learn.labels import Tasks, columns_of
+from ..learn.estimates.memory_estimates import Extent, fit_memory
 from ..learn.map_choice import EXACT, expected_map, is_exact
-from ..learn.memory_estimates import Extent, fit_memory
+from ..learn.targets.labels import Tasks, columns_of
 
 
 class Plan(NamedTuple):

@@ -14,7 +14,7 @@ from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of
 from ..kernels import Kernel
 from ..learn import KernelClassifier
-from ..learn.map_choice import is_exact
+from ..learn.map_choice import EXACT, is_exact
 from ..maps import FeatureMap
 from .evaluation import check_predicts, evaluate
 from .scores import Score
@@ -100,7 +100,7 @@ def study(
     told("report: kernel error")
     few = part_of(held_out.X, slice(0, ERROR_ROWS))
     # An exact machine has the kernel itself.
-    error = KernelError(0.0, 0.0) if is_exact(model) else kernel_error(model.map_, model.preparation_(few))
+    error = KernelError(0.0, 0.0) if has_kernel_itself(model) else kernel_error(model.map_, model.preparation_(few))
     widths, path, path_width = list[Narrower](), list[Penalised](), min(PATH_WIDTH, int(model.map_.n_components_))
     if isinstance(model.map_.kernel_, Kernel) and not isinstance(model.map, FeatureMap):
         whole = rows.X.shape[0] == train.n_rows
@@ -110,6 +110,12 @@ def study(
             if not hasattr(model, "alphas_"):
                 path = _path(model, rows, held_out, path_width, told)
     return Study(error, few.shape[0], rows.X.shape[0], held_out.X.shape[0], widths, path, path_width)
+
+
+def has_kernel_itself(model: Any) -> bool:
+    """Whether a fitted learner approximates nothing; models from older files do not tell their solver."""
+    solver = getattr(model, "solver_", None)
+    return is_exact(model) or (solver is not None and solver.name == EXACT)
 
 
 def some(table: SourceTable, most: int, seed: int) -> Block:
@@ -134,13 +140,14 @@ def as_wide(model: Any, width: int) -> Any:
 
 def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: Callable[[str], None]) -> list[Narrower]:
     full = int(model.map_.n_components_)
-    if is_exact(model):
+    exact = has_kernel_itself(model)
+    if exact:
         full = min(full, EXACT_WIDTH)
     asked = [full >> halvings for halvings in range(HALVINGS, 0, -1) if full >> halvings >= LEAST_WIDTH]
     found: dict[int, Narrower] = {}
     for width in (*asked, full):
         told(f"report: {width:,} features")
-        one = model if width == full and whole and not is_exact(model) else as_wide(model, width).fit(ArrayTable(*rows))
+        one = model if width == full and whole and not exact else as_wide(model, width).fit(ArrayTable(*rows))
         score = evaluate(one, ArrayTable(*test))[0]
         error = kernel_error(one.map_, one.preparation_(few)).relative
         features = int(one.map_.n_components_)

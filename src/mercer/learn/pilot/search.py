@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from ..._tiles import single_threaded_blas
 from ...kernels import Gaussian, Kernel, Matern
 from ...maps import FeatureMap
-from ..column_scales import learn_column_scales
-from ..gradient_scales import GradientSquares
+from ..learned_columns.gradient_scales import GradientSquares
+from ..learned_columns.leave_one_out_scales import learn_column_scales
 from ..prepare.preparation import Preparation
 from .choice import Choice
 from .rows import DistinctRows

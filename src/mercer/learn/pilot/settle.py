@@ -17,8 +17,8 @@ from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
 from ...maps.rules import feature_map
 from ..map_choice import EXACT, OPEN, is_open, named_map, parsed
+from ..passes.scan_plan import RowSample
 from ..prepare.preparation import Preparation
-from ..scan_plan import RowSample
 from ..solvers.choice import landmark_cost, path_cost, whitened_cost
 from .choice import Choice
 from .rows import distinct_rows
@@ -59,6 +59,8 @@ class Settled(NamedTuple):
     preparation: Preparation
     seed: int
     sample: RowSample
+    n_columns: int
+    """Of targets, or of classes, in the rows of the pilot."""
 
 
 def scales_for(preparation: Preparation, asked: Any) -> Sequence[str | None]:
@@ -109,7 +111,9 @@ def settled(
     kernel = None if is_open(model.kernel) else GAUSSIAN if model.kernel is None else parsed(model.kernel)
     width = LEARNER_WIDTH if model.n_components is None else model.n_components
     scales = scales_for(preparation, model.asked_scale)
-    by_rules = Settled(None, kernel or GAUSSIAN, width, preparation.rescaled(scales[0]), seed, sample)
+    columns_of_targets = 1 if targets is None else targets.shape[1]
+    known = seed, sample, columns_of_targets
+    by_rules = Settled(None, kernel or GAUSSIAN, width, preparation.rescaled(scales[0]), *known)
     if targets is None:
         return by_rules
     weight = np.ones(block.X.shape[0]) if block.weight is None else np.asarray(block.weight, dtype=np.float64)
@@ -138,7 +142,7 @@ def settled(
         chosen = chosen.with_column_scales(learned)
     # A rule for a bandwidth is applied to all rows, unless columns were learned with what it gave for these.
     settled_kernel = parse(choice.kernel) if kernel is None or learned is not None else kernel
-    return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, seed, sample)
+    return Settled(choice._replace(n_components=width), settled_kernel, width, chosen, *known)
 
 
 def fit_cost(loss: str, n_rows: int, width: int, n_columns: int) -> float:

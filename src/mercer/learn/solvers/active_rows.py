@@ -17,8 +17,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import TILE, run_tiles, single_threaded_blas
-from ..chosen_rows import ChosenRows
-from ..time_forecast import product_work
+from ..estimates.time_forecast import product_work
+from ..features.chosen_rows import ChosenRows
 from .newton import zero_between
 
 Matrix = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Which solver a machine takes: decided once, by arithmetic, from how large the problem is and never by the clock.
 
 Costs are in operations of a product of large matrices in the precision of the rows, to which the constants at the head
-of :mod:`mercer.learn.time_forecast` convert everything else. How many steps a solver takes is below.
+of :mod:`mercer.learn.estimates.time_forecast` convert everything else. How many steps a solver takes is below.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..._memory import physical_memory
 from ...kernels import Kernel
 from ...maps import Nystrom
+from ..estimates.memory_estimates import Extent, known_width
+from ..estimates.time_forecast import DECOMPOSITION, DOUBLE, FACTOR_COST, FEATURE_OPERATIONS, PRODUCT_COST
 from ..losses import Loss
 from ..map_choice import expected_map, parsed
-from ..memory_estimates import Extent, known_width
 from ..protocols import LinearMachine
-from ..time_forecast import DECOMPOSITION, DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST
+from .active_rows import USUAL_STEPS as MARGIN_STEPS
+from .active_rows import step_cost as margin_step_cost
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
 from .landmarks import Design, LandmarkFeatures
 from .newton import Report
@@ -31,6 +35,15 @@ LEAST_WIDTH = 16384
 """Of fewer features second moments are made as long as they fit: their solver ends with a bound on the distance."""
 WIDE_PASSES = 60.0
 """What usual problems took without second moments."""
+CANDIDATE_LANDMARKS = 1024
+"""Of the machine that tells which rows of an exact one are near the margin."""
+MOST_ROWS = 2.0
+"""Rows for every feature up to which the exact machine may take the place of a map: predictions take so much longer."""
+LEAST_SHARE = 1e-6
+"""The least alpha, as a share of k(x, x), for which a kernel matrix is factored without being asked for.
+
+Nearly equal rows with less are a matter of rounding, which solvers on features cut off.
+"""
 WITH_CORNERS = ("quantile", "epsilon_insensitive")
 """Losses that are smoothed ever more sharply, and whose solver on landmarks has a factor for every column."""
 
@@ -44,10 +57,11 @@ class SolverCost(NamedTuple):
         "sums" of second moments, "newton", "conjugate gradients", "landmarks", "wide", "exact" or "liblinear".
     expected : float
         What the choice of the solver expected of it; of a path of penalties, of all its fits as if each began anew. Of
-        the exact machine, what its candidates let expect, without kernel values. Not a number where nothing was
-        counted, as of "liblinear".
+        the exact machine, what its candidates let expect, without kernel values. Not a number in models from files of
+        versions that did not count it.
     operations : float
-        The same by the passes over the rows that were made.
+        The same by the passes over the rows that were made. Of "liblinear", which reports its iterations alone, by
+        these and the passes that each takes: see :func:`mercer.learn.solvers.liblinear.iteration_cost`.
     """
 
     name: str
@@ -55,9 +69,9 @@ class SolverCost(NamedTuple):
     operations: float
 
     @classmethod
-    def of_exact_squares(cls, n_rows: int, n_penalties: int) -> SolverCost:
-        """That of least squares with a coefficient for every row: one factor of their kernel matrix per penalty."""
-        cost = DOUBLE * n_penalties * float(n_rows) ** 3 / 3.0
+    def of_exact_squares(cls, n_rows: int, n_factors: int) -> SolverCost:
+        """That of least squares with a coefficient for every row, of which all is known before."""
+        cost = exact_squares_cost(n_rows, n_factors)
         return cls("exact", cost, cost)
 
     @classmethod
@@ -118,6 +132,30 @@ def path_cost(n_rows: int, width: int, second_pass: bool) -> float:
     """Operations of second moments, their decomposition, and perhaps of a second pass over all rows."""
     extent, again = Extent(width, n_rows), FEATURE_OPERATIONS * n_rows * width + float(n_rows) * width**2
     return sums_cost(extent) + DECOMPOSITION * float(width) ** 3 + (again if second_pass else 0.0)
+
+
+def exact_squares_cost(n_rows: int, n_factors: int) -> float:
+    """Operations of least squares in which every row has a coefficient.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_factors : int
+        Factors of the kernel matrix, in float64, and diagonals of their inverses, by which rows are left out.
+    """
+    n = float(n_rows)
+    return FEATURE_OPERATIONS * n**2 + n_factors * FACTOR_COST * DOUBLE * n**3 / 3.0
+
+
+def exact_margins_cost(n_rows: int, n_columns: int) -> float:
+    """Operations of the exact machine of the squared hinge.
+
+    It takes the kernel values of all rows at most, a machine on landmarks, and steps with a factor for the active rows
+    of every column.
+    """
+    active = np.full(n_columns, FACTOR_COST ** (1.0 / 3.0) * ACTIVE * n_rows)
+    candidates = landmark_cost(n_rows, min(CANDIDATE_LANDMARKS, n_rows), n_columns)
+    return FEATURE_OPERATIONS * float(n_rows) ** 2 + candidates + MARGIN_STEPS * margin_step_cost(n_rows, active)
 
 
 def least_cost(extent: Extent) -> float:
@@ -185,6 +223,57 @@ def works_on_landmarks(model: LinearMachine, map: Any, n_rows: int) -> bool:
     return takes_landmarks(map, n_rows, known_width(model), model.n_columns, model.loss == "squared")
 
 
+def cost_on_map(model: LinearMachine, map: Any, extent: Extent) -> float:
+    """Operations of the machine that is taken for this map, which is not fitted."""
+    n_rows, width, squared = extent.n_rows, extent.width, model.loss == "squared"
+    if works_on_landmarks(model, map, n_rows):
+        return landmark_cost(n_rows, width, extent.columns)
+    if map.has_landmarks:
+        whitening = DECOMPOSITION * float(width) ** 3 + DOUBLE * 2.0 * n_rows * float(width) ** 2
+    else:
+        whitening = 0.0
+    if not squared:
+        return whitening + FEATURE_OPERATIONS * n_rows * width + least_cost(extent)
+    return whitening + (sums_cost(extent) if model.has_one_penalty else path_cost(n_rows, width, second_pass=True))
+
+
+def is_cheaper_exactly(
+    model: LinearMachine, extent: Extent, n_factors: int, least_alpha: float, memory: int | None
+) -> bool:
+    """Whether the exact machine costs no more than the one on the map that "auto" would take.
+
+    The map is an approximation of the kernel and the exact machine is not: it is then the better one in every respect
+    but one. It keeps rows in place of features, so that there may be no more than ``MOST_ROWS`` for each of these.
+
+    Parameters
+    ----------
+    model : LinearMachine
+        With arguments that are settled, but for the map.
+    extent : Extent
+        How large its fit is on the map.
+    n_factors : int
+        Those of least squares, see :func:`exact_squares_cost`.
+    least_alpha : float
+        The least penalty beside squares; infinity where it is chosen among those that suit the kernel matrix.
+    memory : int or None
+        The most bytes that it may take; None is what the machine has.
+    """
+    map, squared = expected_map(model, extent.n_rows), model.loss == "squared"
+    kernel = parsed(map.kernel)
+    if not extent.width < extent.n_rows <= MOST_ROWS * extent.width or not isinstance(kernel, Kernel):
+        return False
+    if not kernel.is_rotation_invariant or least_alpha < LEAST_SHARE * float(kernel.amplitude):
+        return False
+    most = physical_memory() if memory is None else memory
+    if most is not None and (extent.exact_ridge() if squared else extent.exact_margins()) > most:
+        return False
+    if squared:
+        cost = exact_squares_cost(extent.n_rows, n_factors)
+    else:
+        cost = exact_margins_cost(extent.n_rows, extent.columns)
+    return cost <= cost_on_map(model, map, extent)
+
+
 def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool:
     """Whether a machine does without second moments.
 
@@ -200,7 +289,7 @@ def works_wide(model: LinearMachine, extent: Extent, memory: int | None) -> bool
         return True
     if model.solver != "auto" or not model.may_iterate or not extent.n_rows:
         return False
-    if expected_map(model, extent.n_rows).has_landmarks:
-        return False
     squared = model.loss == "squared"
+    if expected_map(model, extent.n_rows).has_landmarks or (squared and not model.has_one_penalty):
+        return False
     return is_wide(extent._replace(columns=1) if squared else extent, squared, memory)

@@ -15,9 +15,9 @@ from typing import Self
 import numpy as np
 import scipy.linalg
 
-from ..feature_matrix import FeatureMatrix
+from ..estimates.time_forecast import PRODUCT_COST, Work, curvature_works, step_works
+from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss, SmoothedLoss
-from ..time_forecast import PRODUCT_COST, Work, curvature_works, step_works
 from .landmarks import Design, LandmarkFeatures, LandmarkHessians, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
 from .sampling import sampled

@@ -10,8 +10,8 @@ import numpy as np
 from ...gpu.device import Device, Tensor
 from ...gpu.precision import full_precision
 from ...gpu.triangular import DeviceTriangular
-from ..chosen_rows import RowNumbers
-from ..device_features import DeviceFeatures
+from ..features.chosen_rows import RowNumbers
+from ..features.device_features import DeviceFeatures
 from ..losses import Bend
 from .landmarks import ROUNDING, TRIES, LandmarkFeatures
 from .newton import Matrix, Values

@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import single_threaded_blas, sum_in_order
-from ..chosen_rows import RowNumbers
-from ..feature_matrix import FeatureMatrix, joined_moments, weighted_moments
+from ..estimates.time_forecast import Work
+from ..features.chosen_rows import RowNumbers
+from ..features.feature_matrix import FeatureMatrix, joined_moments, weighted_moments
 from ..losses import Bend, Loss
-from ..passes import Passes
-from ..time_forecast import Work
+from ..passes.fit_passes import Passes
 from .newton import Matrix, Newton, Solution, Values
 from .triangular import Triangular
 

@@ -18,9 +18,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
-from ..feature_matrix import FeatureMatrix
-from ..losses import Loss
-from ..time_forecast import (
+from ..estimates.time_forecast import (
     PRODUCT_COST,
     USUAL_PRODUCTS,
     USUAL_STEPS,
@@ -30,6 +28,8 @@ from ..time_forecast import (
     step_works,
     steps_left,
 )
+from ..features.feature_matrix import FeatureMatrix
+from ..losses import Loss
 from .intercepts import balancing
 
 Matrix = NDArray[np.float64]
@@ -75,7 +75,7 @@ class Report(NamedTuple):
     """
     method: str = "newton"
     """"newton", "conjugate gradients" where wide features made it the cheaper one, "landmarks", "wide", "exact", or
-    "liblinear", whose passes and operations are not counted.
+    "liblinear", whose passes are not counted.
 
     Of "wide" the gap is an estimate by the last Newton step, and no bound; so is that of "landmarks", except where a
     loss has corners.

@@ -190,18 +190,19 @@ class RowRidge:
     def scores(self, alpha: float) -> Matrix:
         """The mean squared errors that an alpha would have on new rows, one column per target.
 
-        The first row is by rows that are left out, the second by generalised cross-validation. They are infinite where
-        alpha is too small for these rows.
+        The first row is by rows that are left out, the second by generalised cross-validation. The third has the least
+        objective: at the solution it is alpha beta' y / 2. All are infinite where alpha is too small for these rows.
         """
         nothing, total = np.full(self.targets.shape[1], np.inf), float(self.weight.sum())
         try:
             found = self.solve(alpha, diagonal=True)
         except np.linalg.LinAlgError:
-            return np.stack([nothing, nothing])
+            return np.stack([nothing, nothing, nothing])
         left = 1.0 - float(found.leverages(alpha, self.weight).sum()) / total
         residuals = alpha * found.beta / self.weight[:, None]
         expected = self.weight @ residuals**2 / total / left**2 if left > 0.0 else nothing
-        return np.stack([self.weight @ found.left_out() ** 2 / total, expected])
+        objectives = 0.5 * alpha * (found.beta * (self.targets - found.offset)).sum(axis=0)
+        return np.stack([self.weight @ found.left_out() ** 2 / total, expected, objectives])
 
     def spread(self) -> Matrix:
         """The sum of squares of every target, about its mean where there is an intercept."""

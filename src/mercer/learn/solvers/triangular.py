@@ -13,7 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles
-from ..chosen_rows import ChosenRows
+from ..features.chosen_rows import ChosenRows
 
 BLOCK = 512
 

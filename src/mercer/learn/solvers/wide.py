@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles, single_threaded_blas, sum_in_order, tiles
-from ..chosen_rows import ChosenRows
-from ..feature_matrix import FeatureMatrix
+from ..estimates.time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
+from ..features.chosen_rows import ChosenRows
+from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss
-from ..time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .newton import Matrix, Newton, Solution, Values
 from .sampling import sampled
 from .triangular import Triangular

@@ -19,14 +19,15 @@ objectives are apart: a bound on the distance to the least one, which ends the s
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import run_tiles, single_threaded_blas
-from ..feature_matrix import FeatureMatrix
+from ..estimates.time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
+from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss
-from ..time_forecast import DOUBLE, FEATURE_OPERATIONS, PRODUCT_COST, Work
 from .landmarks import LandmarkFeatures
 from .newton import Matrix, Newton, Report, Solution, Values, largest_share
 from .triangular import BLOCK, Triangular
@@ -136,6 +137,16 @@ class WideRidge(Newton):
     def __init__(self, design: FeatureMatrix, loss: Loss, landmarks: LandmarkFeatures):
         super().__init__(design, loss)
         self.landmarks = landmarks
+        self._aim_at(loss)
+
+    def for_loss(self, loss: Loss) -> Self:
+        other = super().for_loss(loss)
+        other._aim_at(loss)
+        return other
+
+    def _aim_at(self, loss: Loss) -> None:
+        """Take the curvature of the rows, and what their coefficients have to reach, from a loss."""
+        design = self.design
         flat = np.zeros((design.n_rows, loss.n_columns))
         curvature = loss.curvature(flat).astype(np.float64)
         self.roots = np.sqrt(curvature)

@@ -1,0 +1,61 @@
+"""The kernel of HadamardSketch."""
+
+from __future__ import annotations
+
+from ctypes import c_longlong
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import compiler
+from .sketch_entries import sketch_entries
+from .tensors import Writer, marks, sent
+from .thread_groups import ThreadGroup
+
+
+def hadamard_sketch(
+    buckets: NDArray[np.int32],
+    turns: NDArray[np.int8],
+    size: int,
+    factor: float,
+    constant: float,
+    scale: float,
+    device: Any,
+) -> Writer | None:
+    """What writes the products of the transforms of complex count sketches.
+
+    Parameters
+    ----------
+    buckets, turns : ndarray of shape (degree, n_columns)
+        The place of every column, and its sign as a power of the imaginary unit; a last column beside those of the rows
+        is that of the constant.
+    size : int
+        The number of places, a power of two.
+    factor, constant : float
+        What the entries of a row are multiplied by, and what stands behind them.
+    scale : float
+        What the products are multiplied by.
+    device : torch.device
+
+    Returns
+    -------
+    writer : callable or None
+        None where the transforms are too wide or too narrow.
+    """
+    group = ThreadGroup.of(size)
+    if group is None:
+        return None
+    places = group.padded(buckets) + group.padded_size * (turns % 2).astype(np.int32)
+    table = sketch_entries(places, turns >= 2)
+    sketches = (*sent(device, *table), table.turns)
+    kernel, degree = group.kernel("hadamard_sketch", arrays=2, resident=3), len(buckets)
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1], factor, constant, degree
+        arguments = (*rows, *sketches, scale, out, out.shape[1], lost)
+        compiler.launch(kernel, group.blocks(X.shape[0]), X.device, arguments)
+        return lost
+
+    return write

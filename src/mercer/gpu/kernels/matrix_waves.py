@@ -1,0 +1,46 @@
+"""Cosines and sines behind a product with a matrix of frequencies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..products import product
+from . import compiler
+from .compiler import Kernel
+from .tensors import Writer, longest_phase, marks, sent
+
+TILE = 16384
+"""Rows whose phases are made at once: enough to fill the device, few enough for phases to take little memory."""
+PHASE_BYTES = 512 * 2**20
+WAVES = Kernel("phase_waves", threads=256)
+
+
+def matrix_waves(frequencies: NDArray[np.float64], offsets: NDArray[np.float64], scale: float, device: Any) -> Writer:
+    """What writes scale (cos p, sin p, ...) with phases p that are products of rows with frequencies.
+
+    Parameters
+    ----------
+    frequencies : ndarray of shape (n_frequencies, n_columns)
+        In half turns.
+    offsets : ndarray
+        Those of features without a partner, in half turns.
+    scale : float
+    device : torch.device
+    """
+    matrix, offsets_sent = sent(device, frequencies.T, offsets)
+    tile = max(256, min(TILE, PHASE_BYTES // (4 * max(1, len(frequencies)))))
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        phases = X.new_empty((min(tile, X.shape[0]), matrix.shape[1]))
+        for start in range(0, X.shape[0], tile):
+            rows = X[start : start + tile]
+            product(rows, matrix, phases[: len(rows)])
+            waves = phases, matrix.shape[1], offsets_sent, scale, longest_phase()
+            compiler.launch(WAVES, len(rows), X.device, (*waves, out[start:], out.shape[1], lost[start:]))
+        return lost
+
+    return write

@@ -1,0 +1,60 @@
+"""Products of projections on signs, as RandomMaclaurin has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..products import in_parts, sign_matrix, split_product
+from . import compiler
+from .compiler import Kernel
+from .tensors import Writer, marks, sent
+
+TILE = 16384
+"""Rows whose projections are made at once."""
+FACTOR_BYTES = 1024 * 2**20
+"""What the projections of a tile may take."""
+MATRIX_BYTES = 2 * 2**30
+"""What the signs may take on the device."""
+PRODUCTS = Kernel("factor_products", threads=256)
+
+
+def sign_products(
+    signs: NDArray[np.int8], degrees: NDArray[np.int32], weights: NDArray[np.float64], first: int, device: Any
+) -> Writer | None:
+    """What writes weighted products of projections to the columns from ``first`` on.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n_projections, n_columns)
+    degrees : ndarray of shape (n_products,)
+        How many projections each product has; those of a product lie one below the other.
+    weights : ndarray of shape (n_products,)
+    first : int
+    device : torch.device
+
+    Returns
+    -------
+    writer : callable or None
+        None where the signs take too much memory.
+    """
+    if 6 * signs.size > MATRIX_BYTES:
+        return None
+    count, features = len(signs), len(degrees)
+    starts, weights_sent = sent(device, np.concatenate([[0], np.cumsum(degrees)]), weights)
+    matrix = sign_matrix(signs, device)
+    tile = max(256, min(TILE, FACTOR_BYTES // (4 * max(1, count))))
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        for start in range(0, X.shape[0], tile):
+            factors = split_product(in_parts(X[start : start + tile]), matrix)
+            table = factors, count, starts, weights_sent, features
+            compiler.launch(
+                PRODUCTS, factors.shape[0], X.device, (*table, out[start:, first:], out.shape[1], lost[start:])
+            )
+        return lost
+
+    return write

@@ -1,0 +1,60 @@
+"""The kernel of ComplexSketch with structured projections."""
+
+from __future__ import annotations
+
+from ctypes import c_longlong
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import compiler
+from .tensors import Writer, marks, sent
+from .thread_groups import ThreadGroup
+
+
+def srht(
+    turns: NDArray[np.int8],
+    outputs: NDArray[np.int32],
+    size: int,
+    factor: float,
+    constant: float,
+    scale: float,
+    device: Any,
+) -> Writer | None:
+    """What writes the products of outputs of transforms of rows with complex signs.
+
+    Parameters
+    ----------
+    turns : ndarray of shape (n_blocks, degree, n_columns)
+        The sign of every column as a power of the imaginary unit; a last column beside those of the rows is that of the
+        constant.
+    outputs : ndarray of shape (degree, n_features)
+        The output of the transforms of its block that a feature takes.
+    size : int
+        The width of the transforms, a power of two.
+    factor, constant : float
+        What the entries of a row are multiplied by, and what stands behind them.
+    scale : float
+        What the products are multiplied by.
+    device : torch.device
+
+    Returns
+    -------
+    writer : callable or None
+        None where the transforms are too wide or too narrow.
+    """
+    group = ThreadGroup.of(size)
+    if group is None:
+        return None
+    padded = np.pad(turns, ((0, 0), (0, 0), (0, size - turns.shape[2])))
+    tables = sent(device, group.words(padded >= 2), group.words(padded % 2 == 1), outputs)
+    kernel, (degree, features) = group.kernel("srht", arrays=3, resident=2), outputs.shape
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1], factor, constant, degree, features
+        compiler.launch(kernel, group.blocks(X.shape[0]), X.device, (*rows, *tables, scale, out, out.shape[1], lost))
+        return lost
+
+    return write

@@ -1,0 +1,51 @@
+"""The kernel of StructuredFourier."""
+
+from __future__ import annotations
+
+from ctypes import c_longlong
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import compiler
+from .tensors import Writer, longest_phase, marks, sent
+from .thread_groups import ThreadGroup
+
+
+def structured(
+    signs: NDArray[np.int8], radii: NDArray[np.float64], offset: NDArray[np.float64], scale: float, device: Any
+) -> Writer | None:
+    """What writes scale (cos p, sin p, ...) with phases p from three rounds of signs and transforms.
+
+    Parameters
+    ----------
+    signs : ndarray of shape (n_blocks, 3, width)
+    radii : ndarray of shape (n_frequencies,)
+        What the transforms are multiplied by, in half turns.
+    offset : ndarray of shape (1,)
+        That of a last feature without a partner, in half turns.
+    scale : float
+    device : torch.device
+
+    Returns
+    -------
+    writer : callable or None
+        None where the transforms are too wide or too narrow.
+    """
+    group = ThreadGroup.of(signs.shape[2])
+    if group is None:
+        return None
+    negative = signs < 0
+    rounds = group.words(negative[:, 0]), group.last_words(negative[:, 1]), group.words(negative[:, 2])
+    flips, radii_sent, offset_sent = sent(device, np.stack(rounds, axis=1), radii, offset)
+    kernel, count = group.kernel("structured", arrays=1, resident=1), len(radii)
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1]
+        waves = flips, radii_sent, count, offset_sent, scale, longest_phase()
+        compiler.launch(kernel, group.blocks(X.shape[0]), X.device, (*rows, *waves, out, out.shape[1], lost))
+        return lost
+
+    return write

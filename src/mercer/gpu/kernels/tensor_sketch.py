@@ -1,0 +1,61 @@
+"""The kernel of TensorSketch."""
+
+from __future__ import annotations
+
+from ctypes import c_longlong
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import compiler
+from .sketch_entries import sketch_entries
+from .tensors import Writer, marks, sent
+from .thread_groups import ThreadGroup
+
+
+def tensor_sketch(
+    buckets: NDArray[np.int32],
+    signs: NDArray[np.int8],
+    width: int,
+    factor: float,
+    constant: float,
+    scale: float,
+    device: Any,
+) -> Writer | None:
+    """What writes the half spectrum of the convolution of count sketches.
+
+    Parameters
+    ----------
+    buckets, signs : ndarray of shape (degree, n_columns)
+        The place and the sign of every column; a last column beside those of the rows is that of the constant.
+    width : int
+        The number of places, and of features.
+    factor, constant : float
+        What the entries of a row are multiplied by, and what stands behind them.
+    scale : float
+        What the spectrum's real values at both ends are multiplied by.
+    device : torch.device
+
+    Returns
+    -------
+    writer : callable or None
+        None where the width is not a power of two, too large or too small.
+    """
+    # A row is transformed as half as many complex numbers. With 32 of them a thread has enough to do between waits.
+    group = ThreadGroup.of(width // 2, held=5) if width & (width - 1) == 0 else None
+    if group is None:
+        return None
+    table = sketch_entries(buckets, signs < 0)
+    roots = np.exp(-1j * np.pi * np.arange(width // 2) / (width // 2))
+    (turns,) = sent(device, np.stack([roots.real, roots.imag], axis=1))
+    sketches = (*sent(device, *table), table.turns, turns)
+    kernel, degree = group.kernel("tensor_sketch", arrays=2), len(buckets)
+
+    def write(X: Any, out: Any) -> Any:
+        lost = marks(X)
+        rows = X, c_longlong(X.stride(0)), X.shape[0], X.shape[1], factor, constant, degree
+        compiler.launch(kernel, group.blocks(X.shape[0]), X.device, (*rows, *sketches, scale, out, lost))
+        return lost
+
+    return write

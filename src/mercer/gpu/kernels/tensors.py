@@ -1,0 +1,40 @@
+"""What the launches of all kernels share: tables on the device, and marks for rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Writer = Callable[[Any, Any], Any]
+"""Writes the features of float32 rows on a device to ``out``, and returns a mark, other than 0, for every row that has
+to be mapped in another way. Rows and ``out`` are tensors, those of ``out`` contiguous."""
+
+LONGEST_PHASE = 32.0
+"""Up to here a phase in float32 has an error below 1e-5."""
+
+
+def longest_phase() -> float:
+    """The longest phase whose digits float32 has, in half turns."""
+    return LONGEST_PHASE / math.pi
+
+
+def sent(device: Any, *arrays: NDArray[Any]) -> list[Any]:
+    """Copies of NumPy arrays on a device: numbers in float32, integers as they are."""
+    import torch
+
+    def copied(array: NDArray[Any]) -> Any:
+        array = array.astype(np.float32) if array.dtype.kind == "f" else array.astype(np.int32)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+    return [copied(array) for array in arrays]
+
+
+def marks(X: Any) -> Any:
+    """One byte per row, 0 so far."""
+    import torch
+
+    return X.new_zeros(X.shape[0], dtype=torch.uint8)

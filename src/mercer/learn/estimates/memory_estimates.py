@@ -1,0 +1,223 @@
+"""What a fit takes of memory, estimated before it takes it: from the width of the map, and again when there is one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..._memory import as_bytes, check_room
+from ..._tiles import n_threads, summing_threads
+from ...data import Table
+from ...data.block import BLOCK_ROWS
+from ..map_choice import is_exact, may_be_exact, width_asked
+from ..prepare.preparation import Preparation
+from ..protocols import LinearMachine, Machine, MapArguments
+from ..solvers.triangular import BLOCK
+from ..solvers.wide import LEAST_BLOCKS, block_rows, sample_size
+from ..solvers.wide_ridge import landmark_count
+from ..statistics import chunk_rows
+
+VECTORS = 10
+"""Of the size of the coefficients, in steps of conjugate gradients."""
+RIDGE_VECTORS = 5
+"""The same where steps are in the space of rows."""
+COPIES = 5
+"""Of a block of dense rows: as it is encoded, and as it is scaled."""
+ENTRY_BYTES = 80
+"""Of an entry of a block of sparse rows, as it is numbered, scaled and sorted; as measured."""
+LEVEL_BYTES = 400
+"""Of a level of sparse rows: its text, its number, its summary and its scale; as measured."""
+ROW_BYTES = 32
+"""The label, weights and number of the class of a row."""
+NODE_BYTES = 16
+"""LIBLINEAR has a copy of its own: every number with its place."""
+
+
+class Extent(NamedTuple):
+    """How large a fit is; the least where something is not known yet."""
+
+    width: int
+    n_rows: int = 0
+    columns: int = 1
+    """Of targets, or of decision values."""
+    itemsize: int = 4
+    n_jobs: int | None = None
+
+    @property
+    def square(self) -> int:
+        """Numbers in a matrix of second moments, that of an intercept included."""
+        return (self.width + 1) ** 2
+
+    def chunks(self, held: int) -> int:
+        """Bytes of the features of chunks that are summed side by side, and of their sums, each of this size."""
+        features = chunk_rows(self.width, self.itemsize) * self.width * self.itemsize
+        return summing_threads(self.n_jobs, held) * (features + held)
+
+    def sums(self, copies: int, exact: bool = False) -> int:
+        """Bytes of moments in float64: while they are summed, or solved in ``copies`` copies.
+
+        Those of a chunk are in the precision of the features, or with ``exact`` two of them in float64.
+        """
+        held = 16 if exact and self.itemsize < 8 else self.itemsize
+        return max(8 * self.square + self.chunks(held * self.square), 8 * copies * self.square)
+
+    def newton(self) -> int:
+        """Bytes of Newton's method: the factors of all columns, sums for more, and the state of every row."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return self.columns * self.itemsize * self.square + self.chunks(self.itemsize * self.square) + state
+
+    def left_out(self) -> int:
+        """Bytes of the Hessians by which rows are left out one by one: in float64, of a class for every thread."""
+        return 16 * min(self.columns, n_threads(self.n_jobs)) * self.square
+
+    def landmarks(self, corners: bool = False) -> int:
+        """Bytes of the solver on landmarks: their kernel matrix in float64, four more, and the state of every row.
+
+        That of a loss with corners has the factors of Newton's method beside the kernel matrix.
+        """
+        if corners:
+            return 8 * self.square + self.chunks(self.itemsize * self.square) + self.newton()
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return (8 + 4 * self.itemsize) * self.square + state
+
+    def exact_ridge(self) -> int:
+        """Bytes of ridge regression on all rows: their kernel matrix in float64, and blocks of its factor's inverse."""
+        blocks = (1 + n_threads(self.n_jobs)) * self.n_rows * min(BLOCK, self.n_rows)
+        return 8 * (self.n_rows**2 + blocks + 4 * self.n_rows * (self.columns + 1))
+
+    def exact_margins(self) -> int:
+        """Bytes of the exact machine of the squared hinge: were all rows active, their kernel matrix and its factor."""
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        return 2 * self.itemsize * self.n_rows**2 + state
+
+    def wide(self, squared: bool) -> int:
+        """Bytes of the solver without second moments: its vectors, the kernel matrix of a sample, and what rows take.
+
+        Of the features of the sample there are as few as can be; more are held where there is room for them. With
+        ``squared``, for ridge regression, the more of the two ways that it has.
+        """
+        sample = sample_size(self.n_rows, self.columns)
+        vector, block = 8 * self.width * self.columns, min(block_rows(self.width), sample) * self.width * 8
+        state = self.n_rows * (self.columns * (5 * self.itemsize + 16) + ROW_BYTES)
+        panel = min(LEAST_BLOCKS * block, 8 * self.width * sample)
+        blocks = panel + summing_threads(self.n_jobs, vector) * (block + vector)
+        needed = VECTORS * vector + 16 * sample**2 + max(self.chunks(2 * vector), blocks) + state
+        return max(needed, self._wide_ridge()) if squared else needed
+
+    def _wide_ridge(self) -> int:
+        """The same for ridge regression: two kernel matrices of landmarks, and vectors of features and of rows."""
+        count, vector = landmark_count(self.n_rows, self.width, self.columns), 8 * self.width * self.columns
+        whitening = chunk_rows(count, self.itemsize) * count * (8 + 2 * self.itemsize)
+        state = self.n_rows * (self.columns * 12 * 8 + ROW_BYTES)
+        return 16 * count**2 + state + max(whitening, RIDGE_VECTORS * vector + self.chunks(2 * vector))
+
+    def features(self) -> int:
+        """Bytes of the features of all rows."""
+        return self.n_rows * self.width * self.itemsize
+
+    def liblinear(self) -> int:
+        """Bytes of the features of all rows and of the copies that LIBLINEAR works on."""
+        doubles = 0 if self.itemsize == 8 else 8
+        return self.n_rows * self.width * (self.itemsize + doubles + NODE_BYTES)
+
+
+class FitMemory(NamedTuple):
+    """Bytes that a fit takes at least, beside its map and a few blocks of rows."""
+
+    work: int
+    """Sums and their solution, or the state of a solver."""
+    features: int = 0
+    """The features of all rows, where they are held."""
+    streamed: bool = False
+    """Whether features are not held, and made again in every pass."""
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.work + self.features
+
+
+def fit_memory(model: Machine, extent: Extent, memory: int | None = None) -> FitMemory:
+    """What a fit of this extent takes: the one answer, for the fit itself and for those who ask before it.
+
+    Parameters
+    ----------
+    model : Machine
+        The learner, fitted or not.
+    extent : Extent
+        How large its fit is.
+    memory : int or None, default=None
+        The most bytes that the fit may take; None is what the machine has.
+    """
+    work = model.bytes_needed(extent, memory)
+    if not model.iterates(extent.n_rows, memory):
+        return FitMemory(work)
+    linear = cast("LinearMachine", model)
+    if linear.holds_all_features:
+        return FitMemory(work, extent.liblinear())
+    fits = can_hold_features(linear, extent, work, memory)
+    return FitMemory(work, extent.features() if fits else 0, not fits)
+
+
+def can_hold_features(model: LinearMachine, extent: Extent, work: int, memory: int | None) -> bool:
+    """Whether there is room for the features of all rows beside the bytes of ``work``."""
+    return extent.features() <= room_for_features(model, work, memory)
+
+
+def room_for_features(model: LinearMachine, work: int, memory: int | None) -> float:
+    """Bytes that features may take beside ``work``."""
+    left = float("inf") if memory is None else memory - work
+    return min(as_bytes(model.memory), left)
+
+
+def parameter_bytes(params: Any, itemsize: int) -> int:
+    """Those of a map's parameters; matrices of floats are also packed for products, in the precision of the rows."""
+    if isinstance(params, tuple):
+        return sum(parameter_bytes(part, itemsize) for part in params)
+    packed = params.size * itemsize if params.ndim == 2 and params.dtype == np.float64 else 0
+    return int(params.nbytes + packed)
+
+
+def known_width(model: MapArguments) -> int:
+    """The width of the map as far as it is known before there is one; 0 where it is not a number."""
+    width = width_asked(model)
+    return int(width) if isinstance(width, int | np.integer) else 0
+
+
+def check_before(model: Machine, table: Table, memory: int | None, iterates: bool) -> None:
+    """Refuse, before any pass, what cannot be held; ``iterates`` tells whether there may be several over features."""
+    width = known_width(model)
+    if width <= 0:
+        return
+    few = may_be_exact(model) if isinstance(model.map, str) else model.map.has_landmarks
+    extent = Extent(width, table.n_rows if iterates else 0, n_jobs=model.n_jobs)
+    if is_exact(model):
+        check_room(model.bytes_needed(extent, memory), f"map='exact' with {table.n_rows} rows: its factors", memory)
+        return
+    try:
+        check_room(model.bytes_needed(extent, memory), f"the sums over {width} features and their solution", memory)
+    except MemoryError:
+        if not few or table.n_rows > width:  # of few rows there are no more landmarks
+            raise
+        landmarks = extent._replace(width=table.n_rows)
+        check_room(model.bytes_needed(landmarks, memory), f"the sums over {table.n_rows} landmarks", memory)
+
+
+def check_levels(model: Machine, preparation: Preparation, memory: int | None) -> None:
+    """The same when the levels of columns are known, each of which becomes a column of numbers."""
+    most = preparation.most_levels
+    if most is not None:
+        width = preparation.width(model.n_features_in_)
+        needed = COPIES * 8 * BLOCK_ROWS * width
+        if preparation.sparse_levels:
+            needed = ENTRY_BYTES * BLOCK_ROWS * model.n_features_in_ + LEVEL_BYTES * width
+        name = f"column {most.name!r} has {len(most.levels or ()):,} levels, each of which becomes a column of numbers"
+        advice = "leave it out with exclude= of mercer.data.open, or join rare levels"
+        check_room(needed, f"{name}: {advice}. The levels and blocks of {BLOCK_ROWS:,} rows", memory)
+
+
+def check_after(model: Machine, extent: Extent, memory: int | None) -> None:
+    """The same when the map is fitted, before the pass over its features."""
+    needed = fit_memory(model, extent, memory).work + parameter_bytes(model.map_.parameters_, extent.itemsize)
+    check_room(needed, f"the map, the sums over its {extent.width} features and their solution", memory)

@@ -1,0 +1,181 @@
+"""How long the rest of a fit will take: the work that was announced, at the speed of the work that is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..._tiles import n_threads
+
+# What a processor is good at, measured on one core of an x86-64 machine with AVX2: costs are in operations of a product
+# of large matrices in the precision of the rows. Decisions need the ratios alone, which hardly differ between machines.
+
+SPEED = 1e10
+"""Operations per second of one thread, until some have been timed."""
+PRODUCT_COST = 3.0
+"""The time of a product with few columns, a number of its operations, over that of a product of large matrices."""
+DOUBLE = 2.0
+"""What operations in float64 cost where rows are in float32."""
+FEATURE_OPERATIONS = 50.0
+"""About what one feature of one row takes to make."""
+FACTOR_COST = 4.0
+"""The time of a factor of a kernel matrix, or of the diagonal of its inverse, over that of so many operations."""
+DECOMPOSITION = 40.0
+"""Cost of an eigendecomposition, as a multiple of the product of two such matrices."""
+
+SLOWEST = 0.9
+"""A step that leaves a larger share of the gap than this counts as if it left so much: one alone says little."""
+LEAST = 1e7
+"""Operations at least: what is small takes the time to start it."""
+
+
+class Work(NamedTuple):
+    """A pass over the rows, or a solution, that is still to come, and about how many operations it takes."""
+
+    what: str
+    operations: float
+
+
+def features_work(n_rows: int, width: int) -> float:
+    """About what the features of all rows take."""
+    return FEATURE_OPERATIONS * n_rows * width
+
+
+def sums_work(n_rows: int, width: int) -> Work:
+    """A pass that sums second moments."""
+    return Work("sums", features_work(n_rows, width) + float(n_rows) * width**2)
+
+
+class Forecast:
+    """Adds up what is left of a fit, in seconds.
+
+    Time counts for the work that ended last, so that what is done between passes counts too, and work that runs side
+    by side is not counted twice. Work of a kind that was timed is expected to go on at its speed, other work at that of
+    all work so far.
+
+    Parameters
+    ----------
+    now : the time at which the fit begins
+    n_jobs : threads, for the speed before anything is timed
+    """
+
+    def __init__(self, now: float, n_jobs: int | None = None):
+        self.began = self._last = now
+        self.share = 0.0
+        """How much of the fit is done. It never falls: where more turns out to be left, it stands still."""
+        self._prior = 1.0 / (SPEED * n_threads(n_jobs))
+        self._planned: list[Work] = []
+        self._under_way: dict[int, Work] = {}
+        self._timed: dict[str, tuple[float, float]] = {}
+        self._sizes: dict[str, float] = {}
+        self._tokens = 0
+
+    def plan(self, works: Sequence[Work]) -> None:
+        """Expect this from now on, in place of what was expected before."""
+        self._planned = [Work(what, max(operations, LEAST)) for what, operations in works]
+        self._under_way = {}
+        self._sizes.update(self._planned)
+
+    def begin(self, what: str, share: float = 1.0) -> int:
+        """Work of this kind begins, of which this share is left; a number that names it."""
+        self._under_way = {key: work for key, work in self._under_way.items() if work.what == what}
+        self.drop(what)
+        self._tokens += 1
+        self._under_way[self._tokens] = Work(what, share * self._sizes.get(what, 0.0))
+        return self._tokens
+
+    def drop(self, what: str) -> None:
+        """The next work of this kind is not to be expected any more."""
+        place = next((place for place, work in enumerate(self._planned) if work.what == what), None)
+        if place is not None:
+            del self._planned[place]
+
+    def advance(self, token: int, what: str, share: float, left: float, now: float) -> None:
+        """So much of a whole pass of this kind was done since it was last told of, and so much of it is left."""
+        size = self._sizes.get(what, 0.0)
+        self._count(what, share * size, now)
+        if left > 0.0:
+            self._under_way[token] = Work(what, left * size)
+        else:
+            self._under_way.pop(token, None)
+
+    def done(self, what: str, now: float) -> None:
+        """All of some work was done at once."""
+        self.drop(what)
+        self._count(what, self._sizes.get(what, 0.0), now)
+
+    def _count(self, what: str, operations: float, now: float) -> None:
+        before, seconds = self._timed.get(what, (0.0, 0.0))
+        self._timed[what] = before + operations, seconds + now - self._last
+        self._last = now
+
+    def seconds_left(self, unplanned: float = 0.0) -> float:
+        """What is left in all; ``unplanned`` is what is left of a pass that nobody has announced."""
+        known = {what: seconds / size for what, (size, seconds) in self._timed.items() if size > 0.0}
+        sizes, seconds = zip(*(self._timed[what] for what in known), strict=True) if known else ((0.0,), (0.0,))
+        others = sum(seconds) / sum(sizes) if sum(seconds) > 0.0 else self._prior
+        works = [*self._planned, *self._under_way.values()]
+        return unplanned + sum(work.operations * known.get(work.what, others) for work in works)
+
+    def is_planned(self, what: str) -> bool:
+        """Whether work of this kind has a size."""
+        return self._sizes.get(what, 0.0) > 0.0
+
+    def share_with(self, left: float, now: float) -> float:
+        """The share that is done, given the seconds that are left."""
+        elapsed = max(now - self.began, 0.0)
+        if elapsed + left > 0.0:
+            self.share = max(self.share, min(1.0, elapsed / (elapsed + left)))
+        return self.share
+
+
+def steps_left(gaps: Sequence[float], tol: float, usual: float, window: int = 3) -> float:
+    """How many more steps bring a gap down to ``tol``, if it falls by the same factor as in the last steps.
+
+    ``usual`` is how many steps there are in all, for as long as the gaps do not tell; ``window`` is how many of the
+    last steps count: one where steps get ever better, more where they are uneven.
+    """
+    found = [gap for gap in gaps if math.isfinite(gap) and gap > 0.0]
+    if found and found[-1] <= tol:
+        return 0.0
+    if len(found) < 2:
+        return max(usual - len(gaps), 1.0)
+    last = found[-window - 1 :]
+    factor = min((last[-1] / last[0]) ** (1.0 / (len(last) - 1)), SLOWEST)
+    return max(math.ceil(math.log(last[-1] / tol) / -math.log(factor)), 1.0)
+
+
+# -- the passes of solvers ---------------------------------------------------------------------------------------------
+
+USUAL_STEPS, USUAL_PRODUCTS = 8, 4
+"""How many Newton steps are expected, and steps of conjugate gradients in each, before there are any to judge by."""
+
+
+def product_work(n_rows: int, width: int, n_columns: int) -> float:
+    """The cost of one product with all features, in operations of a product of large matrices."""
+    return 2.0 * PRODUCT_COST * n_rows * width * n_columns
+
+
+def step_works(product: float, products: int) -> list[Work]:
+    """The passes of a Newton step that takes ``products`` steps of conjugate gradients."""
+    inner = products * [Work("conjugate gradients", 2.0 * product)]
+    return [Work("gradient", product), *inner, Work("decision values", product)]
+
+
+def curvature_works(n_rows: int, width: int, count: int) -> list[Work]:
+    """The passes for ``count`` Hessians and their factors."""
+    return count * [Work("curvature", float(n_rows) * width**2 + float(width) ** 3 / 3.0)]
+
+
+def exact_works(n_rows: int, alphas: int) -> list[Work]:
+    """Those of ridge regression on all rows, by a factor for every alpha and the diagonal of its inverse."""
+    factor = float(n_rows) ** 3 / 3.0
+    tried = alphas * [Work("alphas", 2.0 * factor)] if alphas > 1 else []
+    return [Work("kernel matrix", features_work(n_rows, n_rows)), *tried, Work("solution", 2.0 * factor)]
+
+
+def usual_works(n_rows: int, width: int, n_columns: int) -> list[Work]:
+    """The passes of Newton's method, before there is anything to judge by."""
+    hessians = curvature_works(n_rows, width, 1 + n_columns)
+    return hessians + USUAL_STEPS * step_works(product_work(n_rows, width, n_columns), USUAL_PRODUCTS)

@@ -1,0 +1,355 @@
+"""The matrix of features of all rows on a device: held there, or made there again in every pass.
+
+Coefficients, slopes and decision values come from NumPy and go back to it; they are small beside the features. Products
+are in the full precision of the features, and sums of many rows in float64.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._array import dense
+from ...data.block import BLOCK_ROWS
+from ...gpu.device import Device, DeviceTiles, Tensor
+from ...gpu.precision import full_precision
+from ...gpu.split_products import add_second_moments, mirrored
+from ...gpu.transfers import block_rows, sent_blocks
+from ...kernels import Kernel
+from ...maps import FeatureMap, Nystrom
+from ...maps.executor import features
+from ...maps.nystrom_parameters import restored
+from ...maps.row_checks import check_rows
+from ..losses import Bend
+from ..passes.fit_passes import Passes
+from .chosen_rows import ChosenRows, RowNumbers
+from .feature_matrix import FeatureChunk, FeatureMatrix, among
+from .prepared_rows import Chunk, PreparedRows
+
+Matrix = NDArray[np.float64]
+TensorFeatures = Callable[[Tensor, int], Tensor]
+"""The features of prepared rows that are tensors, given with the number of the first."""
+Visit = Callable[[slice, Tensor], None]
+"""Given features of rows, and their places among those that are visited."""
+
+TILE_BYTES = 2**31
+"""Features that are made or multiplied at once; what is made on the way to them takes several times as much."""
+SUMMED_ROWS = 65536
+"""Rows whose sums are in the precision of the features, at most."""
+LEFT_FREE = 2**30
+"""Bytes of a device that are not planned for."""
+FEW = 0.6
+"""The share of rows below which those with curvature are gathered once for all products of a Newton step."""
+
+
+def tensor_features(map: FeatureMap, device: Device, dtype: Any) -> TensorFeatures:
+    """The features of tensors by a fitted map: kernel values where it has no others, made behind one product."""
+    if isinstance(map, Nystrom) and not map.whiten and isinstance(map.kernel_, Kernel):
+        values = map.kernel_.tensor_values_at(restored(map.parameters_.landmarks, map.n_features_in_), device, dtype)
+        return lambda X, first: values(X)
+    return lambda X, first: features(map.fitted_, X, 1, first)
+
+
+def sent_chunks(
+    device: Device, rows: PreparedRows, kernel: Any, first: int = 0
+) -> Iterator[tuple[Tensor, list[Chunk]]]:
+    """All rows in order as blocks of tensors, beside the chunks that they are; or the rows from number ``first`` on."""
+    size = block_rows(rows.n_features, rows.dtype.itemsize)
+
+    def parts() -> Iterator[tuple[Any, Chunk]]:
+        for chunk in rows.chunks(min(size, BLOCK_ROWS), first):
+            check_rows(kernel, chunk.X, chunk.first)
+            yield dense(chunk.X), chunk
+
+    yield from sent_blocks(device, parts(), size, rows.n_features, rows.dtype)
+
+
+class DeviceFeatures(FeatureMatrix):
+    """Features on a device.
+
+    Parameters
+    ----------
+    device : Device
+    n_rows, n_features, dtype, intercept, n_jobs, passes : as for all features
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        n_rows: int,
+        n_features: int,
+        dtype: Any,
+        intercept: bool,
+        n_jobs: int | None,
+        passes: Passes,
+    ):
+        super().__init__(n_rows, n_features, dtype, intercept, n_jobs, passes)
+        self.device = device
+        bytes_of_row = max(1, n_features * np.dtype(dtype).itemsize)
+        self.tiles = DeviceTiles(device, max(1, min(SUMMED_ROWS, TILE_BYTES // bytes_of_row)))
+        self._bend: tuple[Any, RowNumbers | None, Tensor] | None = None
+
+    @abstractmethod
+    def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
+        """Call ``work`` with the features of all rows in order, some at a time, or with those of these numbers.
+
+        ``work`` is to be without effect until its end, as it may be called again with fewer rows.
+        """
+
+    def sent(self, array: NDArray[Any]) -> Tensor:
+        """An array in the precision of the features, on the device."""
+        return self.device.sent(array, self.dtype)
+
+    def _sums(self, columns: int) -> Tensor:
+        return self.device.zeros((self.n_features, columns), np.float64)
+
+    # -- as solvers use them, by tensors -------------------------------------------------------------------------------
+
+    def products_of(self, A: Tensor, what: str, rows: RowNumbers | None = None) -> Tensor:
+        """Z A."""
+        self.n_passes += 1
+        F = self.device.empty((self.n_rows if rows is None else len(rows), A.shape[1]), self.dtype)
+
+        def work(places: slice, Z: Tensor) -> None:
+            F[places] = Z @ A
+
+        with full_precision(self.device):
+            self.visit(work, what, rows)
+        return F
+
+    def sums_of(self, R: Tensor, what: str) -> Tensor:
+        """Z' R in float64."""
+        self.n_passes += 1
+        G = self._sums(R.shape[1])
+
+        def work(places: slice, Z: Tensor) -> None:
+            part = Z.T @ R[places]
+            G.add_(part)
+
+        with full_precision(self.device):
+            self.visit(work, what)
+        return G
+
+    def curved_by(
+        self, A: Tensor, offsets: Tensor, bend: Bend, what: str, rows: RowNumbers | None
+    ) -> tuple[Tensor, Tensor]:
+        """Z' bend(Z A + offsets) in float64, and the sums over rows of what bend gives."""
+        self.n_passes += 1
+        G, totals = self._sums(A.shape[1]), self.device.zeros((A.shape[1],), np.float64)
+        curvature = self._curvature(bend, rows)
+
+        def work(places: slice, Z: Tensor) -> None:
+            F = (Z @ A).add_(offsets)
+            if curvature is None:
+                some = places if rows is None else rows[places]
+                R = self.sent(bend(some, self.device.received(F)))
+            else:
+                R = F.mul_(curvature[places])
+            part, sums = Z.T @ R, R.sum(dim=0, dtype=self.device.torch.float64)
+            G.add_(part)
+            totals.add_(sums)
+
+        with full_precision(self.device):
+            self.visit(work, what, rows)
+        return G, totals
+
+    def _curvature(self, bend: Bend, rows: RowNumbers | None) -> Tensor | None:
+        """The diagonal of a bend on the device, which is sent once for all steps that use it."""
+        if bend.diagonal is None:
+            return None
+        if self._bend is None or self._bend[0] is not bend.diagonal or self._bend[1] is not rows:
+            self._bend = bend.diagonal, rows, self.sent(bend.diagonal if rows is None else bend.diagonal[rows])
+        return self._bend[2]
+
+    # -- as solvers use them, by arrays --------------------------------------------------------------------------------
+
+    def products(self, W: Matrix, what: str, rows: RowNumbers | None = None) -> NDArray[Any]:
+        F = self.products_of(self.sent(W[: self.n_features]), what, rows)
+        if self.intercept:
+            F += self.sent(W[self.n_features])
+        return self.device.received(F)
+
+    def transposed(self, R: NDArray[Any], what: str, rows: RowNumbers | None = None) -> Matrix:
+        G = self.device.received(self.sums_of(self.sent(R), what))
+        return np.vstack([G, R.sum(axis=0, dtype=np.float64)]) if self.intercept else G
+
+    def curved(self, W: Matrix, bend: Bend, what: str, rows: RowNumbers | None = None) -> Matrix:
+        offsets = self.sent(W[self.n_features]) if self.intercept else self.device.zeros((W.shape[1],), self.dtype)
+        G, totals = self.curved_by(self.sent(W[: self.n_features]), offsets, bend, what, rows)
+        return self.device.received(self.device.torch.vstack([G, totals[None]]) if self.intercept else G)
+
+    def moments(self, h: NDArray[Any], alone: bool) -> NDArray[Any]:
+        return self.moments_of(h, lambda Z: Z)
+
+    def half_moments(self, h: NDArray[Any]) -> NDArray[Any]:
+        return self.moments_of(h, lambda Z: Z)
+
+    def moments_of(self, h: NDArray[Any], turn: Callable[[Tensor], Tensor]) -> NDArray[Any]:
+        """The second moments of turned features over the rows where h is positive."""
+        self.n_passes += 1
+        chosen = np.flatnonzero(h)
+        gram, root = self.device.zeros((self.width, self.width), np.float64), self.sent(np.sqrt(h[chosen]))
+
+        def work(places: slice, Z: Tensor) -> None:
+            mine = root[places]
+            scaled = turn(Z) * mine[:, None]
+            if self.intercept:
+                scaled = self.device.torch.hstack([scaled, mine[:, None]])
+            add_second_moments(self.device, scaled, gram)
+
+        if len(chosen):
+            self.visit(work, "curvature", None if len(chosen) == self.n_rows else chosen)
+        return self.device.received(mirrored(gram)).astype(self.dtype)
+
+    def weighted_chunks(self, h: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+        chosen = np.flatnonzero(h)
+        for chunk in self.chunks(chosen):
+            yield chunk.stop, chunk.features().values(), h[chunk.rows]
+
+    def whole(self) -> NDArray[Any]:
+        found = np.empty((self.n_rows, self.n_features), dtype=self.dtype)
+
+        def work(places: slice, Z: Tensor) -> None:
+            found[places] = self.device.received(Z)
+
+        self.visit(work, "features")
+        return found
+
+
+class DeviceHeld(DeviceFeatures):
+    """Features in the memory of a device.
+
+    Parameters
+    ----------
+    device : Device
+    Z : tensor of shape (n_rows, n_features)
+    dtype : dtype
+        That of Z, as NumPy has it.
+    intercept, n_jobs, passes : as for all features
+    """
+
+    def __init__(self, device: Device, Z: Tensor, dtype: Any, intercept: bool, n_jobs: int | None, passes: Passes):
+        super().__init__(device, int(Z.shape[0]), int(Z.shape[1]), dtype, intercept, n_jobs, passes)
+        self.Z = Z
+        self._gathered: tuple[RowNumbers, Tensor] | None = None
+
+    @classmethod
+    def empty(cls, device: Device, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:
+        """Room for the features of all rows."""
+        Z = device.empty((rows.n_rows, width), rows.dtype)
+        return cls(device, Z, rows.dtype, intercept, n_jobs, rows.passes)
+
+    def fill(self, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
+        """Write the features of all rows by a map to these columns, in one pass."""
+        tell, make = rows.passes.begin("features"), tensor_features(map, self.device, self.dtype)
+        for X, chunks in sent_chunks(self.device, rows, map.kernel_):
+            first = chunks[0].first
+
+            def work(tile: slice, X: Tensor = X, first: int = first) -> None:
+                self.Z[first + tile.start : first + tile.stop, columns] = make(X[tile], first + tile.start)
+
+            self.tiles.run(work, X.shape[0])
+            if tell is not None:
+                tell(chunks[-1].last)
+
+    def first(self, count: int) -> DeviceHeld:
+        """The first ``count`` features, as a view."""
+        Z = self.Z[:, :count]
+        return DeviceHeld(self.device, Z, self.dtype, self.intercept, self.n_jobs, self.passes)
+
+    def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
+        tell = self.passes.begin(what)
+        gathered = None if rows is None else self._rows(rows)
+        index = None if rows is None or gathered is not None else self.device.sent(rows)
+
+        held = self.Z if gathered is None else gathered
+
+        def at(tile: slice) -> None:
+            work(tile, held[tile if index is None else index[tile]])
+            if tell is not None:
+                tell(tile.stop if rows is None else int(rows[tile.stop - 1]) + 1)
+
+        self.tiles.run(at, self.n_rows if rows is None else len(rows))
+
+    def _rows(self, rows: RowNumbers) -> Tensor | None:
+        """The features of these rows together, for as long as the same rows are asked for; None where they are many."""
+        if self._gathered is not None and self._gathered[0] is rows:
+            return self._gathered[1]
+        self._gathered = None
+        needed = len(rows) * self.n_features * np.dtype(self.dtype).itemsize
+        if len(rows) > FEW * self.n_rows or needed + LEFT_FREE > self.device.free_memory():
+            return None
+        self._gathered = rows, self.Z[self.device.sent(rows)]
+        return self._gathered[1]
+
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
+        for start in range(0, self.n_rows, self.chunk_rows):
+            stop = min(start + self.chunk_rows, self.n_rows)
+            if rows is None:
+                yield FeatureChunk(slice(start, stop), partial(self._of, slice(start, stop)), stop)
+            elif len(some := among(rows, start, stop)):
+                yield FeatureChunk(some, partial(self._of, self.device.sent(some)), stop)
+
+    def _of(self, rows: Any) -> ChosenRows:
+        return ChosenRows.all(np.ascontiguousarray(self.device.received(self.Z[rows])))
+
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        return lambda some: self.device.received(self.Z[self.device.sent(rows[some])]).astype(np.float64)
+
+
+class DeviceStreamed(DeviceFeatures):
+    """Features that are made again in every pass, of rows that are sent to the device.
+
+    Parameters
+    ----------
+    device : Device
+    rows : PreparedRows
+    map : FeatureMap
+        Fitted.
+    intercept : bool
+    n_jobs : int or None
+    """
+
+    def __init__(self, device: Device, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None):
+        super().__init__(device, rows.n_rows, int(map.n_components_), rows.dtype, intercept, n_jobs, rows.passes)
+        self._rows, self._map = rows, map
+        self._features = tensor_features(map, device, rows.dtype)
+
+    def visit(self, work: Visit, what: str, rows: RowNumbers | None = None) -> None:
+        tell = self.passes.begin(what)
+        for X, chunks in sent_chunks(self.device, self._rows, self._map.kernel_):
+            first, stop = chunks[0].first, chunks[-1].last
+            place = first
+            if rows is not None:
+                some = among(rows, first, stop)
+                place = int(np.searchsorted(rows, first))
+                X = X[self.device.sent(some - first)]
+
+            def at(tile: slice, X: Tensor = X, first: int = first, place: int = place) -> None:
+                work(slice(place + tile.start, place + tile.stop), self._features(X[tile], first + tile.start))
+
+            self.tiles.run(at, X.shape[0])
+            if tell is not None:
+                tell(stop)
+
+    def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
+        for chunk in self._rows.chunks(self.chunk_rows):
+            if rows is None:
+                yield FeatureChunk(slice(chunk.first, chunk.last), partial(self._made, chunk.X, chunk), chunk.last)
+            elif len(some := among(rows, chunk.first, chunk.last)):
+                yield FeatureChunk(some, partial(self._made, chunk.X[some - chunk.first], chunk), chunk.last)
+
+    def _made(self, X: Any, chunk: Chunk) -> ChosenRows:
+        check_rows(self._map.kernel_, X, chunk.first)
+        Z = self._features(self.device.sent(dense(X)), chunk.first)
+        return ChosenRows.all(np.ascontiguousarray(self.device.received(Z)))
+
+    def exactly(self, rows: RowNumbers) -> Callable[[slice], Matrix]:
+        X = dense(self._rows.take(rows)).astype(np.float64)
+        make = tensor_features(self._map, self.device, np.float64)
+        return lambda some: self.device.received(make(self.device.sent(X[some]), int(rows[some.start])))

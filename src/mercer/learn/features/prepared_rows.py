@@ -1,0 +1,101 @@
+"""Prepared rows: what the map of a learner is fitted on, and what its statistics are summed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._random import Stream
+from ...data import ArrayTable, Table
+from ...data.block import BLOCK_ROWS
+from ...data.table_rows import Chunk, TableRows
+from ...gpu.device import Device
+from ..passes.fit_passes import Passes
+from ..passes.scan_plan import RowSample
+from ..training_rows.region import Extremes
+
+__all__ = ["Chunk", "PreparedRows"]
+
+
+class PreparedRows(TableRows):
+    """The rows of a table after its preparation.
+
+    Parameters
+    ----------
+    table : Table
+    preparation : callable
+        A :class:`Preparation`, or another function that makes rows of numbers.
+    rng : Stream
+        Names samples.
+    passes : Passes
+        Told of the passes that a map makes, and counts all that read the table.
+    sample : RowSample or None, default=None
+        Rows that an earlier scan has taken along: a sample among them is not read again.
+    extremes : Extremes or None, default=None
+        Watches the rows of passes over chunks.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        preparation: Callable[[Any], Any],
+        rng: Stream,
+        passes: Passes,
+        sample: RowSample | None = None,
+        extremes: Extremes | None = None,
+    ):
+        super().__init__(table, preparation, rng)
+        self.passes = passes
+        self._sample = sample
+        self.extremes = extremes
+
+    @property
+    def device(self) -> Device | None:
+        return self.passes.device
+
+    def in_float64(self) -> PreparedRows:
+        """The same rows in float64."""
+        prepare = self._prepare
+        return PreparedRows(
+            self._table,
+            lambda X: prepare(X).astype(np.float64, copy=False),
+            self._rng,
+            self.passes,
+            self._sample,
+            self.extremes,
+        )
+
+    def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
+        for chunk in self._cut(self.passes.over("map", self._table.blocks()), BLOCK_ROWS):
+            yield chunk.X, chunk.weight
+
+    def chunks(self, rows: int, first: int = 0) -> Iterator[Chunk]:
+        self.passes.count_read()
+        chunks = super().chunks(rows, first)
+        return chunks if self.extremes is None else self.extremes.watched(chunks)
+
+    def found_extremes(self) -> Extremes:
+        """Those of all rows, after passes over them; what a pass that was resumed has not seen is read again."""
+        assert self.extremes is not None
+        if not self.extremes.saw(self.n_rows):
+            for _ in self.chunks(BLOCK_ROWS):
+                pass
+        return self.extremes
+
+    def first_chunks(self) -> Iterator[Chunk]:
+        """Chunks of the size of a block. The first comes from the cached head, without a read."""
+        head = self._table.head()
+        yield from self._cut([head], BLOCK_ROWS)
+        if head.X.shape[0] == BLOCK_ROWS:
+            self.passes.count_read()
+            yield from self._cut(self._table.blocks(1), BLOCK_ROWS, BLOCK_ROWS)
+
+    def _unprepared(self, numbers: NDArray[np.int64]) -> list[Any]:
+        if self._sample is not None and self._sample.holds(numbers):
+            return self._sample.take(numbers)
+        if not isinstance(self._table, ArrayTable):
+            self.passes.count_read()
+        return super()._unprepared(numbers)

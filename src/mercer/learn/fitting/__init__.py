@@ -1,0 +1,1 @@
+"""Fits of one machine to one table: by a loss on features, on landmarks, exactly, or along a path of penalties."""

@@ -1,0 +1,217 @@
+"""The least loss of a linear model on the features of all rows: what classifiers and regressors share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from ..._caller import warn_caller
+from ..._tiles import single_threaded_blas
+from ...maps import Nystrom
+from ..estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
+from ..features.feature_matrix import FeatureMatrix, HeldFeatures
+from ..features.prepared_rows import PreparedRows
+from ..losses import Loss, SmoothedLoss
+from ..protocols import LinearMachine
+from ..solvers.choice import expected_cost, has_landmark_values, works_wide
+from ..solvers.conjugate_gradients import pass_cost, solver_for
+from ..solvers.landmarks import Design, LandmarkFeatures
+from ..solvers.liblinear import check_copies
+from ..solvers.newton import Newton, Report, Solution
+from ..solvers.wide import SampledFeatures
+from ..solvers.wide_ridge import landmark_count
+from ..validation.left_out import coordinates
+from .landmark_fit import LandmarkFit
+from .placement import placement_of
+
+Matrix = NDArray[np.float64]
+
+WIDEST = 0.3
+"""Over which corners are smoothed at first, in units of the targets."""
+SHARPER = 5.0
+"""How much narrower the smoothing becomes from stage to stage."""
+NARROWEST = 30.0
+"""In roots of the rounding: below it the slopes about a corner are rounding too. Stages then go on by prices alone."""
+FIRST, SHARE, REST = 0.05, 0.1, 0.3
+"""The tolerance of a stage: that of the first, as a share of the gap before, and of the tolerance at the end."""
+STAGES = 40
+"""At most."""
+IN_VAIN = 3
+"""Stages that bring the gap down no more, before there are no others."""
+
+
+def features_of_rows(model: LinearMachine, rows: PreparedRows, columns: int) -> FeatureMatrix:
+    """The features of all rows, held where they fit, for ``columns`` columns of decision values."""
+    width, itemsize = model.map_.n_components_, rows.dtype.itemsize
+    intercept = bool(model.fit_intercept)
+    extent = Extent(width, rows.n_rows, columns, itemsize, model.n_jobs)
+    memory = rows.passes.context.memory
+    needed = fit_memory(model, extent, memory)
+    if model.holds_all_features:
+        check_copies(extent, model.memory)
+        return HeldFeatures.of(rows, model.features_of, width, intercept, model.n_jobs)
+    check_after(model, extent, memory)
+    place = placement_of(rows.passes)
+    streamed = extent.features() > place.room(model, needed.work, memory)
+    if streamed:
+        design = place.streamed(rows, model.map_, intercept, model.n_jobs)
+    else:
+        design = place.held(rows, width, intercept, model.n_jobs)
+        place.fill(design, rows, model.map_, slice(0, width))
+    if works_wide(model, extent, memory):
+        room = room_for_features(model, needed.work, memory) - (0 if streamed else extent.features())
+        design.most_sample_bytes = room
+        design.near = landmarks_near(model, rows, columns, room)
+    return design
+
+
+def features_of_few(design: Design) -> NDArray[Any]:
+    """The features of all rows, which are few; where there is no room for these, others with the same products."""
+    if design.most_sample_bytes is None:
+        return design.whole()
+    assert isinstance(design, FeatureMatrix)
+    make, shape = design.exactly(np.arange(design.n_rows)), (design.n_rows, design.n_features)
+    with single_threaded_blas():
+        return coordinates(SampledFeatures(make, shape, design.most_sample_bytes, design.n_jobs).gram())
+
+
+def landmarks_near(
+    model: LinearMachine, rows: PreparedRows, columns: int, most_bytes: float
+) -> Callable[[], LandmarkFeatures] | None:
+    """Features of a few landmarks of the map's kernel, for ridge regression; None where that has no plain values."""
+    map = model.map_
+    few = Nystrom(map.kernel_, n_components=landmark_count(rows.n_rows, map.n_components_, columns))
+    if model.loss != "squared" or not has_landmark_values(few):
+        return None
+    fit = LandmarkFit(rows, map.seed_, False, model.n_jobs, most_bytes)
+    return lambda: fit.chosen(few).design
+
+
+def minimised(
+    model: LinearMachine, design: Design, loss: Loss, start: Matrix | None, advice: str
+) -> tuple[Solution, Newton]:
+    """The least objective, to the tolerance of the model, and who found it; a warning where that is not certain.
+
+    ``advice`` says what would help.
+    """
+    tol, max_iter = float(model.tol), int(model.max_iter)
+    if isinstance(loss, SmoothedLoss):
+        solution, solver = Sharpening(design, loss, tol, max_iter).minimise()
+    else:
+        solver = solver_for(design, loss)
+        solution = solver.minimise(tol, max_iter, start)
+    warn_unless_converged(solution.report, advice)
+    return solution._replace(report=counted(solution.report, design, [loss])), solver
+
+
+def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
+    """A report with what the solutions of these losses were expected to cost, and what their passes did."""
+    passes = design.n_passes
+    return report._replace(
+        passes=passes,
+        expected=sum(expected_cost(design, loss) for loss in losses),
+        operations=passes * pass_cost(design.n_rows, design.n_features, losses[0].n_columns),
+    )
+
+
+def warn_unless_converged(report: Report, advice: str) -> None:
+    """Warn where a solver has ended before its objective was near enough to the least one."""
+    if not report.converged:
+        warn_caller(
+            f"after {report.n_iter} steps the objective may be {report.gap:.1g} of itself above the least one: "
+            f"{advice}",
+            ConvergenceWarning,
+        )
+
+
+class Stage(NamedTuple):
+    """Where a stage begins: its coefficients, what its loss is smoothed about and how wide, and what was before it."""
+
+    W: Matrix
+    prices: NDArray[Any]
+    width: float
+    n_iter: int
+    passes: int
+    gaps: tuple[float, ...]
+    objectives: tuple[float, ...]
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What a checkpoint keeps."""
+        numbers = np.array([self.n_iter, self.passes], dtype=np.int64)
+        return self.W, self.prices, np.array([self.width]), numbers, np.array(self.gaps), np.array(self.objectives)
+
+    @classmethod
+    def of(cls, arrays: tuple[NDArray[Any], ...]) -> Stage:
+        """The same from a checkpoint."""
+        W, prices, width, numbers, gaps, objectives = arrays
+        n_iter, passes = numbers.tolist()
+        return cls(W, prices, float(width[0]), n_iter, passes, tuple(gaps.tolist()), tuple(objectives.tolist()))
+
+
+class Sharpening:
+    """The least value of a loss with corners, by solutions of ever sharper smooth ones.
+
+    A stage minimises the smoothed loss from the coefficients of the one before, about its prices. It ends the fit where
+    the objective of the loss itself is certain to be within ``tol`` of its least one: the bound is that of the smooth
+    problem, and what the loss itself is above its dual at the prices.
+
+    Parameters
+    ----------
+    design, loss : what is minimised
+    tol : the gap at which it ends
+    max_iter : steps of one stage at most
+    """
+
+    def __init__(self, design: Design, loss: SmoothedLoss, tol: float, max_iter: int):
+        self.design, self.loss, self.tol, self.max_iter = design, loss, tol, max_iter
+        self.eps = float(np.finfo(design.dtype).eps)
+        self.checkpoint = design.passes.context.checkpoint
+
+    def minimise(self, start: Matrix | None = None) -> tuple[Solution, Newton]:
+        """The solution, whose report has the objective of the loss itself after every stage.
+
+        ``start`` are coefficients of a similar problem. Its prices would be no help: those of rows that change sides
+        hold back the others, and take more stages than they spare.
+        """
+        stage = self._first(start)
+        while True:
+            smooth = self.loss.about(stage.prices, stage.width)
+            solver = solver_for(self.design, smooth)
+            inner = max(REST * self.tol, min(FIRST, SHARE * min(stage.gaps, default=1.0)))
+            solution = solver.minimise(inner, self.max_iter, stage.W)
+            W = solution.W
+            F = self.design.kept("stage values", self.design.products, W, "decision values")
+            penalty = 0.5 * (W[: self.design.n_features] ** 2).sum(axis=0)
+            values, smoothed = penalty + smooth.exact_value(F), penalty + smooth.value(F)
+            bound = solution.report.gap * np.where(smoothed > 0.0, smoothed, 1.0) + smooth.excess(F)
+            gap = float((bound / np.where(values > 0.0, values, 1.0)).max())
+            gaps, objectives = (*stage.gaps, gap), (*stage.objectives, float(values.sum()))
+            n_iter = stage.n_iter + solution.report.n_iter
+            if gap <= max(self.tol, self.eps) or self._in_vain(gaps):
+                break
+            width = max(stage.width / SHARPER, NARROWEST * float(np.sqrt(self.eps)))
+            stage = Stage(W, smooth.price(F), width, n_iter, self.design.n_passes, gaps, objectives)
+            if self.checkpoint is not None:
+                self.checkpoint.begin_stage(stage.arrays())
+        converged = gap <= max(self.tol, self.eps)
+        report = Report(converged, n_iter, self.design.n_passes, objectives, min(gap, 1.0), solution.report.method)
+        return solution._replace(report=report), solver
+
+    def _first(self, start: Matrix | None) -> Stage:
+        held = None if self.checkpoint is None else self.checkpoint.stage
+        if held is not None:
+            stage = Stage.of(held)
+            self.design.n_passes = stage.passes
+            return stage
+        shape = self.design.n_rows, self.loss.n_columns
+        W = np.zeros((self.design.width, self.loss.n_columns)) if start is None else start
+        return Stage(W, np.zeros(shape, dtype=self.design.dtype), WIDEST, 0, 0, (), ())
+
+    @staticmethod
+    def _in_vain(gaps: tuple[float, ...]) -> bool:
+        """Whether the last stages have brought the gap down no more."""
+        return len(gaps) >= STAGES or (len(gaps) > IN_VAIN and min(gaps[-IN_VAIN:]) >= min(gaps[:-IN_VAIN]))

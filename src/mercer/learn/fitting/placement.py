@@ -1,0 +1,179 @@
+"""Where a fit does its arithmetic: the one place that chooses between the processor and a device."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ..._memory import as_bytes
+from ..._tiles import TILE, run_tiles, single_threaded_blas
+from ...gpu.device import Device
+from ...maps import FeatureMap
+from ...maps.nystrom_parameters import restored
+from ..estimates.memory_estimates import room_for_features
+from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceStreamed
+from ..features.device_kernel_matrix import DeviceKernelMatrix, landmark_gram
+from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures, values_of
+from ..features.prepared_rows import PreparedRows
+from ..passes.fit_passes import Passes
+from ..protocols import LinearMachine
+from ..solvers.device_landmarks import DeviceLandmarkFeatures, DeviceRoot
+from ..solvers.landmarks import LandmarkFeatures, LandmarkRoot
+from ..solvers.row_ridge import HeldKernelMatrix, KernelMatrix
+from .exact_rows import ExactRows
+
+Matrix = NDArray[np.float64]
+
+FIXED_BYTES = 2**28
+"""From this many bytes in float32 on, kernel values are held as 16-bit integers: every pass reads half as much."""
+
+
+class Placement(Protocol):
+    """Where features, kernel values and factors are made and held."""
+
+    def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
+        """Bytes that features may take beside ``work``."""
+        ...
+
+    def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> Any:
+        """Room for the features of all rows."""
+        ...
+
+    def held_values(
+        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+    ) -> Any:
+        """Room for kernel values at ``count`` landmarks; None where they take more than ``most_bytes``."""
+        ...
+
+    def fill(self, room: Any, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
+        """Write the features of all rows by a map to these columns of a room, in one pass."""
+        ...
+
+    def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
+        """Features that are made again in every pass."""
+        ...
+
+    def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
+        """The features of a map of kernel values, for a solver."""
+        ...
+
+    def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
+        """That of the rows of a map."""
+        ...
+
+
+class OnProcessor:
+    """On the processor, by the compiled core and threads of our own."""
+
+    def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
+        """Bytes that features may take beside ``work``."""
+        return room_for_features(model, work, memory)
+
+    def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> HeldFeatures:
+        """Room for the features of all rows."""
+        return HeldFeatures.empty(rows, width, intercept, n_jobs)
+
+    def held_values(
+        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+    ) -> HeldFeatures | None:
+        """Room for kernel values.
+
+        Many of them are held as 16-bit integers, for which a kernel that is a mixture of Gaussians has the right range:
+        an error of 1 / 131,070 of the largest is far below what landmarks leave of the kernel.
+        """
+        numbers, dtype = rows.n_rows * count, rows.dtype
+        many = numbers * dtype.itemsize >= FIXED_BYTES
+        fixed = many and _core.AVAILABLE and dtype == np.float32 and kernel.is_rotation_invariant
+        if numbers * (2 if fixed else dtype.itemsize) > most_bytes:
+            return None
+        return HeldFeatures.empty(rows, count, intercept, n_jobs, float(kernel.amplitude) if fixed else None)
+
+    def fill(self, room: HeldFeatures, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
+        """Write the features of all rows by a map to these columns of a room, in one pass."""
+        room.fill(rows, values_of(map), columns)
+
+    def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
+        """Features that are made again in every pass."""
+        return StreamedFeatures(rows, values_of(map), int(map.n_components_), intercept, n_jobs)
+
+    def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
+        """The features of a map of kernel values, for a solver."""
+        return LandmarkFeatures(values, landmark_root(map, values.precision, n_jobs))
+
+    def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
+        """That of the rows of a map."""
+        return HeldKernelMatrix(rows.gram(map, np.zeros((0, 0)), np.float64, "rows"), rows.n_jobs)
+
+
+class OnDevice:
+    """On a device.
+
+    Parameters
+    ----------
+    device : Device
+    """
+
+    def __init__(self, device: Device):
+        self.device = device
+
+    def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
+        """Bytes that features may take beside ``work``: what is free there, unless the learner's ``memory`` is less.
+
+        Beside factors there are their inverses.
+        """
+        free = self.device.free_memory() - 2.0 * work - LEFT_FREE
+        return max(0.0, free if model.memory is None else min(free, as_bytes(model.memory)))
+
+    def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:
+        """Room for the features of all rows."""
+        return DeviceHeld.empty(self.device, rows, width, intercept, n_jobs)
+
+    def held_values(
+        self, rows: PreparedRows, kernel: Any, count: int, intercept: bool, n_jobs: int | None, most_bytes: float
+    ) -> DeviceHeld | None:
+        """Room for kernel values."""
+        if rows.n_rows * count * rows.dtype.itemsize > most_bytes:
+            return None
+        return self.held(rows, count, intercept, n_jobs)
+
+    def fill(self, room: DeviceHeld, rows: PreparedRows, map: FeatureMap, columns: slice) -> None:
+        """Write the features of all rows by a map to these columns of a room, in one pass."""
+        room.fill(rows, map, columns)
+
+    def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> FeatureMatrix:
+        """Features that are made again in every pass."""
+        return DeviceStreamed(self.device, rows, map, intercept, n_jobs)
+
+    def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
+        """The features of a map of kernel values, for a solver."""
+        assert isinstance(values, DeviceFeatures)
+        root = DeviceRoot(self.device, landmark_gram(self.device, map), values.precision)
+        return DeviceLandmarkFeatures(values, root)
+
+    def kernel_matrix(self, rows: ExactRows, map: FeatureMap) -> KernelMatrix:
+        """That of the rows of a map."""
+        return DeviceKernelMatrix(self.device, map)
+
+
+PROCESSOR = OnProcessor()
+
+
+def placement_of(passes: Passes) -> Placement:
+    """Where the fit of these passes does its arithmetic."""
+    return PROCESSOR if passes.device is None else OnDevice(passes.device)
+
+
+def landmark_root(map: FeatureMap, precision: float, n_jobs: int | None) -> LandmarkRoot:
+    """The factor of the kernel matrix of a map's landmarks, for kernel values of this relative precision."""
+    landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
+    gram, at_landmarks = np.empty((landmarks.shape[0],) * 2), map.kernel_.single_core_gram_against(landmarks)
+
+    def work(some: slice) -> None:
+        gram[some] = at_landmarks(landmarks[some])
+
+    run_tiles(work, len(gram), TILE, n_jobs)
+    with single_threaded_blas():
+        return LandmarkRoot(gram, precision, n_jobs)

@@ -1,0 +1,1 @@
+"""One scale per column, learned from the rows."""

@@ -1,0 +1,157 @@
+"""The pass planner: what the steps of a fit need of the rows, served by as few scans of the table as possible.
+
+A step says what it needs with :meth:`ScanPlan.add`, and the next scan that another step makes serves it on the way. The
+table is scanned again only where a step depends on what another one finds, as the scales of levels depend on which
+levels there are. What needs the targets alone does not cause the features to be read.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._random import Stream
+from ...data import Table
+from ...data.block import BLOCK_ROWS, Block, concatenated, part_of, rows_of
+from .fit_passes import Passes
+
+if TYPE_CHECKING:
+    from ..pilot.settle import Settled
+
+
+class Need(ABC):
+    """What a step needs of a scan: it is shown every block of rows, in order."""
+
+    needs_features = True
+    """Whether it looks at more than targets and weights."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """A scan begins; what an earlier one found that did not come to its end is dropped."""
+
+    @abstractmethod
+    def update(self, block: Block, first: int) -> None:
+        """The next block, whose first row has this number."""
+
+
+class ScanPlan:
+    """Scans of one table, each of which serves all that is needed when it begins.
+
+    Parameters
+    ----------
+    table : Table
+    passes : Passes
+        Told of every scan.
+
+    Attributes
+    ----------
+    settled : Settled or None
+        What a pilot over these rows has chosen and learned, where there was one.
+    """
+
+    def __init__(self, table: Table, passes: Passes):
+        self.table = table
+        self.passes = passes
+        self.settled: Settled | None = None
+        self._waiting: dict[str, Need] = {}
+
+    def add(self, what: str, need: Need) -> None:
+        """Let the next scan serve this."""
+        self._waiting[what] = need
+
+    def scan(self, what: str) -> Iterator[Block]:
+        """All blocks, for the step of this name and for all that is waiting."""
+        return self._served([what, *self._waiting], self.table.blocks())
+
+    def finish(self) -> None:
+        """Scan for what is still waiting, if anything is: the targets alone where they are enough."""
+        if self._waiting:
+            whole = any(need.needs_features for need in self._waiting.values())
+            for _ in self._served(list(self._waiting), self.table.blocks() if whole else self.table.targets()):
+                pass
+
+    def _served(self, names: list[str], blocks: Iterator[Block]) -> Iterator[Block]:
+        needs, first = list(self._waiting.values()), 0
+        for need in needs:
+            need.begin()
+        for block in self.passes.over(" and ".join(names), blocks):
+            for need in needs:
+                need.update(block, first)
+            yield block
+            first += block.X.shape[0]
+        self._waiting = {}  # not before: a scan that is left early has served nobody
+
+
+class RowSample(Need):
+    """The rows that :meth:`mercer.data.Rows.choose` names, as they are before any preparation.
+
+    Row i carries the i-th word of a stream, and the smallest words win, so that the number of rows need not be known.
+    A smaller sample is part of a larger one.
+
+    Parameters
+    ----------
+    rng : Stream
+        Names the sample.
+    count : int
+        How many rows there are in it, at most.
+    """
+
+    def __init__(self, rng: Stream, count: int):
+        self._rng, self._count = rng, count
+        self.begin()
+
+    def begin(self) -> None:
+        self._words = np.zeros(0, dtype=np.uint64)
+        self._numbers = np.zeros(0, dtype=np.int64)
+        self._parts: list[tuple[NDArray[np.int64], Block]] = []
+        self._below: int | None = None
+
+    def update(self, block: Block, first: int) -> None:
+        words = self._rng.words(block.X.shape[0], first)
+        chosen = np.arange(len(words)) if self._below is None else np.flatnonzero(words < self._below)
+        if len(chosen):
+            self._parts.append((first + chosen, rows_of(block, chosen)))
+            self._words = np.concatenate([self._words, words[chosen]])
+            self._numbers = np.concatenate([self._numbers, first + chosen])
+        spare = max(self._count // 4, BLOCK_ROWS)  # so that rows are not dropped after every block, which takes time
+        if len(self._words) > self._count + spare:
+            self._drop_largest()
+
+    def _drop_largest(self) -> None:
+        kept = np.sort(np.argpartition(self._words, self._count)[: self._count])
+        self._words, self._numbers = self._words[kept], self._numbers[kept]
+        self._below = int(self._words.max())
+        self._parts = [(numbers, block) for numbers, block in map(self._among_kept, self._parts) if len(numbers)]
+
+    def _among_kept(self, part: tuple[NDArray[np.int64], Block]) -> tuple[NDArray[np.int64], Block]:
+        numbers, block = part
+        places = np.flatnonzero(np.isin(numbers, self._numbers, assume_unique=True))
+        return part if len(places) == len(numbers) else (numbers[places], rows_of(block, places))
+
+    def holds(self, numbers: NDArray[np.int64]) -> bool:
+        """Whether all rows of these numbers are in the sample."""
+        return bool(np.isin(numbers, self._numbers).all())
+
+    def take(self, numbers: NDArray[np.int64]) -> list[Any]:
+        """The rows of these numbers, which rise, one part per block that has some."""
+        return [part_of(block.X, places) for block, places in self._places(numbers)]
+
+    def numbers(self, count: int) -> NDArray[np.int64]:
+        """The numbers of at most ``count`` rows, which rise: a smaller sample than this one, or all of it."""
+        if len(self._numbers) <= count:
+            return self._numbers
+        return np.sort(self._numbers[np.argpartition(self._words, count)[:count]])
+
+    def block(self, count: int) -> Block:
+        """The same rows, with their targets and weights."""
+        return concatenated([rows_of(block, places) for block, places in self._places(self.numbers(count))])
+
+    def _places(self, numbers: NDArray[np.int64]) -> Iterator[tuple[Block, NDArray[np.int64]]]:
+        for held, block in self._parts:
+            here = numbers[np.searchsorted(numbers, held[0]) : np.searchsorted(numbers, held[-1], side="right")]
+            if len(here):
+                yield block, np.searchsorted(held, here)

@@ -1,0 +1,131 @@
+"""Sums over all rows of features on a device, and linear values of rows that are sent there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._array import dense, is_foreign
+from ...gpu.device import Device, DeviceTiles, Tensor
+from ...gpu.precision import full_precision
+from ...gpu.split_products import SUMMED_ROWS
+from ...maps import FeatureMap
+from ..features.device_features import TILE_BYTES, sent_chunks, tensor_features
+from ..features.prepared_rows import Chunk, PreparedRows
+
+Part = Callable[[Any, Chunk], tuple[Any, ...]]
+"""What is summed of the features of a chunk: tensors that stay on the device, and small arrays of NumPy."""
+
+
+def device_sums(device: Device, map: FeatureMap, part: Part, rows: PreparedRows, what: str) -> tuple[Any, ...]:
+    """The sums over all rows of what ``part`` makes of features on a device.
+
+    Sums stay there until the end of the pass. Where a checkpoint keeps them they are fetched after every block.
+
+    Parameters
+    ----------
+    device : Device
+    map : FeatureMap
+        Fitted.
+    part : callable
+        Called with the features of some rows, and these rows as a chunk.
+    rows : PreparedRows
+    what : str
+        What the pass is for.
+    """
+    make, width = tensor_features(map, device, rows.dtype), int(map.n_components_)
+    tiles = DeviceTiles(device, max(1, min(SUMMED_ROWS, TILE_BYTES // (width * rows.dtype.itemsize))))
+    is_kept = rows.passes.context.checkpoint is not None
+
+    def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
+        totals, there = [] if totals is None else totals, Sums()
+        for X, chunks in sent_chunks(device, rows, map.kernel_, first):
+            whole = joined(chunks)
+
+            def work(tile: slice, X: Tensor = X, whole: Chunk = whole) -> None:
+                there.add(part(make(X[tile], whole.first + tile.start), part_of_chunk(whole, tile)))
+
+            tiles.run(work, X.shape[0])
+            if is_kept:
+                there.fetch(device, totals)
+            if tell is not None:
+                tell(chunks[-1].last)
+        there.fetch(device, totals)
+        return tuple(totals)
+
+    return rows.passes.summed(what, add)
+
+
+class Sums:
+    """Sums of tensors and arrays, which are added to in place."""
+
+    def __init__(self) -> None:
+        self._totals: list[Any] = []
+
+    def add(self, parts: tuple[Any, ...]) -> None:
+        """Add what one part of the rows gives."""
+        if not self._totals:
+            self._totals = list(parts)
+            return
+        for total, part in zip(self._totals, parts, strict=True):
+            total += part
+
+    def fetch(self, device: Device, totals: list[NDArray[Any]]) -> None:
+        """Add all of them to sums in NumPy, and begin anew."""
+        found = [device.received(one) if is_foreign(one) else one for one in self._totals]
+        self._totals = []
+        if not totals:
+            totals.extend(np.array(one, dtype=np.float64) for one in found)
+            return
+        for total, one in zip(totals, found, strict=bool(found)):
+            total += one
+
+
+def joined(chunks: list[Chunk]) -> Chunk:
+    """Consecutive chunks as one, whose rows are not asked for any more."""
+    if len(chunks) == 1:
+        return chunks[0]
+    y = None if chunks[0].y is None else np.concatenate([np.asarray(chunk.y) for chunk in chunks])
+    weight = None if chunks[0].weight is None else np.concatenate([chunk.weight for chunk in chunks])
+    return Chunk(chunks[0].first, None, y, weight)
+
+
+def part_of_chunk(chunk: Chunk, tile: slice) -> Chunk:
+    """Some rows of a chunk."""
+    y = None if chunk.y is None else chunk.y[tile]
+    return Chunk(chunk.first + tile.start, None, y, None if chunk.weight is None else chunk.weight[tile])
+
+
+class LinearValues:
+    """<coef, z> of rows that are sent to a device.
+
+    Parameters
+    ----------
+    device : Device
+    map : FeatureMap
+        Fitted.
+    coef : ndarray of shape (n_columns, n_features)
+    dtype : dtype
+        The precision of features and products.
+    """
+
+    def __init__(self, device: Device, map: FeatureMap, coef: NDArray[Any], dtype: Any):
+        self.device, self.dtype = device, np.dtype(dtype)
+        self._features = tensor_features(map, device, self.dtype)
+        self._columns = device.sent(coef.T, self.dtype)
+        self._tiles = DeviceTiles(device, max(1, TILE_BYTES // (int(map.n_components_) * self.dtype.itemsize)))
+
+    def __call__(self, X: Any, first: int) -> NDArray[Any]:
+        """Those of prepared rows, dense or CSR, the first of which has this number."""
+        rows = self.device.sent(dense(X), self.dtype)
+        found = self.device.empty((X.shape[0], self._columns.shape[1]), self.dtype)
+
+        def work(tile: slice) -> None:
+            found[tile] = self._features(rows[tile], first + tile.start) @ self._columns
+
+        with full_precision(self.device):
+            self._tiles.run(work, X.shape[0])
+        return self.device.received(found)

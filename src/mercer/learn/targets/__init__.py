@@ -1,0 +1,1 @@
+"""What is predicted: labels of classes, numbers, and the losses of numbers in their units."""

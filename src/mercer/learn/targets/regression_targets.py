@@ -1,0 +1,81 @@
+"""Targets of regressors: all of them, checked, and the units in which a loss is minimised."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from ..._array import to_numpy
+from ...data.block import Block
+from ..passes.scan_plan import Need
+
+Matrix = NDArray[np.float64]
+
+NORMAL = 1.482602218505602
+"""The standard deviation of a normal distribution over the median of its absolute values."""
+
+
+def checked_targets(y: Any) -> Matrix:
+    """Targets as float64, one column per target where there are several."""
+    if y is None:
+        raise ValueError("the blocks must bring y, found X alone")
+    return check_array(to_numpy(y), ensure_2d=False, dtype=np.float64, input_name="y", ensure_min_samples=0)
+
+
+class AllTargets(Need):
+    """The targets and the weights of all rows."""
+
+    needs_features = False
+
+    def begin(self) -> None:
+        self._parts: list[tuple[Matrix, Matrix | None]] = []
+
+    def update(self, block: Block, first: int) -> None:
+        self._parts.append((checked_targets(block.y), block.weight))
+
+    def found(self) -> tuple[Matrix, Matrix]:
+        """Targets, one column each, and weights, after a scan."""
+        y = np.concatenate([y for y, _ in self._parts])
+        weight = np.concatenate([np.ones(len(y)) if weight is None else weight for y, weight in self._parts])
+        return y.reshape(len(y), -1), weight
+
+
+def weighted_median(values: Matrix, weight: Matrix) -> Matrix:
+    """The least value of every column that half of the weight is not above."""
+    order = np.argsort(values, axis=0, kind="stable")
+    below = np.cumsum(weight[order], axis=0)
+    places = np.argmax(below >= 0.5 * below[-1], axis=0)
+    columns = np.arange(values.shape[1])
+    return values[order[places, columns], columns]
+
+
+def robust_scale(residuals: Matrix, weight: Matrix) -> Matrix:
+    """The standard deviation of every column, were it normal, by the median of absolute values.
+
+    Where more than half of them are 0, by their mean; 1 where all are.
+    """
+    sizes = np.abs(residuals)
+    scale = NORMAL * weighted_median(sizes, weight)
+    mean = weight @ sizes / weight.sum()
+    return np.where(scale > 0.0, scale, np.where(mean > 0.0, mean, 1.0))
+
+
+class Units(NamedTuple):
+    """Where every target is measured from, and in what: numbers near 1 leave features in float32 their digits."""
+
+    centre: Matrix
+    spread: Matrix
+
+    @classmethod
+    def of(cls, targets: Matrix, weight: Matrix, intercept: bool) -> Units:
+        """The median, where there is an intercept to take it, and the mean distance from it."""
+        centre = weighted_median(targets, weight) if intercept else np.zeros(targets.shape[1])
+        spread = weight @ np.abs(targets - centre) / weight.sum()
+        return cls(centre, np.where(spread > 0.0, spread, 1.0))
+
+    def within(self, targets: Matrix) -> Matrix:
+        """Targets in these units."""
+        return (targets - self.centre) / self.spread

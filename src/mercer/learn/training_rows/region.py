@@ -1,0 +1,146 @@
+"""The region of the rows that a model has learned from: a box, found in a pass that is made anyway.
+
+The box has the least and the largest value of every prepared column. How far outside a row lies is its distance from
+the box as a share of the box's diagonal: a distance in all columns together, as kernels of the distance have it, so
+that many columns do not make a row outlying that is a little outside in one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.sparsefuncs import min_max_axis
+
+from ...data.table_rows import Chunk
+from ...kernels import Kernel, Linear, Polynomial
+from ...kernels.algebra import Scaled, Sum
+
+Vector = NDArray[np.float64]
+
+MARGIN = 0.1
+"""How far outside a row may lie before it extrapolates, and predictions beyond the targets, as a share of the range."""
+
+
+class Region(NamedTuple):
+    """The box of rows: the least and the largest value of every column."""
+
+    least: Vector
+    most: Vector
+
+    @classmethod
+    def of(cls, X: Any) -> Region:
+        """That of rows, dense or CSR, of which there is one at least."""
+        least, most = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+        return cls(np.asarray(least, dtype=np.float64), np.asarray(most, dtype=np.float64))
+
+    def joined(self, other: Region | None) -> Region:
+        """The least box around both."""
+        if other is None:
+            return self
+        return Region(np.minimum(self.least, other.least), np.maximum(self.most, other.most))
+
+    def widened(self) -> Region:
+        """The same with a margin on either side."""
+        with np.errstate(over="ignore"):
+            margin = MARGIN * (self.most - self.least)
+            return Region(self.least - margin, self.most + margin)
+
+    def distances(self, X: Any) -> Vector:
+        """How far rows, dense or CSR, lie outside the box, as a share of its diagonal: 0 inside, infinity at most."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            ranges = self.most - self.least
+            unit = float(ranges.max(initial=0.0)) or 1.0
+            if sp.issparse(X):
+                squares = self._sparse_squares(X, unit)
+            else:
+                rows, squares = self._rows_outside(X), np.zeros(len(X))
+                outside = self._outside(X[rows], slice(None)) / unit
+                squares[rows] = np.einsum("ij,ij->i", outside, outside)
+            shares = np.sqrt(np.maximum(squares, 0.0) / float(((ranges / unit) ** 2).sum()))
+        return np.where(squares > 0.0, shares, 0.0)
+
+    def _rows_outside(self, X: NDArray[Any]) -> NDArray[np.int64]:
+        """The numbers of the dense rows that are not inside, which are few: found in the precision of the rows.
+
+        A number of this precision is below the box just where it is below the first one that is not.
+        """
+        least, most = self.least.astype(X.dtype), self.most.astype(X.dtype)
+        least = np.where(least < self.least, np.nextafter(least, X.dtype.type(np.inf)), least)
+        most = np.where(most > self.most, np.nextafter(most, X.dtype.type(-np.inf)), most)
+        return np.flatnonzero(((least > X) | (most < X)).any(axis=1))
+
+    def _outside(self, values: Any, columns: Any) -> Vector:
+        """How far entries of these columns are outside the ranges of their columns."""
+        return np.maximum(np.maximum(self.least[columns] - values, values - self.most[columns]), 0.0)
+
+    def _sparse_squares(self, X: Any, unit: float) -> Vector:
+        """Squared distances, from the entries that rows store and from the distance of a row of zeros."""
+        zeros = (self._outside(0.0, slice(None)) / unit) ** 2
+        stored = (self._outside(X.data, X.indices) / unit) ** 2
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        without = np.bincount(rows, stored - zeros[X.indices], minlength=X.shape[0])
+        found = zeros.sum() + without
+        # What is left of two equal sums is rounding.
+        return np.where(found > 1e-12 * zeros.sum(), found, 0.0)
+
+
+class Extremes:
+    """Watches rows on their way through a pass, for the region of those that count.
+
+    Parameters
+    ----------
+    numbers : callable or None
+        Turns the targets of rows into numbers, one column per target, whose region is found too; None for none.
+    """
+
+    def __init__(self, numbers: Callable[[Any], Any] | None = None):
+        self._numbers = numbers
+        self._seen = 0
+        self.rows: Region | None = None
+        self.targets: Region | None = None
+
+    def watched(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same chunks. Those that were seen before, in another pass, add nothing."""
+        for chunk in chunks:
+            if chunk.first <= self._seen < chunk.last:
+                self._update(chunk)
+                self._seen = chunk.last
+            yield chunk
+
+    def saw(self, n_rows: int) -> bool:
+        """Whether at least this many rows were shown: resumed sums begin later."""
+        return self._seen >= n_rows
+
+    def _update(self, chunk: Chunk) -> None:
+        X, y, counts = chunk.X, chunk.y, None if chunk.weight is None else chunk.weight > 0.0
+        if counts is not None and not counts.all():
+            if not counts.any():
+                return
+            X, y = X[counts], None if y is None else np.asarray(y)[counts]
+        self.rows = Region.of(X).joined(self.rows)
+        if self._numbers is not None and y is not None:
+            targets = self._numbers(y)
+            self.targets = Region.of(targets.reshape(len(targets), -1)).joined(self.targets)
+
+
+def fallback(distances: Vector) -> Vector:
+    """What is left of a prediction at these distances from the region: all within the margin, and ever less beyond."""
+    return np.minimum(1.0, MARGIN / np.maximum(distances, MARGIN))
+
+
+def has_linear_term(kernel: Any) -> bool:
+    """Whether a kernel is linear, or a sum with a linear kernel: predictions then have a trend that goes on."""
+    if isinstance(kernel, Sum):
+        return has_linear_term(kernel.left) or has_linear_term(kernel.right)
+    if isinstance(kernel, Scaled):
+        return has_linear_term(kernel.kernel)
+    return isinstance(kernel, Linear) or (isinstance(kernel, Polynomial) and kernel.degree == 1)
+
+
+def decays(kernel: Any) -> bool:
+    """Whether a kernel is a function of the difference of two rows: far from all rows a machine knows nothing."""
+    return isinstance(kernel, Kernel) and kernel.is_shift_invariant

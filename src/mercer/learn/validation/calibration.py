@@ -1,0 +1,237 @@
+r"""Probabilities of classes from decision values that are none.
+
+Decision values of a class become probabilities by a curve with three numbers,
+
+.. math:: p = \frac{1}{1 + e^{-(a f + c f |f| + b)}}, \qquad a, c \ge 0,
+
+which is the sigmoid of Platt (1999) where c is 0. Least squares and the squared hinge estimate 2 p - 1, whose log-odds
+grow faster than in proportion: c takes that up. Two classes have one curve and b is 0, so that the more likely one is
+that of ``predict``. Of more classes each has a curve of its own, and what the curves give is divided by its sum; where
+that makes another class the most likely one than ``predict`` names, as it may where both are about as likely, the two
+change places.
+
+The logistic loss has probabilities of its own, the softmax of its decision values f. Its penalty holds them back, and
+makes them less sure than they are right. They are sharpened, or blunted, by one number for all classes, as the softmax
+of a f, which leaves the order of classes as it is.
+
+The curve is learned on decision values as new rows would have them. Those of the rows that a model has learned from lie
+too far on the side of their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+from numpy.typing import NDArray
+
+from ..._array import to_numpy
+from ..._random import Stream
+from ..features.prepared_rows import Chunk
+from ..targets.labels import Codes, Tasks
+
+Matrix = NDArray[np.float64]
+
+SMALL = 1000
+"""Rows up to which each of them is left out by itself."""
+SAMPLE = 4096
+"""Rows that are left out together, at most."""
+KEPT = 2048
+"""Rows that are kept to be left out one by one, about, where there are more."""
+LEFT_OUT = 3
+"""At most one row in this many is left out together with others."""
+FORGOTTEN = 0.1
+"""The gap at which they are, for the share that they are of all rows; one that knows them by heart has a larger one."""
+STEPS = 100
+ENOUGH = 1e-10
+"""The gradient of a curve, for every row, at which it is found."""
+LEAST_SLOPE, MOST_SLOPE = 1e-2, 1e3
+"""Between which numbers probabilities that are a model's own are sharpened: the order of classes must stay."""
+HELD = 1e-9
+"""What holds back the numbers of a curve that rows leave open."""
+
+
+class Calibration(NamedTuple):
+    """How decision values become probabilities.
+
+    ``slopes`` are the a, ``bends`` the c and ``offsets`` the b of every column of decision values.
+    """
+
+    method: str
+    """"leave-one-out", "approximate leave-one-out" or "left-out rows": how new rows were stood in for."""
+    rows: int
+    """How many rows the curves were learned on."""
+    slopes: tuple[float, ...]
+    bends: tuple[float, ...]
+    offsets: tuple[float, ...]
+
+    def log_odds(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
+        """Values whose softmax has the probabilities of a task, from its decision values."""
+        a, c, b = (np.array(part[columns]) for part in (self.slopes, self.bends, self.offsets))
+        f = values.reshape(len(values), -1).astype(np.float64)
+        odds = a * f + c * f * np.abs(f) + b
+        if values.ndim == 1:
+            return odds[:, 0].astype(values.dtype)
+        found = -np.logaddexp(0.0, -odds)
+        rows, predicted, likely = np.arange(len(found)), values.argmax(axis=1), found.argmax(axis=1)
+        most = found[rows, likely]
+        found[rows, likely] = found[rows, predicted]
+        found[rows, predicted] = most
+        return found.astype(values.dtype)
+
+
+def sharpened(values: NDArray[Any], slopes: tuple[float, ...]) -> NDArray[Any]:
+    """Values whose softmax gives the probabilities of a task, where its own come from its decision values."""
+    return (slopes[0] * values.astype(np.float64)).astype(values.dtype)
+
+
+def learned_sharpness(
+    method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]
+) -> Calibration:
+    """One slope for all columns of a task, where probabilities are the softmax of decision values."""
+    slopes: list[float] = []
+    for columns, mine, weight in zip(tasks.columns, codes.T, weights, strict=True):
+        F = values[:, columns]
+        F = np.hstack([np.zeros_like(F), F]) if F.shape[1] == 1 else F
+        slopes += (columns.stop - columns.start) * [sharpness(F, mine, weight)]
+    nothing = (0.0,) * len(slopes)
+    return Calibration(method, len(values), tuple(slopes), nothing, nothing)
+
+
+def sharpness(F: Matrix, codes: NDArray[np.int64], weight: Matrix) -> float:
+    """The a of largest likelihood of the softmax of a F.
+
+    As in :func:`curve`, a row is of its class with a probability a little below 1: as if there were one more row of
+    every class, at no place, so that classes which do not overlap leave a finite.
+    """
+    weight = weight / min(1.0, float(weight.max(initial=1e-300)))
+    size = max(float(np.abs(F).max(initial=0.0)), 1e-300)
+    F, count = F / size, F.shape[1]
+    doubt = count / (float(weight.sum()) + count)
+    wanted = (1.0 - doubt) * F[np.arange(len(F)), codes] + doubt * F.mean(axis=1)
+    low, high = LEAST_SLOPE * size, MOST_SLOPE * size
+
+    def slope(a: float) -> float:
+        """The derivative of the loss, which rises with a."""
+        odds = a * F
+        p = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return float(weight @ ((p * F).sum(axis=1) / p.sum(axis=1) - wanted))
+
+    if slope(low) >= 0.0:
+        return LEAST_SLOPE
+    if slope(high) <= 0.0:
+        return MOST_SLOPE
+    return float(scipy.optimize.brentq(slope, low, high, rtol=1e-10)) / size
+
+
+def learned(method: str, tasks: Tasks, values: Matrix, codes: Codes, weights: Sequence[Matrix]) -> Calibration:
+    """The curves of all columns, from decision values that stand for those of new rows, and their weights by task."""
+    signs, curves = tasks.signs(codes), []
+    for columns, weight in zip(tasks.columns, weights, strict=True):
+        alone = columns.stop - columns.start == 1
+        for f, sign in zip(values[:, columns].T, signs[:, columns].T, strict=True):
+            curves.append(curve(f, sign > 0.0, weight, alone))
+    return Calibration(method, len(values), *(tuple(part) for part in zip(*curves, strict=True)))
+
+
+def curve(values: Matrix, is_class: NDArray[np.bool_], weight: Matrix, alone: bool) -> tuple[float, float, float]:
+    """The a, c and b of one column, of largest likelihood; without b where it stands ``alone`` for two classes.
+
+    As Platt has it, a row is of its class with a probability a little below 1: where the rows of a class have the
+    weight N, it is (N + 1) / (N + 2), so that classes which do not overlap leave the curve a slope.
+    """
+    weight = weight / min(1.0, float(weight.max(initial=1e-300)))  # weights far below 1 are shares, and not counts
+    mine, others = float(weight[is_class].sum()), float(weight[~is_class].sum())
+    targets = np.where(is_class, (mine + 1.0) / (mine + 2.0), 1.0 / (others + 2.0))
+    size = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    f = values / size
+    parts = np.stack([f, f * np.abs(f), np.ones_like(f)], axis=1)
+    for rising in ([0, 1], [0], [1], []):  # where a curve would fall, one with fewer numbers
+        chosen = rising if alone else [*rising, 2]
+        found = np.zeros(3)
+        found[chosen] = most_likely(parts[:, chosen], targets, weight)
+        if (found[:2] >= 0.0).all():
+            break
+    a, c, b = found.tolist()
+    return a / size, c / size**2, b
+
+
+def most_likely(parts: Matrix, targets: Matrix, weight: Matrix) -> Matrix:
+    """The coefficients of a logistic regression on targets between 0 and 1, by Newton's method."""
+    total = float(weight.sum())
+
+    def loss(w: Matrix) -> float:
+        odds = parts @ w
+        return float(weight @ (np.logaddexp(0.0, odds) - targets * odds)) + 0.5 * HELD * total * float(w @ w)
+
+    w = np.zeros(parts.shape[1])
+    least = loss(w)
+    if not len(w):
+        return w
+    for _ in range(STEPS):
+        p = 1.0 / (1.0 + np.exp(-np.clip(parts @ w, -500.0, 500.0)))
+        gradient = parts.T @ (weight * (p - targets)) + HELD * total * w
+        if np.abs(gradient).max() <= ENOUGH * total:
+            break
+        hessian = (parts * (weight * p * (1.0 - p))[:, None]).T @ parts + HELD * total * np.eye(len(w))
+        step = np.linalg.solve(hessian, -gradient)
+        length = 1.0
+        while (now := loss(w + length * step)) > least and length > 1e-10:
+            length *= 0.5
+        if now >= least:
+            break
+        w, least = w + length * step, now
+    return w
+
+
+# -- decision values as new rows would have them -----------------------------------------------------------------------
+
+
+def chosen_rows(seed: int, weight: Matrix) -> NDArray[np.int64]:
+    """Some of the rows that count, to be left out together; the seed is that of the map."""
+    counted = np.flatnonzero(weight > 0.0)
+    words = Stream(seed).child("calibration").words(len(weight), 0)[counted]
+    return np.sort(counted[np.argsort(words, kind="stable")[: min(SAMPLE, len(counted) // LEFT_OUT)]])
+
+
+class KeptRows:
+    """Some rows with their features, kept while the sums over all rows are made.
+
+    Parameters
+    ----------
+    seed : that of the map
+    n_rows : how many rows there are
+    targets : makes what is kept of targets, given with the number of the first row: codes of classes, or numbers
+    """
+
+    def __init__(self, seed: int, n_rows: int, targets: Callable[[Any, int], NDArray[Any]]):
+        self._rng = Stream(seed).child("calibration")
+        self._below = 2**64 if n_rows <= KEPT else 2**64 * KEPT // n_rows
+        self._targets = targets
+        self._parts: dict[int, tuple[NDArray[Any], ...]] = {}
+        self._lengths: dict[int, int] = {}
+
+    def __contains__(self, chunk: Chunk) -> bool:
+        return chunk.first in self._parts
+
+    @property
+    def n_seen(self) -> int:
+        """How many rows were shown."""
+        return sum(self._lengths.values())
+
+    def watch(self, Z: NDArray[Any], chunk: Chunk) -> None:
+        """Keep the chosen rows of a chunk that count."""
+        weight = np.ones(len(Z)) if chunk.weight is None else chunk.weight
+        words = self._rng.words(len(Z), chunk.first)
+        chosen = np.flatnonzero((words < self._below if self._below < 2**64 else True) & (weight > 0.0))
+        targets = self._targets(np.asarray(chunk.y)[chosen], chunk.first)
+        self._lengths[chunk.first] = len(Z)
+        self._parts[chunk.first] = to_numpy(Z[chosen]), targets, weight[chosen]
+
+    def all(self) -> tuple[Matrix, NDArray[Any], Matrix]:
+        """Features, targets and weights of what was kept."""
+        parts = zip(*(self._parts[first] for first in sorted(self._parts)), strict=True)
+        Z, targets, weight = (np.concatenate(part) for part in parts)
+        return Z, targets, weight

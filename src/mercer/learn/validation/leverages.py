@@ -1,0 +1,61 @@
+"""Whether generalised cross-validation may be trusted: it takes all rows to have the same leverage.
+
+The error of a row that is left out is its residual over 1 - h, with h its leverage, and generalised cross-validation
+has the mean leverage in place of h. Rows far from all others have leverages near 1 and next to no residuals where alpha
+is small, so that it takes them for well explained, and chooses next to no penalty.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._caller import warn_caller
+from ..solvers.ridge import best_of, relative
+
+Matrix = NDArray[np.float64]
+
+WORSE = 1.1
+"""How many times the least error the penalty that was chosen may have before that is told."""
+NOTICEABLE = 0.01
+"""The least difference of two errors that is told of, as a share of the standard deviation of targets."""
+
+
+class LeftOut(NamedTuple):
+    """What leaving out rows one by one finds of penalties that generalised cross-validation chooses from.
+
+    Parameters
+    ----------
+    errors, expected : ndarray of shape (n_alphas, n_targets)
+        The mean squared errors of rows that are left out, and those that generalised cross-validation expects.
+    variance : ndarray of shape (n_targets,)
+        That of the targets.
+    rows : int
+        How many rows were left out.
+    mean, largest : float
+        The mean leverage and the largest one under the penalty that was chosen.
+    """
+
+    errors: Matrix
+    expected: Matrix
+    variance: Matrix
+    rows: int
+    mean: float
+    largest: float
+
+    def warn(self, name: str, penalties: Matrix, place: int) -> None:
+        """Warn where the penalty at this place has a far larger error than another one."""
+        known = np.where(np.isfinite(self.errors), self.errors, np.finfo(np.float64).max / self.errors.size)
+        found, expected = (np.sqrt(relative(one, self.variance) / len(self.variance)) for one in (known, self.expected))
+        best = best_of(known, self.variance)
+        if not (found[place] > WORSE * found[best] and found[place] - found[best] > NOTICEABLE):
+            return
+        warn_caller(
+            f"{name}='gcv' is not to be trusted on these rows: it takes {name} = {penalties[place]:.3g} and expects an "
+            f"error of {expected[place]:.3g} standard deviations of the targets, but leaving out {self.rows:,} rows "
+            f"one by one gives {found[place]:.3g}, and {found[best]:.3g} with {name} = {penalties[best]:.3g}. It takes "
+            f"all leverages to be equal, and they are {self.mean:.2g} on average and {self.largest:.2g} at most: give "
+            f"{name}='loo'",
+        )
