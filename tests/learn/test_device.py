@@ -10,9 +10,11 @@ import mercer
 from mercer.data import open as open_table
 from mercer.gpu.device import Device
 from mercer.kernels import Gaussian, Polynomial
-from mercer.learn import KernelClassifier, KernelRegressor, device_features, device_sums
-from mercer.learn.checkpoint_state import CheckpointState
+from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.context import FitContext
+from mercer.learn.features import device_features
+from mercer.learn.passes.checkpoint_state import CheckpointState
+from mercer.learn.statistics import device_sums
 from mercer.maps import Nystrom, RandomFourier
 from tests.gpu.devices import NAMES, torch
 
@@ -140,8 +142,8 @@ def test_features_that_are_streamed_or_held(memory, device, monkeypatch):
     model = KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], memory=memory, **PLAIN)
     expected = clone(model).set_params(device=device, memory=None).fit(X, labels(f)).decision_function(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.device_features.SUMMED_ROWS", 100)
-    monkeypatch.setattr("mercer.learn.device_features.FEW", 0.0)
+    monkeypatch.setattr("mercer.learn.features.device_features.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.features.device_features.FEW", 0.0)
     found = clone(model).set_params(device=device).fit(X, labels(f)).decision_function(X)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -152,7 +154,7 @@ def test_sums_of_blocks(learner, device, monkeypatch):
     X, f = problem(700)
     expected = clone(learner).fit(X, f).predict(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.device_sums.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.statistics.device_sums.SUMMED_ROWS", 100)
     found = clone(learner).set_params(device=device).fit(X, f).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
