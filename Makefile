@@ -24,7 +24,7 @@ PYTEST := -m pytest -n $(JOBS) --dist loadgroup
 export SCIPY_ARRAY_API := 1
 
 .PHONY: help test demo digits test-full test-long test-lowest lint style types check wheel-test sdist-test \
-	pure-wheel-test sanitize mutants fuzz bench bench-quick papers papers-full clean
+	pure-wheel-test sanitize mutants fuzz gpu-check bench bench-quick papers papers-full clean
 .DELETE_ON_ERROR:
 
 help:
@@ -40,6 +40,7 @@ help:
 	@echo 'make sanitize     the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)'
 	@echo 'make mutants      break the code on purpose and see that the tests notice'
 	@echo 'make fuzz         feed changed files to the readers; FUZZ_SECONDS=600 for longer'
+	@echo 'make gpu-check    tests and benchmarks that need a GPU, with the Python of GPU_PYTHON and the data of MERCER_DATA'
 	@echo 'make bench        times of every map beside its peers (half an hour); bench-quick saves some in bench.json'
 	@echo 'make papers       the papers'"'"' tables and figures, quickly; papers-full goes on with the full ones (hours)'
 	@echo 'make clean        remove what these targets made'
@@ -149,6 +150,13 @@ FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)
 	$(BIN)/python tests/fuzz_models.py --seconds $(FUZZ_SECONDS)
 	$(BIN)/python tests/fuzz_libsvm.py --seconds $(FUZZ_SECONDS)
+
+# On a machine with a GPU, with a Python that has torch, pytest and Mercer; nothing is installed for it.
+GPU_PYTHON ?= python3
+gpu-check:
+	OMP_NUM_THREADS=1 $(GPU_PYTHON) -m pytest -q -rs -m gpu tests/gpu tests/learn/test_device.py
+	$(GPU_PYTHON) benchmarks/gpu_maps.py
+	$(GPU_PYTHON) benchmarks/gpu.py
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py

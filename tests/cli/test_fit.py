@@ -303,3 +303,22 @@ def test_a_page_needs_matplotlib_before_the_fit(folder, fails, tmp_path, monkeyp
     message = fails(f"fit flowers.csv --target kind -o {tmp_path}/m --report {tmp_path}/r.html")
     assert "r.html needs matplotlib, which is not here: pip install 'mercer[plot]'" in message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_from_a_device_is_the_one_of_the_processor(folder, run, tmp_path):
+    pytest.importorskip("torch")
+    given = ["--kernel", "gaussian(gamma=0.1)", "--features", 32, "--alpha", 0.1, "--map", "RandomFourier"]
+    models = []
+    for device in ([], ["--device", "torch:cpu"]):
+        name = tmp_path / f"houses{len(device)}.mercer"
+        fitted(run, "houses.csv", "--target", "price", *given, *device, "-o", name)
+        models.append(mercer.load(name))
+    here, there = models
+    assert there.device is None
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-6, atol=1e-8 * np.abs(here.coef_).max())
+
+
+def test_a_name_that_is_no_device(folder, run, tmp_path):
+    done = run("fit", "houses.csv", "--target", "price", "--device", "tpu", "-o", tmp_path / "houses.mercer")
+    assert done.exit_code != 0
+    assert "device must be None, 'cuda'" in done.stderr

@@ -24,8 +24,9 @@ KERNEL = Gaussian(0.2)
 
 
 def problem(n=400, dtype=np.float64, seed=0):
-    X = np.random.default_rng(seed).normal(size=(n, 3)).astype(dtype)
-    return X, np.sin(2.0 * X[:, 0].astype(float)) + 0.5 * X[:, 1].astype(float) ** 2
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).astype(dtype)
+    return X, np.sin(2.0 * X[:, 0].astype(float)) + 0.5 * X[:, 1].astype(float) ** 2 + 0.3 * rng.normal(size=n)
 
 
 def labels(f):
@@ -71,7 +72,7 @@ def learners():
 
 
 @on_names
-@pytest.mark.parametrize(("learner", "classifies"), learners())
+@pytest.mark.parametrize(("learner", "classifies"), list(learners()))
 @pytest.mark.filterwarnings("ignore:after:sklearn.exceptions.ConvergenceWarning")
 def test_float64_agrees_with_the_processor(learner, classifies, device):
     X, f = problem()
@@ -96,12 +97,12 @@ def test_what_has_no_steps_agrees_to_rounding(name, device):
     here, there = (clone(model).set_params(device=one).fit(X, f) for one in (None, device))
     np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-9)
     if name == "leave-one-out":
-        np.testing.assert_allclose(there.scores_, here.scores_, rtol=1e-9)
+        np.testing.assert_allclose(there.scores_, here.scores_, rtol=1e-6)
         assert there.alpha_ == pytest.approx(here.alpha_, rel=1e-12)
 
 
 @on_names
-@pytest.mark.parametrize(("learner", "classifies"), learners())
+@pytest.mark.parametrize(("learner", "classifies"), list(learners()))
 @pytest.mark.filterwarnings("ignore:after:sklearn.exceptions.ConvergenceWarning")
 def test_float32_stays_float32(learner, classifies, device):
     X, f = problem(dtype=np.float32)
@@ -141,8 +142,8 @@ def test_features_that_are_streamed_or_held(memory, device, monkeypatch):
     model = KernelClassifier(KERNEL, **CLASSIFIERS["landmarks"], memory=memory, **PLAIN)
     expected = clone(model).set_params(device=device, memory=None).fit(X, labels(f)).decision_function(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.device_features.SUMMED_ROWS", 100)
-    monkeypatch.setattr("mercer.learn.device_features.FEW", 0.0)
+    monkeypatch.setattr("mercer.learn.features.device_features.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.features.device_features.FEW", 0.0)
     found = clone(model).set_params(device=device).fit(X, labels(f)).decision_function(X)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
@@ -153,7 +154,7 @@ def test_sums_of_blocks(learner, device, monkeypatch):
     X, f = problem(700)
     expected = clone(learner).fit(X, f).predict(X)
     monkeypatch.setattr("mercer.gpu.transfers.MOST_ROWS", 256)
-    monkeypatch.setattr("mercer.learn.device_sums.SUMMED_ROWS", 100)
+    monkeypatch.setattr("mercer.learn.statistics.device_sums.SUMMED_ROWS", 100)
     found = clone(learner).set_params(device=device).fit(X, f).predict(X)
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -213,9 +214,10 @@ def test_sparse_rows(device):
 
     X, f = problem(300)
     rows = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
-    model = KernelRegressor(KERNEL, **REGRESSORS["landmarks"], **PLAIN)
-    here, there = (clone(model).set_params(device=one).fit(rows, f) for one in (None, device))
-    np.testing.assert_allclose(there.predict(rows), here.predict(rows), atol=1e-6)
+    for name in ("sums", "exact", "whitened landmarks"):
+        model = KernelRegressor(KERNEL, **REGRESSORS[name], **PLAIN)
+        here, there = (clone(model).set_params(device=one).fit(rows, f) for one in (None, device))
+        np.testing.assert_allclose(there.predict(rows), here.predict(rows), atol=1e-6)
 
 
 def test_pivots_are_those_of_the_processor():
@@ -327,7 +329,7 @@ def test_a_run_on_a_device_goes_on_where_it_ended(name):
     expected = clone(model).fit(X, f)
     state = Ends()
     for _ in range(200):
-        state.left = 3
+        state.left = 40
         state._drawn = 0
         learner = clone(model)
         try:

@@ -113,6 +113,7 @@ def learner_for(
     memory: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    device: str | None = None,
 ) -> KernelClassifier | KernelRegressor:
     """The learner of a task, not fitted.
 
@@ -126,7 +127,7 @@ def learner_for(
         ``deviations`` keeps what standard deviations of predictions need, 8 D^2 bytes.
     memory : how much the features may take where the loss iterates, see :class:`mercer.KernelClassifier`
     map : "auto", the name of a map, or a FeatureMap, whose kernel, width and seed override what is given here
-    kernel, n_components, scale, missing, unknown, dates, columns, random_state, n_jobs
+    kernel, n_components, scale, missing, unknown, dates, columns, random_state, n_jobs, device
         See :class:`mercer.KernelClassifier`.
 
     Examples
@@ -149,6 +150,7 @@ def learner_for(
         "columns": columns,
         "random_state": random_state,
         "n_jobs": n_jobs,
+        "device": device,
     }
     asked: dict[str, Any] = {"loss": loss, "memory": memory}
     if task == "regression":

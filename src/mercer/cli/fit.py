@@ -87,6 +87,7 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @click.option("--epsilon", type=float, default=0.1, show_default=True, help="Of --loss epsilon_insensitive.")
 @click.option("--deviations", is_flag=True, help="Keep what standard deviations of predictions need.")
 @reading_options
+@click.option("--device", help="A GPU that torch can use: cuda, or cuda:1 and so on; the processor if not given.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--checkpoint", type=click.Path(dir_okay=False), help="The checkpoint; beside the model if not given.")
 @click.option("--every", type=click.FloatRange(0), default=60.0, show_default=True, help="Seconds between checkpoints.")

@@ -134,10 +134,6 @@ class DeviceTriangular:
             self.device.torch.mm(lower[start:, start:stop].T, lower[start:, :stop], out=product[start:stop, :stop])
         return product
 
-    def single(self) -> DeviceTriangular:
-        """The same in float32."""
-        return DeviceTriangular(self.device, self.lower.float())
-
 
 def _invert(device: Device, lower: Tensor, found: Tensor) -> None:
     """Write the inverse of a triangle, by those of its two halves."""

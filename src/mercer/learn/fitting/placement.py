@@ -120,8 +120,11 @@ class OnDevice:
         self.device = device
 
     def room(self, model: LinearMachine, work: int, memory: int | None) -> float:
-        """Bytes that features may take beside ``work``: what is free there, unless the learner's ``memory`` is less."""
-        free = self.device.free_memory() - work - LEFT_FREE
+        """Bytes that features may take beside ``work``: what is free there, unless the learner's ``memory`` is less.
+
+        Beside factors there are their inverses.
+        """
+        free = self.device.free_memory() - 2.0 * work - LEFT_FREE
         return max(0.0, free if model.memory is None else min(free, as_bytes(model.memory)))
 
     def held(self, rows: PreparedRows, width: int, intercept: bool, n_jobs: int | None) -> DeviceHeld:

@@ -36,7 +36,7 @@ class DeviceRoot:
         for _ in range(TRIES):
             gram.diagonal().copy_(diagonal + added)
             try:
-                self.factor = DeviceTriangular.factor(device, gram)
+                self.factor = DeviceTriangular.factor(device, gram).inverted()
                 break
             except np.linalg.LinAlgError:
                 added *= 10.0
@@ -44,9 +44,9 @@ class DeviceRoot:
             raise ValueError("the kernel matrix of the landmarks is not positive semi-definite")
 
     @cached_property
-    def single(self) -> DeviceTriangular:
-        """T in float32, for products whose errors the next Newton step mends."""
-        return self.factor.single()
+    def _single(self) -> Tensor:
+        """T^-1 in float32, for products whose errors the next Newton step mends."""
+        return self.factor.inverse.float()
 
     @cached_property
     def _gram(self) -> dict[Any, Tensor]:
@@ -54,7 +54,7 @@ class DeviceRoot:
 
     def turn(self, dtype: Any) -> Tensor:
         """T^-1 in this precision."""
-        return (self.single if dtype == np.float32 else self.factor).inverse
+        return self._single if dtype == np.float32 else self.factor.inverse
 
     def coefficients(self, W: Matrix) -> Matrix:
         """alpha = T^-T w; what stands below the landmarks' rows, such as intercepts, is kept."""
