@@ -53,6 +53,7 @@ LEARNERS = [
     ),
     KernelRegressor(solver="wide", kernel=None, alpha=1.0, preparation=None),
     KernelClassifier(solver="wide", tol=1e-15, kernel=None, C=1.0, preparation=None),
+    KernelClassifier(solver="wide", loss="squared", tol=1e-15, kernel=None, C=1.0, preparation=None),
     KernelPCA(),
     KernelRegressor("precomputed", alpha=1.0),
     KernelClassifier("precomputed", C=1.0),
