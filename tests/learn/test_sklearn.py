@@ -105,8 +105,10 @@ def is_left_to_chance(learner, name):
     if name == "check_clustering":
         return few and learner.map != "nystrom"
     # One or two landmarks are drawn by the numbers of rows, as the centres of scikit-learn's KMeans are, which it
-    # excepts for that. With more landmarks than different rows nothing is drawn.
-    return few and "sample_weight_equivalence" in name and learner.map == "nystrom"
+    # excepts for that. With more landmarks than different rows nothing is drawn. A kernel that is chosen by the rows is
+    # tried with landmarks.
+    has_landmarks = learner.map == "nystrom" or (learner.map == "auto" and learner.kernel == "auto")
+    return few and has_landmarks and "sample_weight_equivalence" in name
 
 
 def checks(learners):
