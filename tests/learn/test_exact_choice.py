@@ -8,6 +8,7 @@ import pytest
 import mercer
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor, map_choice
+from mercer.learn.context import FitContext
 from mercer.learn.estimates.memory_estimates import Extent
 from mercer.learn.solvers import choice
 from mercer.learn.solvers.choice import exact_margins_cost, exact_squares_cost, is_cheaper_exactly
@@ -144,6 +145,15 @@ def test_many_rows_and_several_tasks_are_learned_on_a_map():
     assert ridge().fit(X[:80], y[:80]).solver_.name == "exact"
     assert ridge().fit(X, y).solver_.name == "sums"
     assert hinge().fit(X[:60], np.column_stack([y > 0, X[:, 2] > 0])[:60]).solver_.name == "newton"
+
+
+@pytest.mark.usefixtures("small")
+def test_a_fit_that_counts_hits_is_on_a_map():
+    X, y = problem()
+    model = ridge(alpha="loo")
+    model.fit_table(model.table_to_fit(X, np.sign(y)), FitContext(counts_hits=True))
+    assert model.solver_.name == "sums"
+    assert model.hits_.max() > 0.8
 
 
 @pytest.mark.usefixtures("small")

@@ -193,11 +193,12 @@ def test_the_diagonal_of_an_inverse(n, monkeypatch):
 
 def test_the_solver_is_told():
     X, Y = numbers(40)
-    assert exact(alpha=0.5).fit(X, Y).solver_ == ("exact", *[pytest.approx(2.0 * 40**3 / 3.0)] * 2)
-    several = exact(alpha=[0.1, 1.0]).fit(X, Y).solver_
-    assert several.operations == pytest.approx(3.0 * 2.0 * 40**3 / 3.0)
+    values, factor = 50.0 * 40**2, 4.0 * 2.0 * 40**3 / 3.0
+    assert exact(alpha=0.5).fit(X, Y).solver_ == ("exact", *[pytest.approx(values + factor)] * 2)
+    several = exact(alpha=[0.1, 1.0]).fit(X, Y).solver_  # each with the diagonal of an inverse
+    assert several.operations == pytest.approx(values + (2 + 1) * 2.0 * factor)
     signs = KernelClassifier(KERNEL, map="exact", loss="squared", C=2.0, preparation=None).fit(X, Y[:, 0] > 0.0)
-    assert signs.solver_.name == "exact"
+    assert signs.solver_ == ("exact", *[pytest.approx(values + 2.0 * factor)] * 2)
     assert signs.C_ == 2.0
 
 

@@ -53,6 +53,7 @@ LEARNERS = [
     ),
     KernelRegressor(solver="wide", kernel=None, alpha=1.0, preparation=None),
     KernelClassifier(solver="wide", tol=1e-15, kernel=None, C=1.0, preparation=None),
+    KernelClassifier(solver="wide", loss="squared", tol=1e-15, kernel=None, C=1.0, preparation=None),
     KernelPCA(),
     KernelRegressor("precomputed", alpha=1.0),
     KernelClassifier("precomputed", C=1.0),
@@ -82,30 +83,45 @@ def is_first(number, learners):
     return not (before if given else [one for one in before if type(one) is type(learners[number])])
 
 
+def contradiction(learner, name):
+    """Why a check of scikit-learn must fail for what a learner is by definition; None where it must pass.
+
+    scikit-learn lists such checks for its own estimators (``PER_ESTIMATOR_XFAIL_CHECKS``), and offers no tag for them.
+    """
+    if name == "check_decision_proba_consistency" and learner.kernel == "precomputed":
+        return "the check gives 50 rows of 2 columns to an estimator whose tag is pairwise, in place of a square matrix"
+    if name == "check_regressor_multioutput" and getattr(learner, "loss", None) == "poisson":
+        return "the check gives targets below 0 to an estimator whose tag is positive_only"
+    if "sample_weight_equivalence" in name and getattr(learner, "alpha", None) == "loo":
+        return "a row of weight 2 is left out with all of its weight, of two rows one is left out: as in RidgeCV"
+    return None
+
+
+def is_left_to_chance(learner, name):
+    """Whether a check asks one or two random features for what they need not give; no tag says so."""
+    few = learner.n_components in (1, 2)
+    # Three clusters of two columns need not be apart in one or two Fourier features; classifiers have ``poor_score``
+    # for that. Landmarks keep them apart.
+    if name == "check_clustering":
+        return few and learner.map != "nystrom"
+    # One or two landmarks are drawn by the numbers of rows, as the centres of scikit-learn's KMeans are, which it
+    # excepts for that. With more landmarks than different rows nothing is drawn. A kernel that is chosen by the rows is
+    # tried with landmarks.
+    has_landmarks = learner.map == "nystrom" or (learner.map == "auto" and learner.kernel == "auto")
+    return few and has_landmarks and "sample_weight_equivalence" in name
+
+
 def checks(learners):
     """Every check of scikit-learn for these learners: in ``make test`` for one of each class and kind of rows."""
     firsts = [learner for number, learner in enumerate(learners) if is_first(number, learners)]
     for learner in learners:
-        marks = () if any(learner is one for one in firsts) else pytest.mark.full
+        marks = [] if any(learner is one for one in firsts) else [pytest.mark.full]
         for estimator, check in estimator_checks_generator(learner):
-            name = check.func.__name__
-            if name == "check_decision_proba_consistency" and learner.kernel == "precomputed":
-                continue  # scikit-learn gives it rows in place of kernel values
-            if name == "check_regressor_multioutput" and "poisson" in repr(learner):
-                continue  # and this one targets below 0, whatever the tag says
-            if not ("sample_weight_equivalence" in name and drops_weights(learner)) and not (
-                # One or two features cannot keep three clusters of two columns apart, and no tag says so.
-                name == "check_clustering" and learner.n_components in (1, 2)
-            ):
-                yield pytest.param(estimator, check, id=f"{learner!r}-{name}".replace("\n", ""), marks=marks)
-
-
-def drops_weights(learner):
-    """Whether a row of weight 2 is not the same as that row twice."""
-    # Leaving out a row of weight 2 leaves out both of its copies: another model, by definition.
-    by_row = "alpha='loo'" in repr(learner)
-    # Landmarks are drawn by the numbers of rows, unless all different rows are landmarks.
-    return by_row or (learner.map == "nystrom" and learner.n_components in (1, 2))
+            name, reason = check.func.__name__, contradiction(learner, check.func.__name__)
+            expected = [] if reason is None else [pytest.mark.xfail(reason=reason, strict=True)]
+            if not is_left_to_chance(learner, name):
+                ident = f"{learner!r}-{name}".replace("\n", "")
+                yield pytest.param(estimator, check, id=ident, marks=[*marks, *expected])
 
 
 @pytest.mark.parametrize(("estimator", "check"), list(checks(LEARNERS + NARROW_LEARNERS)))
@@ -133,7 +149,8 @@ def grid():
 def test_estimator_checks_of_all_arguments(learner):
     for case in checks([learner]):
         estimator, check = case.values
-        check(estimator)
+        if contradiction(learner, check.func.__name__) is None:
+            check(estimator)
 
 
 def test_every_learner_is_checked():

@@ -76,7 +76,7 @@ def test_the_memory_of_a_plan_is_that_of_the_fit(name, monkeypatch):
         asked.append(original(model, extent, memory))
         return asked[-1]
 
-    for module in ("memory_estimates", "loss_fit"):
+    for module in ("estimates.memory_estimates", "fitting.loss_fit"):
         monkeypatch.setattr(f"mercer.learn.{module}.fit_memory", recorded)
     table = mercer.data.open(rows, target=y)
     found = plan(learner.set_params(random_state=0), table)

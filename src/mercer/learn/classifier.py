@@ -33,6 +33,7 @@ from .argument_types import (
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
 from .estimates.time_forecast import Work, exact_works, features_work, usual_works
+from .features.design import Design
 from .features.feature_matrix import HeldFeatures
 from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.exact_fit import ExactFit
@@ -70,7 +71,7 @@ from .solvers.choice import (
     works_wide,
 )
 from .solvers.conjugate_gradients import solver_for
-from .solvers.landmarks import Design, LandmarkFeatures
+from .solvers.landmarks import LandmarkFeatures
 from .solvers.liblinear import joined_reports, liblinear, liblinear_cost
 from .solvers.newton import Newton, Report
 from .solvers.ridge import Leverages, RidgeEnd, best_of, solve_ridge

@@ -26,6 +26,7 @@ from .argument_types import KernelArgument, MapArgument, MemoryArgument, Penalty
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
 from .estimates.time_forecast import DECOMPOSITION, Work, exact_works, features_work, usual_works
+from .features.design import Design
 from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.exact_ridge import exact_ridge
 from .fitting.exact_rows import ExactRows
@@ -50,7 +51,6 @@ from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
-from .solvers.landmarks import Design
 from .solvers.newton import Report, Solution
 from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments

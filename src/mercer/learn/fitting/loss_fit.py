@@ -11,6 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._caller import warn_caller
 from ..._tiles import single_threaded_blas
+from ...estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
+from ...features.design import Design
+from ...features.feature_matrix import FeatureMatrix, HeldFeatures
 from ...maps import Nystrom
 from ..estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures
@@ -19,7 +22,7 @@ from ..losses import Loss, SmoothedLoss
 from ..protocols import LinearMachine
 from ..solvers.choice import expected_cost, has_landmark_values, works_wide
 from ..solvers.conjugate_gradients import pass_cost, solver_for
-from ..solvers.landmarks import Design, LandmarkFeatures
+from ..solvers.landmarks import LandmarkFeatures
 from ..solvers.liblinear import check_copies
 from ..solvers.newton import Newton, Report, Solution
 from ..solvers.wide import SampledFeatures

@@ -28,11 +28,11 @@ from ..._checks import check_choice, is_number
 from ..._random import Stream
 from ..._tiles import run_tiles, single_threaded_blas
 from ..features.chosen_rows import RowNumbers
+from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss, SmoothedLoss
 from ..passes.checkpoint_state import Unkept
 from ..solvers.conjugate_gradients import solver_for
-from ..solvers.landmarks import Design
 from ..solvers.newton import NEGLIGIBLE, Newton, Report, Solution, Values
 from ..validation.calibration import KEPT, SAMPLE, SMALL
 from ..validation.left_out import Curvature, left_out_each, slopes_and_curvatures, without

@@ -16,13 +16,15 @@ from ...kernels import Kernel
 from ...maps import Nystrom
 from ..estimates.memory_estimates import Extent, known_width
 from ..estimates.time_forecast import DECOMPOSITION, DOUBLE, FACTOR_COST, FEATURE_OPERATIONS, PRODUCT_COST
+from ..features.design import Design
+from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss
 from ..map_choice import expected_map, parsed
 from ..protocols import LinearMachine
 from .active_rows import USUAL_STEPS as MARGIN_STEPS
 from .active_rows import step_cost as margin_step_cost
 from .conjugate_gradients import MARGIN, descent_cost, factor_cost, is_cheaper, newton_cost, start_curvature
-from .landmarks import Design, LandmarkFeatures
+from .landmarks import LandmarkFeatures
 from .newton import Report
 from .wide import wide_cost
 from .wide_ridge import is_near, wide_ridge_cost
@@ -197,6 +199,7 @@ def expected_cost(design: Design, loss: Loss) -> float:
     if isinstance(design, LandmarkFeatures):
         return landmark_cost(*size)
     if design.most_sample_bytes is not None:
+        assert isinstance(design, FeatureMatrix)
         extent = Extent(design.n_features, design.n_rows, loss.n_columns)
         return wide_solver_cost(extent, is_near(design, loss))
     curvature = start_curvature(design, loss)

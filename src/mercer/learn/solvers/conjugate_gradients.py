@@ -16,9 +16,10 @@ import numpy as np
 import scipy.linalg
 
 from ..estimates.time_forecast import PRODUCT_COST, Work, curvature_works, step_works
+from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix
 from ..losses import Loss, SmoothedLoss
-from .landmarks import Design, LandmarkFeatures, LandmarkHessians, LandmarkNewton
+from .landmarks import LandmarkFeatures, LandmarkHessians, LandmarkNewton
 from .newton import Factor, Matrix, Newton, Solution, Values
 from .sampling import sampled
 from .wide import WideNewton
@@ -48,6 +49,7 @@ class Descent(Newton):
     """
 
     name = "conjugate gradients"
+    design: FeatureMatrix
     window = 3
 
     def __init__(self, design: FeatureMatrix, loss: Loss):
@@ -194,6 +196,7 @@ def solver_for(design: Design, loss: Loss) -> Newton:
     """The one that is expected to be done first."""
     if isinstance(design, LandmarkFeatures):
         return LandmarkHessians(design, loss) if isinstance(loss, SmoothedLoss) else LandmarkNewton(design, loss)
+    assert isinstance(design, FeatureMatrix)
     if design.most_sample_bytes is not None:
         if design.near is not None and is_near(design, loss):
             return WideRidge(design, loss, design.near())

@@ -128,7 +128,7 @@ class LandmarkFeatures:
     root : LandmarkRoot
     """
 
-    most_sample_bytes = None
+    most_sample_bytes: float | None = None
 
     def __init__(self, values: FeatureMatrix, root: LandmarkRoot):
         self.values = values
@@ -200,10 +200,6 @@ class LandmarkFeatures:
         return joined_moments(sum_in_order(work, self.values.weighted_chunks(h), n_jobs, held, after))
 
 
-Design = FeatureMatrix | LandmarkFeatures
-"""What a solver goes through again and again."""
-
-
 class LandmarkNewton(Newton):
     """Newton's method for machines on landmarks.
 
@@ -218,10 +214,10 @@ class LandmarkNewton(Newton):
 
     name = "landmarks"
     forcing = 0.3  # whole steps with the wrong active rows gain little
-    design: LandmarkFeatures  # type: ignore[assignment]
+    design: LandmarkFeatures
 
     def __init__(self, design: LandmarkFeatures, loss: Loss):
-        super().__init__(design, loss)  # type: ignore[arg-type]
+        super().__init__(design, loss)
         self.curvature = 0.0
         self.preconditioner: Triangular | None = None
         if loss.is_quadratic:  # whose step is right at once, if it is found well
@@ -284,7 +280,7 @@ class LandmarkHessians(Newton):
     name = "landmarks"
 
     def __init__(self, design: LandmarkFeatures, loss: Loss):
-        super().__init__(design, loss)  # type: ignore[arg-type]
+        super().__init__(design, loss)
 
     def minimise(self, tol: float, max_iter: int, start: Matrix | None = None) -> Solution:
         with single_threaded_blas():

@@ -28,7 +28,7 @@ from ..estimates.time_forecast import (
     step_works,
     steps_left,
 )
-from ..features.feature_matrix import FeatureMatrix
+from ..features.design import Design
 from ..losses import Loss
 from .intercepts import balancing
 
@@ -110,7 +110,7 @@ class Newton:
     window = 1
     """Newton's steps get better from one to the next."""
 
-    def __init__(self, design: FeatureMatrix, loss: Loss, factors: list[Factor] | None = None):
+    def __init__(self, design: Design, loss: Loss, factors: list[Factor] | None = None):
         self.design = design
         self.loss = loss
         self.factors = factors

@@ -151,6 +151,7 @@ class WideNewton(Newton):
     """
 
     name = "wide"
+    design: FeatureMatrix
     forcing = 0.3  # whole steps with the wrong active rows gain little
 
     def __init__(self, design: FeatureMatrix, loss: Loss, most_bytes: float):

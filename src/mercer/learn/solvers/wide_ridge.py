@@ -133,6 +133,7 @@ class WideRidge(Newton):
     """
 
     name = "wide"
+    design: FeatureMatrix
 
     def __init__(self, design: FeatureMatrix, loss: Loss, landmarks: LandmarkFeatures):
         super().__init__(design, loss)
