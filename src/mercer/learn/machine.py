@@ -393,17 +393,22 @@ class KernelMachine(MachineParameters):
         what: str,
     ) -> tuple[Any, ...]:
         """The sums over all rows of what ``part`` makes of a chunk's features; ``held`` is the size of one result."""
-        size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
+        size, kept = chunk_rows(self.map_.n_components_, rows.dtype.itemsize), rows.kept_features
+        are_known = kept is not None and kept.are_complete
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
-            return part(self.features_of(chunk.X, chunk.first), chunk)
+            Z = chunk.X if are_known else self.features_of(chunk.X, chunk.first)
+            if kept is not None and not are_known:
+                kept.add(chunk, Z)
+            return part(Z, chunk)
 
         def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
             def after(chunk: Chunk) -> None:
                 if tell is not None:
                     tell(chunk.last)
 
-            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
+            chunks = kept.chunks(first) if kept is not None and are_known else rows.chunks(size, first)
+            return sum_in_order(work, chunks, self.n_jobs, held, after, np.float64, totals)
 
         return rows.passes.summed(what, add)
 

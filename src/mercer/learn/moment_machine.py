@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from .._random import as_seed
-from ..data import Table
+from ..data import ArrayTable, Table
 from ..data.block import Block
 from ..data.table_rows import placed
 from ..kernels import Kernel
@@ -23,17 +23,18 @@ from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
 from .calibration import KeptRows
 from .context import FitContext
+from .kept_features import KeptFeatures
 from .leverages import LeftOut
 from .machine import KernelMachine, row_stream
 from .map_choice import OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
-from .memory_estimates import Extent, check_after, check_before
-from .penalty_path import GCV, HOLDOUT, LOO, held_out
+from .memory_estimates import Extent, check_after, check_before, room_for_features
+from .penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
 from .pilot.choice import Choice
 from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
 from .prepared_rows import Chunk, PreparedRows
 from .progress import Reporter
-from .scan_plan import ScanPlan
+from .scan_plan import EMPTY, Need, ScanPlan
 from .solvers.choice import SolverCost, path_cost, sums_cost
 from .solvers.landmarks import LandmarkNewton
 from .solvers.ridge import LeaveOneOut, Path
@@ -161,16 +162,26 @@ class AdditiveMachine(KernelMachine, ABC):
             return False
         return self.kernel is None or is_open(self.kernel) or isinstance(parsed(self.kernel), Kernel)
 
-    def _fit_open(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
-        """Choose what is left open, and learn what ``fit`` does with the choice."""
+    def _fit_open(
+        self,
+        table: Table,
+        context: FitContext,
+        fit: Callable[[Self, ScanPlan], Any],
+        needs: Mapping[str, Need] = EMPTY,
+    ) -> Self:
+        """Choose what is left open, and learn what ``fit`` does with the choice.
+
+        The first scan serves what ``fit`` ``needs`` too.
+        """
         by_rule = None
         if not leaves_kernel_open(self) and self.columns != LEARNED:
             by_rule = self._penalty_by_rule(table.n_rows, context.memory)
         if by_rule is not None:
             machine = with_arguments(self, **{self._penalty_argument: by_rule})
-            fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
+            plan = ScanPlan(table, machine._begin_fit(table, context), needs)
+            fit(machine, plan)
         else:
-            plan = ScanPlan(table, self._begin(table, context, self.may_iterate))
+            plan = ScanPlan(table, self._begin(table, context, self.may_iterate), needs)
             machine = self._piloted(plan)
             check_before(machine, table, context.memory, machine.may_iterate)
             machine._announce(plan.passes, table)
@@ -181,7 +192,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _piloted(self, plan: ScanPlan) -> Self:
         """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
         seed = plan.passes.context.seed(self.random_state)
-        sample = pilot_sample(seed, self)
+        sample = pilot_sample(seed, self, not isinstance(plan.table, ArrayTable))
         tried_with = "Nystrom" if self.map == OPEN and leaves_kernel_open(self) else self.map
         machine = with_arguments(self, random_state=seed, map=tried_with)
         machine.preparation_ = plan.passes.context.preparation or self._new_preparation()
@@ -233,7 +244,8 @@ class AdditiveMachine(KernelMachine, ABC):
         """
         machine = with_arguments(self, preparation_=self._new_preparation())
         plan = ScanPlan(table, self._begin(table, FitContext()))
-        machine._scan_columns(plan, pilot_sample(as_seed(self.random_state), self))
+        sample = pilot_sample(as_seed(self.random_state), self, is_read=False)
+        machine._scan_columns(plan, sample)
         return machine.preparation_
 
     @property
@@ -490,7 +502,8 @@ class AdditiveMachine(KernelMachine, ABC):
         path, alphas, weight = found.path, found.alphas, rows[2]
         left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
         errors = left_out.errors_and_hits(*rows, counted=False)[0] / float(weight.sum())
-        own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(*rows)[1]
+        Z, *targets = rows
+        own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(left_out.turned(Z), *targets)[1]
         mean, variance = path.freedom(float(alphas[place])) / path.weight, path.squares / path.weight
         check = LeftOut(errors, found.scores, variance, len(weight), mean, float(own.max()))
         check.warn(name, penalties, place)
@@ -534,13 +547,19 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:
         """Coefficients from one pass, and perhaps another; the sums of the first, and their factor."""
-        rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+        width, penalty = self.map_.n_components_, getattr(self, self._penalty_argument)
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        if is_several(penalty) and rule_of(penalty) in (LOO, HOLDOUT):
+            extent, memory = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize), rows.passes.context.memory
+            room = room_for_features(self, self.bytes_needed(extent, memory), memory)
+            rows.kept_features = KeptFeatures(rows.n_rows, extent.features(), room)
         moments, self._precision = self._moments(rows, None if kept is None else kept.watch)
         if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
             for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
                 if chunk not in kept:
                     kept.watch(self.features_of(chunk.X, chunk.first), chunk)
         factor = self._solve(moments, rows, rows.passes.report, kept)
+        rows.kept_features = None
         self.statistics_ = moments if self.keep_statistics else None
         self._keep_region(rows)
         return moments, factor

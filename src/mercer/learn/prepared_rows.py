@@ -12,6 +12,7 @@ from .._random import Stream
 from ..data import ArrayTable, Table
 from ..data.block import BLOCK_ROWS
 from ..data.table_rows import Chunk, TableRows
+from .kept_features import KeptFeatures
 from .passes import Passes
 from .scan_plan import RowSample
 from .training_region import Extremes
@@ -35,6 +36,11 @@ class PreparedRows(TableRows):
         Rows that an earlier scan has taken along: a sample among them is not read again.
     extremes : Extremes or None, default=None
         Watches the rows of passes over chunks.
+
+    Attributes
+    ----------
+    kept_features : KeptFeatures or None
+        Where the features of a pass are kept for the next; None where no other is to come.
     """
 
     def __init__(
@@ -50,6 +56,7 @@ class PreparedRows(TableRows):
         self.passes = passes
         self._sample = sample
         self.extremes = extremes
+        self.kept_features: KeptFeatures | None = None
 
     def in_float64(self) -> PreparedRows:
         """The same rows in float64."""
@@ -87,6 +94,13 @@ class PreparedRows(TableRows):
         if head.X.shape[0] == BLOCK_ROWS:
             self.passes.count_read()
             yield from self._cut(self._table.blocks(1), BLOCK_ROWS, BLOCK_ROWS)
+
+    def sampled_chunks(self) -> Iterator[Chunk]:
+        """The rows that an earlier scan of a file has taken along, without a read; their numbers are not told."""
+        if self._sample is not None and not isinstance(self._table, ArrayTable):
+            numbers = self._sample.numbers(self.n_rows)
+            block = self._sample.block(self.n_rows)
+            yield Chunk(0, self._prepared(block.X, numbers), block.y, block.weight)
 
     def _unprepared(self, numbers: NDArray[np.int64]) -> list[Any]:
         if self._sample is not None and self._sample.holds(numbers):
