@@ -14,6 +14,7 @@ from mercer import data, kernels
 from mercer._random import Stream
 from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, sources
 from mercer.data.block import BLOCK_ROWS, Block
+from mercer.data.table_rows import Chunk
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
 from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, kept_features
 from mercer.learn.context import FitContext
@@ -128,6 +129,16 @@ def test_features_that_take_too_much_memory_are_made_again(folder, monkeypatch):
     again = clone(learner).fit(table)
     np.testing.assert_array_equal(again.coef_, kept.coef_)
     assert again.alpha_ == kept.alpha_
+
+
+def test_kept_features_are_used_when_all_are_there():
+    kept, rows = kept_features.KeptFeatures(5, 40, 100.0), np.arange(10.0).reshape(5, 2)
+    kept.add(Chunk(3, rows[3:], None, None), rows[3:])
+    assert not kept.are_complete
+    kept.add(Chunk(0, rows[:3], None, None), rows[:3])
+    assert kept.are_complete
+    assert [chunk.first for chunk in kept.chunks(0)] == [0, 3]
+    assert [chunk.first for chunk in kept.chunks(3)] == [3]
 
 
 def test_bits_are_those_of_an_array(folder):

@@ -9,8 +9,8 @@ difference the smoothest is taken: the widest kernel of the smoothest family. In
    worse than another one before are not tried again;
 3. one scale per column is learned: by leave-one-out on a thousand rows or so, or, of very many columns, by the mean
    squared gradient of the best trial. They are taken where they lower the error on the rows that were held out of
-   everything, by more than two standard errors: of targets that are noise, which no scales can help to tell, fewer than
-   one table in twenty should have some;
+   everything, by more than two and a half standard errors: of targets that are noise, which no scales can help to
+   tell, fewer than one table in twenty has some;
 4. the best trial is made again with half its features, to see what more of them bring.
 
 How long this takes depends on the sizes below and on the number of columns, never on the clock.
@@ -57,7 +57,7 @@ MOST_GRADIENTS = 4096
 """With more columns than these no scales are learned."""
 FEWEST_ROWS = 20
 """With fewer distinct rows than these nothing is searched for."""
-CLEARLY = 2.0
+CLEARLY = 2.5
 """Standard errors by which scales of columns must lower the error, and by which a kernel is out of the question."""
 
 
