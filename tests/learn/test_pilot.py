@@ -444,7 +444,7 @@ def test_a_kernel_that_is_clearly_worse_is_not_tried_again():
 
 
 def test_noise_seldom_has_scales_of_columns():
-    # Were there scales in one table of noise in twenty, more than seven of sixty would have some once in 140 times.
+    # Were there scales in one table of noise in twenty, more than seven of sixty would have some once in 100 times.
     taken = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)

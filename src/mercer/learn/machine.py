@@ -27,7 +27,15 @@ from ..maps.table_input import adopt_columns, matched_columns
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .machine_parameters import MachineParameters
-from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, rows_sampled
+from .map_choice import (
+    check_map_choice,
+    chosen_map,
+    exact_map,
+    is_exact,
+    is_open,
+    rows_sampled,
+    takes_rows_as_they_are,
+)
 from .memory_estimates import Extent, check_before, check_levels, known_width
 from .passes import Passes
 from .prepare.input_rows import as_in_fit, checked_rows
@@ -104,8 +112,8 @@ class KernelMachine(MachineParameters):
         *,
         n_components: int | None = None,
         map: MapArgument = "auto",
-        scale: str | None = None,
-        missing: str = "error",
+        scale: str | None = "auto",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         random_state: RandomState = None,
@@ -275,19 +283,25 @@ class KernelMachine(MachineParameters):
         return MapDraft(chosen, seed, sample)
 
     @property
+    def prepares_columns(self) -> bool:
+        """Whether what is done to columns is left to the rows: not where a kernel is meant for them as they are."""
+        return is_open(self.scale) and not takes_rows_as_they_are(self)
+
+    @property
     def asked_scale(self) -> str | None:
         """How rows are to be scaled."""
-        return self.scale
+        return None if is_open(self.scale) and not self.prepares_columns else self.scale
 
     @property
     def asked_missing(self) -> str:
         """What gaps are to become."""
-        return self.missing
+        return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
     def _new_preparation(self) -> Preparation:
         """The preparation that is asked for, with nothing learned."""
         names = getattr(self, "feature_names_in_", None)
-        return Preparation(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        make = Preparation.automatic if self.prepares_columns else Preparation
+        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along.

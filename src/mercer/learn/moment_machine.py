@@ -249,20 +249,12 @@ class AdditiveMachine(KernelMachine, ABC):
         return machine.preparation_
 
     @property
-    def asked_scale(self) -> str | None:
-        as_they_are = self.preparation is None or takes_rows_as_they_are(self)
-        return None if is_open(self.scale) and as_they_are else self.scale
+    def prepares_columns(self) -> bool:
+        return self.preparation is not None and not takes_rows_as_they_are(self)
 
     @property
     def asked_missing(self) -> str:
-        open_, filled = self.missing == OPEN, self.preparation is not None and not self._is_pairwise
-        return "error" if open_ and not filled else self.missing
-
-    def _new_preparation(self) -> Preparation:
-        if self.preparation is None or takes_rows_as_they_are(self):
-            return super()._new_preparation()
-        names = getattr(self, "feature_names_in_", None)
-        return Preparation.automatic(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
