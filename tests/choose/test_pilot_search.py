@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from numpy.testing import assert_array_equal
 
 import mercer
 from mercer import data
+from mercer._caller import warn_caller, without_warnings
 from mercer.choose import PilotSearch, Trial, fit_times, pilot_search, variants
 from mercer.choose.pilot_search import Tried, chosen
 from mercer.choose.time_budget import Clock
@@ -299,3 +302,19 @@ def test_wrong_arguments():
             search(**wrong)
     with pytest.raises(ValueError, match="needs at least 2 classes"):
         search(np.full(400, "a"), "classification").run()
+
+
+def test_warnings_of_other_code_are_heard_while_machines_are_tried():
+    X = np.random.default_rng(0).normal(size=(120, 2))
+
+    def told(line):
+        warnings.warn("from the caller", RuntimeWarning, stacklevel=1)
+
+    with pytest.warns(RuntimeWarning, match="from the caller"):
+        PilotSearch(ArrayTable(X, X[:, 0]), "regression", rounds=1, features=16, progress=told).run()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with without_warnings():
+            warn_caller("ours")
+        with pytest.raises(UserWarning, match="ours"):
+            warn_caller("ours")

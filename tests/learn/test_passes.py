@@ -14,8 +14,9 @@ from mercer import data, kernels
 from mercer._random import Stream
 from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, sources
 from mercer.data.block import BLOCK_ROWS, Block
+from mercer.data.table_rows import Chunk
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, kept_features
 from mercer.learn.context import FitContext
 from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.passes.scan_plan import Need, RowSample, ScanPlan
@@ -33,15 +34,15 @@ KINDS = {
 COMMON = {"n_components": 16, "scale": "minmax", "random_state": 0}
 MEDIAN = Gaussian("median")
 # Whole reads of a file of numbers, the last of them for features or sums; before it one scan finds labels, scales and
-# the sample for the bandwidth. Leave-one-out errors take another, the second view of KernelCCA one of targets alone.
-# Landmarks are taken by two: the candidates that they are drawn from, and they themselves.
+# a sample: that of the bandwidth, of the pilot, and of the rows that landmarks are chosen from. Leave-one-out errors
+# are found from features that are kept. The second view of KernelCCA takes another read, of targets alone.
 LEARNERS = {
     "ridge": (KernelRegressor(MEDIAN, **({"alpha": 1.0, "preparation": None} | COMMON)), "number", 2),
-    "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **({"preparation": None} | COMMON)), "number", 3),
+    "ridge loo": (KernelRegressor(MEDIAN, alpha="loo", **({"preparation": None} | COMMON)), "number", 2),
     "hinge": (KernelClassifier(MEDIAN, **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
     "squared": (KernelClassifier(MEDIAN, loss="squared", **({"C": 1.0, "preparation": None} | COMMON)), "label", 2),
-    "regressor by default": (KernelRegressor(n_components=16, random_state=0), "number", 5),
-    "classifier by default": (KernelClassifier(n_components=16, random_state=0), "label", 5),
+    "regressor by default": (KernelRegressor(n_components=16, random_state=0), "number", 2),
+    "classifier by default": (KernelClassifier(n_components=16, random_state=0), "label", 2),
     "pca": (KernelPCA(MEDIAN, **COMMON), None, 2),
     "kmeans": (KernelKMeans(MEDIAN, n_clusters=2, n_init=1, **COMMON), None, 2),
     "cca": (KernelCCA(MEDIAN, kernel_y=MEDIAN, n_components_y=16, **COMMON), "number", 3),
@@ -108,6 +109,45 @@ def test_whole_reads_of_a_file(folder, read, name, ending):
     assert read["opened"] <= expected + (2 if name == "cca" else 1)  # the first block of each view
     if name == "cca":
         assert read["narrow"] == (1 if ending in ("parquet", "csv", "arrow") else 0)
+
+
+@pytest.mark.parametrize("solver", ["auto", "newton"])
+def test_landmarks_and_features_that_are_kept_need_no_reads_of_their_own(folder, read, solver):
+    learner = KernelClassifier(n_components=600, solver=solver, random_state=0)
+    count, passes = reads(learner, table_of(folder, "parquet", "label"))
+    # Of many landmarks a first machine, on some of them, tells where the others are wanted: its features are a read.
+    assert count == (3 if solver == "auto" else 2)
+    assert "scales and labels and sample" in passes
+
+
+def test_features_that_take_too_much_memory_are_made_again(folder, monkeypatch):
+    learner, table = LEARNERS["regressor by default"][0], table_of(folder, "parquet", "number")
+    kept = clone(learner).fit(table)
+    assert reads(learner, table)[0] == 2
+    monkeypatch.setattr(kept_features, "MOST_BYTES", 8 * N * 16 - 1)
+    assert reads(learner, table)[0] == 3
+    again = clone(learner).fit(table)
+    np.testing.assert_array_equal(again.coef_, kept.coef_)
+    assert again.alpha_ == kept.alpha_
+
+
+def test_kept_features_are_used_when_all_are_there():
+    kept, rows = kept_features.KeptFeatures(5, 40, 100.0), np.arange(10.0).reshape(5, 2)
+    kept.add(Chunk(3, rows[3:], None, None), rows[3:])
+    assert not kept.are_complete
+    kept.add(Chunk(0, rows[:3], None, None), rows[:3])
+    assert kept.are_complete
+    assert [chunk.first for chunk in kept.chunks(0)] == [0, 3]
+    assert [chunk.first for chunk in kept.chunks(3)] == [3]
+
+
+def test_bits_are_those_of_an_array(folder):
+    frame = pd.read_parquet(folder / "rows.parquet")
+    for learner, target, _ in (LEARNERS["regressor by default"], LEARNERS["classifier by default"]):
+        from_file = clone(learner).fit(table_of(folder, "parquet", target))
+        from_array = clone(learner).fit(np.ascontiguousarray(frame[["a", "b", "c"]]), frame[target].to_numpy())
+        np.testing.assert_array_equal(from_file.coef_, from_array.coef_)
+        np.testing.assert_array_equal(from_file.map_.parameters_.indices, from_array.map_.parameters_.indices)
 
 
 def reads(learner, table):

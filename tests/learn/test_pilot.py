@@ -17,6 +17,8 @@ from mercer.learn.pilot.rows import distinct_rows
 from mercer.learn.pilot.trials import not_worse, ridge_trial
 from mercer.learn.pilot.width import wider_widths, width_for
 from mercer.learn.prepare.preparation import Preparation
+from mercer.learn.solvers.ridge import LeaveOneOut, Path
+from mercer.learn.statistics import Moments
 from mercer.maps import Nystrom, RandomFourier
 
 
@@ -415,3 +417,37 @@ def test_one_standard_error_of_paired_differences():
     best = np.arange(10.0)
     assert not_worse(best + np.array([1.0, -1.0] * 5), best)
     assert not not_worse(best + 1.0, best)
+
+
+def test_a_trial_has_the_best_penalty_of_the_whole_path():
+    for seed in range(6):
+        X, y = waves(120, seed=seed)
+        Y, weight = np.column_stack([y, X[:, 1] > 0.0]), np.ones(120)
+        found = ridge_trial(Nystrom("gaussian(0.3)", n_components=30, random_state=0), X, Y, weight)
+        Z = found.features.of(X)
+        moments = Moments.of(Z, Y, weight)
+        path, centred = Path.of(moments, True, float(np.finfo(np.float64).eps)), moments.centred(True)
+        alphas = path.alphas()
+        left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
+        errors = (left_out.errors(Z, Y, weight) ** 2).sum(axis=(0, 2))
+        assert found.alpha == alphas[np.argmin(errors)]
+
+
+def test_a_kernel_that_is_clearly_worse_is_not_tried_again():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(600, 2))
+    choice = regressor(n_components=32, columns=None).fit(X, np.sin(6.0 * X[:, 0])).choice_
+    tried = [(trial.scale, trial.kernel) for trial in choice.trials if trial.scale == choice.scale]
+    smoothest = min(tried, key=lambda one: parse(one[1]).gamma if one[1].startswith("Gaussian") else np.inf)
+    assert tried.count(smoothest) == 1
+    assert any(tried.count(one) == 2 for one in tried)  # the others are, on all rows
+
+
+def test_noise_seldom_has_scales_of_columns():
+    # Were there scales in one table of noise in twenty, more than seven of sixty would have some once in 100 times.
+    taken = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        model = regressor(n_components=32).fit(rng.normal(size=(200, 4)), rng.normal(size=200))
+        taken += model.choice_.learned_columns
+    assert taken <= 7

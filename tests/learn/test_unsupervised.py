@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import KernelPCA as ExactPCA
 
@@ -261,3 +262,40 @@ def test_clusters_of_older_files_have_lengths(tmp_path, monkeypatch):
         )
         mercer.save(model, tmp_path / "model")
     np.testing.assert_array_equal(mercer.load(tmp_path / "model").transform(X), model.transform(X))
+
+
+UNSUPERVISED = (KernelPCA(), KernelKMeans(n_clusters=2, n_init=1), KernelCCA())
+
+
+def fitted(learner, X, **arguments):
+    model = clone(learner).set_params(n_components=24, random_state=0, **arguments)
+    return model.fit(X, X[:, :1]) if isinstance(learner, KernelCCA) else model.fit(X)
+
+
+@pytest.mark.parametrize("learner", UNSUPERVISED, ids=lambda one: type(one).__name__)
+def test_units_of_columns_do_not_matter_unless_rows_are_to_stay_as_they_are(learner):
+    X = rows()
+    units = X * np.array([1.0, 1e-3, 1e4, 1.0])
+    ours, theirs = fitted(learner, X).transform(X), fitted(learner, units).transform(units)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8)
+    as_they_are = {"scale": None, "missing": "error"}
+    ours, theirs = fitted(learner, X, **as_they_are), fitted(learner, units, **as_they_are)
+    assert theirs.preparation_.factor is None
+    assert not np.allclose(ours.transform(X), theirs.transform(units), atol=1e-2)
+
+
+@pytest.mark.parametrize("learner", UNSUPERVISED, ids=lambda one: type(one).__name__)
+def test_gaps_are_filled_and_marked_unless_they_are_to_be_refused(learner):
+    X = rows()
+    X[::5, 1] = np.nan
+    model = fitted(learner, X)
+    assert model.map_.n_features_in_ == 5
+    assert np.isfinite(model.transform(X)).all()
+    with pytest.raises(ValueError, match="NaN"):
+        fitted(learner, X, missing="error")
+
+
+def test_a_kernel_with_its_bandwidth_takes_rows_as_they_are():
+    X = rows() * 1e3
+    assert KernelPCA(Gaussian(1e-6), random_state=0).fit(X).preparation_.factor is None
+    assert KernelPCA(Gaussian("scale"), random_state=0).fit(X).preparation_.factor is not None

@@ -12,7 +12,7 @@ from mercer.choose import learner_for
 from mercer.report.error_analysis import confusion
 from mercer.report.model_charts import calibration
 from mercer.report.style import STYLE
-from mercer.report.what_if import STUDY_ROWS, some
+from mercer.report.what_if import FACTORS, STUDY_ROWS, as_wide, some
 
 from .models import FRAME, KINDS, made
 from .pages import HOSTILE, checked
@@ -201,6 +201,30 @@ def test_many_rows_are_thinned(monkeypatch):
     text = report.training_page("a", model, train, test, scores=report.evaluate(model, test), studied=studied)
     assert f"trained on {studied.rows:,} of the {train.n_rows:,} rows" in checked(text).words
     assert "the model, on all its rows" in text
+
+
+def test_narrower_models_have_the_penalty_and_the_kernel_that_a_pilot_chose():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = mercer.KernelClassifier(n_components=32, random_state=0).fit(X, X[:, 0] > 0.0)
+    narrower = as_wide(model, 16)
+    assert (narrower.C, narrower.kernel, narrower.columns) == (model.C_, model.map_.kernel_, None)
+
+
+def test_what_a_pilot_chose_is_studied_and_shown():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)) * np.array([1.0, 1e4, 1e-3])
+    train, test = data.open(X, target=np.where(np.abs(X[:, 0]) < 0.7, "in", "out")).split(test=0.5)
+    model = mercer.KernelClassifier(n_components=64, random_state=0).fit(train)
+    studied = report.study(model, train, test)
+    assert [one.value for one in studied.path] == pytest.approx([model.C_ * factor for factor in FACTORS])
+    # Prepared like the rows of the model: as they are, one column would drown the others.
+    assert studied.path[2].held_out == pytest.approx(model.score(test), abs=0.05)
+    assert studied.widths[-2].score.value > 0.8
+    shown = checked(report.training_page("a", model, train, test, studied=studied)).words
+    assert "How it was chosen" in shown
+    assert all(trial.kernel in shown for trial in model.choice_.trials)
+    given = mercer.KernelClassifier("gaussian(1)", C=1.0, n_components=16, random_state=0).fit(train)
+    assert "How it was chosen" not in checked(report.training_page("a", given, train)).words
 
 
 @pytest.mark.parametrize(("scale", "words"), [("auto", "mean 0 and variance 1"), ("common", "the same factor")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._caller import without_warnings
 from .._defaults import LEARNER_WIDTH, WIDEST_LEARNER, WIDEST_SEARCHED
 from .._random import as_seed
 from ..data import ArrayTable, Table
@@ -213,12 +213,14 @@ class PilotSearch:
     def _columns_of_all(self) -> Preparation:
         """What is learned of the columns of all rows, levels above all: no targets enter it."""
         learner = self._default()
-        return learner.columns_learned(learner.table_to_fit(self.table))
+        with without_warnings():
+            return learner.columns_learned(learner.table_to_fit(self.table))
 
     def _errors(self, model: Any) -> Matrix:
         """What every row that is held out adds to the error: 1 - R2, or the share of rows that are told wrong."""
         held, y = self._held, np.asarray(self._held.y)
-        told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
+        with without_warnings():
+            told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
         y = y.reshape(len(y), -1)
         weight = np.ones(len(y)) if held.weight is None else held.weight
         if self.is_classes:
@@ -266,9 +268,7 @@ class PilotSearch:
         """Search, and fit the best machine to all rows."""
         if not self.is_classes:
             check_varies(np.asarray(self._drawn.y, dtype=np.float64))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is tried may well be unfit: the score tells
-            variant, notes = self._best()
+        variant, notes = self._best()
         return self._ended(variant, notes)
 
     def _best(self) -> tuple[Variant | None, list[str]]:
@@ -307,7 +307,8 @@ class PilotSearch:
                 raise OutOfTimeError
 
         context = FitContext(progress=tick, preparation=self._columns_of_all)
-        model = learner.fit_table(learner.table_to_fit(self._searched), context)
+        with without_warnings():  # what is fitted to all rows gives its own
+            model = learner.fit_table(learner.table_to_fit(self._searched), context)
         tick(None)
         self._plain = self._columns_of_all.rescaled(model.preparation_.scale)
         scales = model.preparation_.column_scales
@@ -362,7 +363,8 @@ class PilotSearch:
         learner = self._machine(other)
         context = FitContext(progress=clock.tick, preparation=self._prepared(other))
         try:
-            model = learner.fit_table(learner.table_to_fit(self._searched), context)
+            with without_warnings():  # what is tried may well be unfit: the score tells
+                model = learner.fit_table(learner.table_to_fit(self._searched), context)
         except OutOfTimeError:
             self._missed += 1
             return None

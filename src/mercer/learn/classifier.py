@@ -397,9 +397,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
 
     def fit_table(self, table: Table, context: FitContext, classes: Any = None) -> Self:
         classes = None if classes is None else given_classes(classes)
+        labels = None if classes is not None and not self._needs_all_labels(table, context.memory) else AllLabels()
+        needs = {} if labels is None else {"labels": labels}
         if self._is_open:
-            return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
-        return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan, classes))
+            return self._fit_open(table, context, lambda machine, plan: machine._fit_plan(plan, classes, labels), needs)
+        return self._fit_settled(table, context, lambda machine, plan: machine._fit_plan(plan, classes, labels), needs)
+
+    def _needs_all_labels(self, table: Table, memory: int | None) -> bool:
+        """Whether the labels of all rows are needed, although all classes are known."""
+        may_be_exact = is_exact(self) or (self.map == OPEN and self.n_components is None)
+        return self.iterates(table.n_rows, memory) or may_be_exact or isinstance(self.class_weight, str)
 
     def _pilot_targets(self, block: Block) -> Matrix:
         labels = checked_labels(block.y)
@@ -418,16 +425,12 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> float | None:
         return None if self._can_be_tried else 1.0
 
-    def _fit_plan(self, plan: ScanPlan, classes: Any) -> Self:
-        """Learn by scans of a table, with arguments that are settled."""
-        table, passes, labels = plan.table, plan.passes, AllLabels()
-        context = passes.context
-        all_labels = self.iterates(table.n_rows, context.memory) or is_exact(self) or isinstance(self.class_weight, str)
-        are_known = classes is not None and not all_labels
-        if not are_known:
-            plan.add("labels", labels)
+    def _fit_plan(self, plan: ScanPlan, classes: Any, labels: AllLabels | None) -> Self:
+        """Learn by scans of a table, with arguments that are settled; the first finds ``labels``, where not None."""
+        passes, context = plan.passes, plan.passes.context
+        are_known = labels is None
         draft = self._learn_preparation(plan)
-        if are_known:
+        if labels is None:
             class_weights = self._weights_of(Tasks(classes), classes)
         else:
             y, weight = labels.found()

@@ -32,7 +32,7 @@ from .estimates.memory_estimates import Extent, check_before, check_levels, know
 from .estimates.time_forecast import Work
 from .features.prepared_rows import Chunk, PreparedRows
 from .machine_parameters import MachineParameters
-from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, rows_sampled
+from .map_choice import check_map_choice, chosen_map, exact_map, is_exact, is_open, rows_sampled, takes_rows_as_they_are
 from .passes.fit_passes import Passes, limit_of
 from .passes.progress import Progress
 from .passes.scan_plan import RowSample, ScanPlan
@@ -112,8 +112,8 @@ class KernelMachine(MachineParameters):
         *,
         n_components: int | None = None,
         map: MapArgument = "auto",
-        scale: str | None = None,
-        missing: str = "error",
+        scale: str | None = "auto",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         random_state: RandomState = None,
@@ -286,19 +286,25 @@ class KernelMachine(MachineParameters):
         return MapDraft(chosen, seed, sample)
 
     @property
+    def prepares_columns(self) -> bool:
+        """Whether what is done to columns is left to the rows: not where a kernel is meant for them as they are."""
+        return is_open(self.scale) and not takes_rows_as_they_are(self)
+
+    @property
     def asked_scale(self) -> str | None:
         """How rows are to be scaled."""
-        return self.scale
+        return None if is_open(self.scale) and not self.prepares_columns else self.scale
 
     @property
     def asked_missing(self) -> str:
         """What gaps are to become."""
-        return self.missing
+        return "error" if is_open(self.missing) and self._is_pairwise else self.missing
 
     def _new_preparation(self) -> Preparation:
         """The preparation that is asked for, with nothing learned."""
         names = getattr(self, "feature_names_in_", None)
-        return Preparation(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        make = Preparation.automatic if self.prepares_columns else Preparation
+        return make(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
 
     def _scan_columns(self, plan: ScanPlan, sample: RowSample | None) -> None:
         """Let the preparation learn from all rows, in scans that serve all that is waiting, and take a sample along.
@@ -409,17 +415,22 @@ class KernelMachine(MachineParameters):
         """
         if rows.passes.device is not None:
             return device_sums(rows.passes.device, self.map_, part, rows, what)
-        size = chunk_rows(self.map_.n_components_, rows.dtype.itemsize)
+        size, kept = chunk_rows(self.map_.n_components_, rows.dtype.itemsize), rows.kept_features
+        are_known = kept is not None and kept.are_complete
 
         def work(chunk: Chunk) -> tuple[Any, ...]:
-            return part(self.features_of(chunk.X, chunk.first), chunk)
+            Z = chunk.X if are_known else self.features_of(chunk.X, chunk.first)
+            if kept is not None and not are_known:
+                kept.add(chunk, Z)
+            return part(Z, chunk)
 
         def add(first: int, totals: Any, tell: Callable[[int], None] | None) -> tuple[Any, ...]:
             def after(chunk: Chunk) -> None:
                 if tell is not None:
                     tell(chunk.last)
 
-            return sum_in_order(work, rows.chunks(size, first), self.n_jobs, held, after, np.float64, totals)
+            chunks = kept.chunks(first) if kept is not None and are_known else rows.chunks(size, first)
+            return sum_in_order(work, chunks, self.n_jobs, held, after, np.float64, totals)
 
         return rows.passes.summed(what, add)
 

@@ -39,7 +39,10 @@ def exact_map(model: MapArguments, rows: PreparedRows) -> FeatureMap | None:
     """
     if not may_be_exact(model):
         return None
-    different = distinct_rows(rows.first_chunks(), width_asked(model))
+    width = width_asked(model)
+    if distinct_rows(rows.sampled_chunks(), width) is None:  # too many even there
+        return None
+    different = distinct_rows(rows.first_chunks(), width)
     if different is None:
         return None
     return chosen_map(model, "uniform" if len(different) == rows.n_rows else different)
@@ -126,9 +129,15 @@ def rows_sampled(map: FeatureMap) -> int:
     named = map.get_params(deep=True).items()
     texts = [value for name, value in named if name.split("__")[-1] == "kernel" and isinstance(value, str)]
     kernels = [*(value for _, value in named if isinstance(value, Kernel)), *map_kernels(texts)]
-    width = map.n_components
-    landmarks = int(width) if map.has_landmarks and isinstance(width, numbers.Integral) else 0
-    return max([landmarks, *(kernel.rows_sampled for kernel in kernels)])
+    return max([landmark_rows(map), *(kernel.rows_sampled for kernel in kernels)])
+
+
+def landmark_rows(map: FeatureMap) -> int:
+    """How large a sample holds the landmarks of a map, and the rows that they are chosen from; 0 where it has none."""
+    if not map.has_landmarks:
+        return 0
+    counts = map.n_components, getattr(map, "max_rows", 0)
+    return max(int(count) if isinstance(count, numbers.Integral) else 0 for count in counts)
 
 
 def map_kernels(texts: list[str]) -> list[Kernel]:

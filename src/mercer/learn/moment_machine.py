@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._caller import warn_caller
 from .._checks import check_choice, check_truth
 from .._random import as_seed
-from ..data import Table
+from ..data import ArrayTable, Table
 from ..data.block import Block
 from ..data.table_rows import placed
 from ..gpu.device import Device
@@ -23,14 +23,15 @@ from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
 from .context import FitContext
-from .estimates.memory_estimates import Extent, check_after, check_before, known_width
+from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
 from .estimates.time_forecast import Work, sums_work
+from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PreparedRows
-from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out
+from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
 from .machine import KernelMachine, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
-from .passes.scan_plan import ScanPlan
+from .passes.scan_plan import EMPTY, Need, ScanPlan
 from .pilot.choice import Choice
 from .pilot.settle import PILOT_ROWS, pilot_sample, settled, with_arguments
 from .prepare.preparation import Preparation
@@ -162,17 +163,26 @@ class AdditiveMachine(KernelMachine, ABC):
             return False
         return self.kernel is None or is_open(self.kernel) or isinstance(parsed(self.kernel), Kernel)
 
-    def _fit_open(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
-        """Choose what is left open, and learn what ``fit`` does with the choice."""
+    def _fit_open(
+        self,
+        table: Table,
+        context: FitContext,
+        fit: Callable[[Self, ScanPlan], Any],
+        needs: Mapping[str, Need] = EMPTY,
+    ) -> Self:
+        """Choose what is left open, and learn what ``fit`` does with the choice.
+
+        The first scan serves what ``fit`` ``needs`` too.
+        """
         by_rule = None
         if not leaves_kernel_open(self) and self.columns != LEARNED:
             by_rule = self._penalty_by_rule(table.n_rows, context.memory)
         if by_rule is not None:
             machine = with_arguments(self, **{self._penalty_argument: by_rule})
             machine = machine._exact_if_cheaper(machine, table, context, 1)
-            fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
+            fit(machine, ScanPlan(table, machine._begin_fit(table, context), needs))
         else:
-            plan = ScanPlan(table, self._begin(table, context, self.may_iterate))
+            plan = ScanPlan(table, self._begin(table, context, self.may_iterate), needs)
             machine = self._piloted(plan)
             columns = 1 if plan.settled is None else plan.settled.n_columns
             machine = self._exact_if_cheaper(machine, table, context, columns)
@@ -182,10 +192,16 @@ class AdditiveMachine(KernelMachine, ABC):
         self._take_over(machine)
         return self
 
-    def _fit_settled(self, table: Table, context: FitContext, fit: Callable[[Self, ScanPlan], Any]) -> Self:
-        """Learn with arguments of which none is left to a pilot."""
+    def _fit_settled(
+        self,
+        table: Table,
+        context: FitContext,
+        fit: Callable[[Self, ScanPlan], Any],
+        needs: Mapping[str, Need] = EMPTY,
+    ) -> Self:
+        """Learn with arguments of which none is left to a pilot; the first scan serves what ``fit`` ``needs`` too."""
         machine = self._exact_if_cheaper(self, table, context, 1)
-        fit(machine, ScanPlan(table, machine._begin_fit(table, context)))
+        fit(machine, ScanPlan(table, machine._begin_fit(table, context), needs))
         if machine is not self:
             self._take_over(machine)
         return self
@@ -222,7 +238,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _piloted(self, plan: ScanPlan) -> Self:
         """A learner like this one whose arguments a pilot has settled, and which has the preparation that it chose."""
         seed = plan.passes.context.seed(self.random_state)
-        sample = pilot_sample(seed, self)
+        sample = pilot_sample(seed, self, not isinstance(plan.table, ArrayTable))
         tried_with = "Nystrom" if self.map == OPEN and leaves_kernel_open(self) else self.map
         machine = with_arguments(self, random_state=seed, map=tried_with)
         machine.preparation_ = plan.passes.context.preparation or self._new_preparation()
@@ -274,24 +290,17 @@ class AdditiveMachine(KernelMachine, ABC):
         """
         machine = with_arguments(self, preparation_=self._new_preparation())
         plan = ScanPlan(table, self._begin(table, FitContext()))
-        machine._scan_columns(plan, pilot_sample(as_seed(self.random_state), self))
+        sample = pilot_sample(as_seed(self.random_state), self, is_read=False)
+        machine._scan_columns(plan, sample)
         return machine.preparation_
 
     @property
-    def asked_scale(self) -> str | None:
-        as_they_are = self.preparation is None or takes_rows_as_they_are(self)
-        return None if is_open(self.scale) and as_they_are else self.scale
+    def prepares_columns(self) -> bool:
+        return self.preparation is not None and not takes_rows_as_they_are(self)
 
     @property
     def asked_missing(self) -> str:
-        open_, filled = self.missing == OPEN, self.preparation is not None and not self._is_pairwise
-        return "error" if open_ and not filled else self.missing
-
-    def _new_preparation(self) -> Preparation:
-        if self.preparation is None or takes_rows_as_they_are(self):
-            return super()._new_preparation()
-        names = getattr(self, "feature_names_in_", None)
-        return Preparation.automatic(self.asked_scale, self.asked_missing, self.unknown, self.dates, names)
+        return "error" if is_open(self.missing) and self.preparation is None else super().asked_missing
 
     def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
         return extent.sums(copies=3)  # sums, the same about the mean, and a factor
@@ -532,7 +541,8 @@ class AdditiveMachine(KernelMachine, ABC):
         path, alphas, weight = found.path, found.alphas, rows[2]
         left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
         errors = left_out.errors_and_hits(*rows, counted=False)[0] / float(weight.sum())
-        own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(*rows)[1]
+        Z, *targets = rows
+        own = left_out._replace(alphas=alphas[[place]]).residuals_and_leverages(left_out.turned(Z), *targets)[1]
         mean, variance = path.freedom(float(alphas[place])) / path.weight, path.squares / path.weight
         check = LeftOut(errors, found.scores, variance, len(weight), mean, float(own.max()))
         check.warn(name, penalties, place)
@@ -576,13 +586,19 @@ class AdditiveMachine(KernelMachine, ABC):
 
     def _fit_sums(self, rows: PreparedRows, kept: KeptRows | None) -> tuple[Moments, Factor | None]:
         """Coefficients from one pass, and perhaps another; the sums of the first, and their factor."""
-        rows.passes.report.expect(self._expected(rows.n_rows, self.map_.n_components_))
+        width, penalty = self.map_.n_components_, getattr(self, self._penalty_argument)
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        if is_several(penalty) and rule_of(penalty) in (LOO, HOLDOUT):
+            extent, memory = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize), rows.passes.context.memory
+            room = room_for_features(self, self.bytes_needed(extent, memory), memory)
+            rows.kept_features = KeptFeatures(rows.n_rows, extent.features(), room)
         moments, self._precision = self._moments(rows, None if kept is None else kept.watch)
         if kept is not None and kept.n_seen < rows.n_rows:  # sums that are resumed do not show the rows before
             for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
                 if chunk not in kept:
                     kept.watch(self.features_of(chunk.X, chunk.first), chunk)
         factor = self._solve(moments, rows, rows.passes.report, kept)
+        rows.kept_features = None
         self.statistics_ = moments if self.keep_statistics else None
         self._keep_region(rows)
         return moments, factor

@@ -67,13 +67,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     n_directions : int, default=2
         How many principal components to compute; fewer are given where the features span fewer.
-    scale : {"standard", "unit", "minmax"} or None, default=None
-        How rows are scaled before the map: columns of mean 0 and variance 1, rows of norm 1, columns from 0 to 1, or
-        as they are. Zeros of sparse rows stay zeros.
-        Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32 has.
-    missing : {"error", "mean"}, default="error"
-        Whether missing values are refused or filled with the mean of their column. The mean of a column of levels is
-        the share of each, or of those alone whose zeros do not stay zeros, as above.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
+        also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
+        its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those
+        of levels that fewer than one row in 32 has.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
+        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
+        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
     unknown : {"error", "ignore"}, default="error"
         Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
     dates : {"number", "parts"}, default="number"
@@ -133,8 +136,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         n_components: int | None = None,
         map: MapArgument = "auto",
         n_directions: int = 2,
-        scale: str | None = None,
-        missing: str = "error",
+        scale: str | None = "auto",
+        missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
         random_state: RandomState = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from .._array import Array, double, first_overflow, is_cupy, namespace, on_gpu, pad, send, squares, to_numpy
+from .._caller import warn_caller
 from .._checks import check_choice, check_fraction, check_truth, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream
@@ -215,12 +215,10 @@ class NystromConstruction(Construction):
             candidates.judge(inner - Z @ Z.T, gram, cross, inner)
         if candidates.negative < 0.0:
             diagonal = np.diag(gram) if residual is None else candidates.diagonal
-            warnings.warn(
+            warn_caller(
                 f"the kernel matrix is not positive semi-definite: on some rows it has the eigenvalue "
                 f"{candidates.negative:.3g}, where the mean of k(x, x) is {diagonal.mean():.3g}; what is "
                 "negative is left out, and residual_trace_ is NaN because no trace bounds the error",
-                UserWarning,
-                stacklevel=2,
             )
 
     def apply(self, params: NystromParameters, X: Array) -> Array:

@@ -94,6 +94,7 @@ def training_page(
         _machine(model, studied),
         _widths(studied, scores, found.rows),
         _penalty(model, studied),
+        _trials(model),
         *sections,
         _usage(usage),
         _origin(origin),
@@ -224,7 +225,8 @@ def _worth(widths: Sequence[Any]) -> str:
 def _penalty(model: Any, studied: Study | None) -> str:
     """The scores of other penalties."""
     if hasattr(model, "alphas_"):
-        rule = RULES.get(str(model.alpha), "the rule")
+        asked = model.penalty_path_.rule if hasattr(model, "penalty_path_") else str(model.alpha)
+        rule = RULES.get(asked, "the rule")
         said = (
             f"The {len(model.alphas_)} values of alpha that were tried, with the error on new rows that {rule} expects "
             "of each; held-out rows played no part. Small values fit the training rows closely, large ones smooth."
@@ -247,6 +249,25 @@ def _penalty(model: Any, studied: Study | None) -> str:
     score = "accuracy" if name == "C" else "R2"
     shown = path_picture(studied.path, name, float(getattr(model, f"{name}_")), score)
     return section("Regularisation", paragraph(said), pictures(shown))
+
+
+def _trials(model: Any) -> str:
+    """What a pilot has tried before the fit; nothing where all was given, or the rows were too few."""
+    choice = getattr(model, "choice_", None)
+    if choice is None or not choice.trials:
+        return ""
+    taken = "were learned, and are taken" if choice.learned_columns else "are not taken"
+    said = (
+        f"What was not given was chosen by trials on {choice.n_rows:,} of the training rows. Each has the penalty of "
+        "least error when rows are left out one by one; errors are in units of the variance of the targets, and "
+        f"of trials that hardly differ the smoothest is taken. Scales of columns {taken}."
+    )
+    entries = []
+    for one in choice.trials:
+        tried = one.kernel, one.scale or "none", "yes" if one.learned_columns else "no"
+        entries.append((*tried, f"{one.n_rows:,}", f"{one.n_features:,}", f"{one.alpha:.3g}", f"{one.error:.3g}"))
+    heads = ("kernel", "scale", "learned columns", "rows", "features", "ridge penalty", "error")
+    return section("How it was chosen", paragraph(said), details("Show the trials", table(heads, entries)))
 
 
 def _usage(usage: Usage | None) -> str:

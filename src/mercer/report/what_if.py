@@ -14,7 +14,8 @@ from ..data import ArrayTable, SourceTable
 from ..data.block import Block, concatenated, part_of
 from ..kernels import Kernel
 from ..learn import KernelClassifier
-from ..learn.map_choice import EXACT, is_exact
+from ..learn.context import FitContext
+from ..learn.map_choice import EXACT, is_exact, is_open
 from ..maps import FeatureMap
 from .evaluation import check_predicts, evaluate
 from .scores import Score
@@ -129,13 +130,27 @@ def as_wide(model: Any, width: int) -> Any:
     """The same learner, not fitted, with another width; kernel, map and seed are the ones it has found."""
     name = type(model.map_).__name__
     alone = any(note.name == name and not note.over for note in MAPS)
+    penalty = penalty_name(model)
+    found = {penalty: float(getattr(model, f"{penalty}_"))} if is_open(getattr(model, penalty)) else {}
     return clone(model).set_params(
         kernel=model.map_.kernel_,
         map=name if alone else "auto",
         n_components=width,
+        columns=None,
         random_state=model.map_.seed_,
         unknown="ignore",
+        **found,
     )
+
+
+def penalty_name(model: Any) -> str:
+    """The name of the argument that is the penalty."""
+    return "C" if isinstance(model, KernelClassifier) else "alpha"
+
+
+def fitted_like(model: Any, learner: Any, rows: Block) -> Any:
+    """A learner fitted to rows that are prepared as those of a model are, scales that were learned among them."""
+    return learner.fit_table(learner.table_to_fit(ArrayTable(*rows)), FitContext(preparation=model.preparation_))
 
 
 def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: Callable[[str], None]) -> list[Narrower]:
@@ -147,7 +162,8 @@ def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: C
     found: dict[int, Narrower] = {}
     for width in (*asked, full):
         told(f"report: {width:,} features")
-        one = model if width == full and whole and not exact else as_wide(model, width).fit(ArrayTable(*rows))
+        as_it_is = width == full and whole and not exact
+        one = model if as_it_is else fitted_like(model, as_wide(model, width), rows)
         score = evaluate(one, ArrayTable(*test))[0]
         error = kernel_error(one.map_, one.preparation_(few)).relative
         features = int(one.map_.n_components_)
@@ -156,10 +172,10 @@ def _widths(model: Any, rows: Block, test: Block, few: Any, whole: bool, told: C
 
 
 def _path(model: Any, rows: Block, test: Block, width: int, told: Callable[[str], None]) -> list[Penalised]:
-    name = "C" if isinstance(model, KernelClassifier) else "alpha"
+    name = penalty_name(model)
     centre, found = float(getattr(model, f"{name}_")), []
     for value in [centre * factor for factor in FACTORS] if centre > 0.0 else []:
         told(f"report: {name} = {value:g}")
-        one = as_wide(model, width).set_params(**{name: value}).fit(ArrayTable(*rows))
+        one = fitted_like(model, as_wide(model, width).set_params(**{name: value}), rows)
         found.append(Penalised(value, one.score(ArrayTable(*rows)), one.score(ArrayTable(*test))))
     return found

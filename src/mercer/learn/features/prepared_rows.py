@@ -16,6 +16,7 @@ from ...gpu.device import Device
 from ..passes.fit_passes import Passes
 from ..passes.scan_plan import RowSample
 from ..training_rows.region import Extremes
+from .kept_features import KeptFeatures
 
 __all__ = ["Chunk", "PreparedRows"]
 
@@ -36,6 +37,11 @@ class PreparedRows(TableRows):
         Rows that an earlier scan has taken along: a sample among them is not read again.
     extremes : Extremes or None, default=None
         Watches the rows of passes over chunks.
+
+    Attributes
+    ----------
+    kept_features : KeptFeatures or None
+        Where the features of a pass are kept for the next; None where no other is to come.
     """
 
     def __init__(
@@ -51,6 +57,7 @@ class PreparedRows(TableRows):
         self.passes = passes
         self._sample = sample
         self.extremes = extremes
+        self.kept_features: KeptFeatures | None = None
 
     @property
     def device(self) -> Device | None:
@@ -92,6 +99,13 @@ class PreparedRows(TableRows):
         if head.X.shape[0] == BLOCK_ROWS:
             self.passes.count_read()
             yield from self._cut(self._table.blocks(1), BLOCK_ROWS, BLOCK_ROWS)
+
+    def sampled_chunks(self) -> Iterator[Chunk]:
+        """The rows that an earlier scan of a file has taken along, without a read; their numbers are not told."""
+        if self._sample is not None and not isinstance(self._table, ArrayTable):
+            numbers = self._sample.numbers(self.n_rows)
+            block = self._sample.block(self.n_rows)
+            yield Chunk(0, self._prepared(block.X, numbers), block.y, block.weight)
 
     def _unprepared(self, numbers: NDArray[np.int64]) -> list[Any]:
         if self._sample is not None and self._sample.holds(numbers):

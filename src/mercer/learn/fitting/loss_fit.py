@@ -11,11 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..._caller import warn_caller
 from ..._tiles import single_threaded_blas
-from ...estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
-from ...features.design import Design
-from ...features.feature_matrix import FeatureMatrix, HeldFeatures
 from ...maps import Nystrom
 from ..estimates.memory_estimates import Extent, check_after, fit_memory, room_for_features
+from ..features.design import Design
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures
 from ..features.prepared_rows import PreparedRows
 from ..losses import Loss, SmoothedLoss

@@ -54,9 +54,6 @@ Where alpha is so small that it does not count, the error has no slope along it,
 JITTERS = 1e-10, 1e-8, 1e-6, 1e-4, 1e-2
 """What is added to the diagonal of a matrix that is not positive definite, in the same units, until it is."""
 
-SETTLED = 1e-4
-"""An iteration that lowers the logarithm of the error by less than this is the last."""
-
 BARRIER = 50.0
 """The value where a kernel overflows: above every other, and finite, so that a line search steps back from it."""
 
@@ -101,6 +98,7 @@ def learn_column_scales(
     start: Matrix | None = None,
     common_scale: bool = False,
     max_iter: int = 25,
+    tol: float = 1e-4,
 ) -> ColumnScales:
     """Learn what to multiply every column by before a kernel sees it.
 
@@ -125,6 +123,8 @@ def learn_column_scales(
         Whether all columns share one factor, which makes it a search for a bandwidth and a penalty.
     max_iter : int, default=25
         Iterations of L-BFGS at most.
+    tol : float, default=1e-4
+        An iteration that lowers the logarithm of the error by less than this is the last.
 
     Returns
     -------
@@ -142,6 +142,7 @@ def learn_column_scales(
     True
     """
     check_whole("max_iter", max_iter, 0)
+    check_positive("tol", tol)
     if alpha is not None:
         check_positive("alpha", alpha)
     kernel.check_resolved()
@@ -153,7 +154,7 @@ def learn_column_scales(
         raise ValueError(f"start must be {X.shape[1]} positive numbers, one per column of X")
     with single_threaded_blas():
         search = ScaleSearch(X * begin, Y, weight, kernel, common_scale)
-        return search.run(alpha, max_iter, begin)
+        return search.run(alpha, max_iter, tol, begin)
 
 
 def checked_rows(X: Matrix, Y: Matrix, weight: Matrix | None) -> tuple[Matrix, Matrix, Matrix]:
@@ -199,7 +200,7 @@ class ScaleSearch:
         self.members = varies[:, None].astype(np.float64) if common_scale else np.eye(X.shape[1])[:, varies]
         self.stiffness = 1.0 / (float(weight.sum()) * SPREAD**2)
 
-    def run(self, alpha: float | None, max_iter: int, begin: Matrix) -> ColumnScales:
+    def run(self, alpha: float | None, max_iter: int, tol: float, begin: Matrix) -> ColumnScales:
         """Search from scales of 1 and this alpha, or a good power of ten."""
         gram = self._gram(self.X)
         unit = float(np.mean(np.diag(gram))) or 1.0
@@ -219,7 +220,7 @@ class ScaleSearch:
             return ColumnScales(begin, alpha, first.error, first.error, 0, first.jitter)
         lowest, highest = (math.log(factor * unit) for factor in PENALTIES)
         bounds = [(-REACH, REACH)] * (len(place) - 1) + [(min(lowest, place[-1]), max(highest, place[-1]))]
-        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 2, "ftol": SETTLED, "gtol": 1e-6}
+        options = {"maxiter": max_iter, "maxfun": 2 * max_iter + 2, "ftol": tol, "gtol": 1e-6}
         found = scipy.optimize.minimize(self, place, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         last = self._at(found.x, sensitive=False)
         if not last.error <= first.error:

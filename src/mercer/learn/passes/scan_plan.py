@@ -8,7 +8,8 @@ levels there are. What needs the targets alone does not cause the features to be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,9 @@ class Need(ABC):
         """The next block, whose first row has this number."""
 
 
+EMPTY: Mapping[str, Need] = MappingProxyType({})
+
+
 class ScanPlan:
     """Scans of one table, each of which serves all that is needed when it begins.
 
@@ -46,6 +50,8 @@ class ScanPlan:
     table : Table
     passes : Passes
         Told of every scan.
+    needs : mapping of str to Need, default={}
+        What the first scan serves, by names.
 
     Attributes
     ----------
@@ -53,11 +59,11 @@ class ScanPlan:
         What a pilot over these rows has chosen and learned, where there was one.
     """
 
-    def __init__(self, table: Table, passes: Passes):
+    def __init__(self, table: Table, passes: Passes, needs: Mapping[str, Need] = EMPTY):
         self.table = table
         self.passes = passes
         self.settled: Settled | None = None
-        self._waiting: dict[str, Need] = {}
+        self._waiting: dict[str, Need] = dict(needs)
 
     def add(self, what: str, need: Need) -> None:
         """Let the next scan serve this."""

@@ -16,7 +16,7 @@ from ...kernels import Kernel, parse
 from ...kernels.defaults import GAUSSIAN
 from ...maps import FeatureMap, Nystrom
 from ...maps.rules import feature_map
-from ..map_choice import EXACT, OPEN, is_open, named_map, parsed
+from ..map_choice import EXACT, OPEN, chosen_map, is_open, landmark_rows, named_map, parsed
 from ..passes.scan_plan import RowSample
 from ..prepare.preparation import Preparation
 from ..solvers.choice import landmark_cost, path_cost, whitened_cost
@@ -154,10 +154,15 @@ def fit_cost(loss: str, n_rows: int, width: int, n_columns: int) -> float:
     return landmark_cost(n_rows, width, n_columns)
 
 
-def pilot_sample(seed: int, model: Open) -> RowSample:
-    """The sample that a scan takes along: the rows of the pilot, and landmarks for the map."""
+def pilot_sample(seed: int, model: Open, is_read: bool) -> RowSample:
+    """The sample that a scan takes along.
+
+    It has the rows of the pilot and, of a table that ``is_read`` again for every row that is asked for later, those
+    that the map chooses its landmarks from.
+    """
     width = WIDEST_LEARNER if model.n_components is None else model.n_components
-    return RowSample(Stream(seed).child("rows"), max(PILOT_ROWS, width))
+    landmarks = landmark_rows(chosen_map(model)) if is_read else 0
+    return RowSample(Stream(seed).child("rows"), max(PILOT_ROWS, width, landmarks))
 
 
 def with_arguments(model: Any, **arguments: Any) -> Any:

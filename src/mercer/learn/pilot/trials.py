@@ -24,6 +24,8 @@ LEAST_PENALTY = 1e-7
 What a smaller one would tell of a few thousand rows is next to their rounding, and does not carry over to others.
 """
 
+STRIDE = 4
+"""One penalty in this many is tried first, and then those around the best of them: errors are smooth in between."""
 
 JITTERS = 1e-14, 1e-12, 1e-10, 1e-8, 1e-6
 """What is added to the diagonal of a kernel matrix, in units of its mean, until it has a factor."""
@@ -137,12 +139,37 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTria
     alphas = path.alphas()
     alphas = alphas[alphas >= min(LEAST_PENALTY * float(np.trace(moments.gram)), alphas[-1])]
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
-    squares = (left_out.errors(Z, Y, weight) ** 2).sum(axis=2)
-    best = best_penalty(weight @ np.where(np.isfinite(squares), squares, np.inf))
-    alpha, coef = float(alphas[best]), path.coefficients(float(alphas[best]))
-    spread = float(np.trace(centred.squares))
-    errors = weight * squares[:, best]
+    alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight)
+    coef, spread = path.coefficients(alpha), float(np.trace(centred.squares))
+    errors = weight * squares
     return RidgeTrial(float(errors.sum()) / spread, alpha, errors / spread, features, coef, centred.offset(coef))
+
+
+def least_squares_left_out(left_out: LeaveOneOut, turned: Matrix, Y: Matrix, weight: Matrix) -> tuple[float, Matrix]:
+    """The penalty of least error, and the squared errors of rows when they are left out of a fit with it.
+
+    Parameters
+    ----------
+    left_out : LeaveOneOut
+        With penalties that rise.
+    turned : ndarray of shape (n_rows, n_features)
+        What :meth:`LeaveOneOut.turned` gives.
+    Y : ndarray of shape (n_rows, n_targets)
+    weight : ndarray of shape (n_rows,)
+    """
+    alphas = left_out.alphas
+    found = np.full((len(turned), len(alphas)), np.inf)
+
+    def try_at(places: NDArray[np.int64]) -> int:
+        squares = (left_out._replace(alphas=alphas[places]).errors_of_turned(turned, Y, weight) ** 2).sum(axis=2)
+        found[:, places] = np.where(np.isfinite(squares), squares, np.inf)
+        return best_penalty(weight @ found)
+
+    places = np.arange(len(alphas))
+    first = try_at(places[(places - len(alphas) + 1) % STRIDE == 0])
+    around = (np.abs(places - first) < STRIDE) & (places != first)
+    best = try_at(places[around]) if around.any() else first
+    return float(alphas[best]), found[:, best]
 
 
 def best_penalty(errors: Matrix) -> int:
@@ -150,16 +177,16 @@ def best_penalty(errors: Matrix) -> int:
     return int(np.flatnonzero(errors <= np.min(errors) * (1.0 + 1e-6))[-1])
 
 
-def not_worse(errors: Matrix, best: Matrix) -> bool:
-    """Whether errors are above those of the best trial by no more than one standard error of their difference."""
+def not_worse(errors: Matrix, best: Matrix, by: float = 1.0) -> bool:
+    """Whether errors are above those of the best trial by no more than so many standard errors of their difference."""
     difference = errors - best
     n = len(difference)
-    return bool(difference.sum() <= np.sqrt(n * difference.var())) if n > 1 else False
+    return bool(difference.sum() <= by * np.sqrt(n * difference.var())) if n > 1 else False
 
 
-def clearly_better(errors: Matrix, other: Matrix) -> bool:
-    """Whether errors are below others by more than one standard error of their difference."""
-    return bool(errors.sum() < other.sum()) and not not_worse(other, errors)
+def clearly_better(errors: Matrix, other: Matrix, by: float = 1.0) -> bool:
+    """Whether errors are below others by more than so many standard errors of their difference."""
+    return bool(errors.sum() < other.sum()) and not not_worse(other, errors, by)
 
 
 def smoothest(trials: Sequence[RidgeTrial]) -> int:

@@ -1,0 +1,47 @@
+"""The features of all rows, kept from one pass for the next where they take little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ...data.table_rows import Chunk
+
+MOST_BYTES = 2**27
+"""What features may take that are kept although they can be made again: little beside what a fit takes anyway."""
+
+
+class KeptFeatures:
+    """The features of chunks of rows, with their targets and weights.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are in all.
+    n_bytes : int
+        What their features take.
+    room : float
+        Bytes that they may take; where they take more, nothing is kept.
+    """
+
+    def __init__(self, n_rows: int, n_bytes: int, room: float):
+        self._n_rows, self._fit = n_rows, n_bytes <= min(room, MOST_BYTES)
+        self._chunks: dict[int, Chunk] = {}
+
+    def add(self, chunk: Chunk, Z: NDArray[Any]) -> None:
+        """Keep the features of a chunk. Threads may add chunks in any order."""
+        if self._fit:
+            self._chunks[chunk.first] = chunk._replace(X=Z)
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether those of all rows are there."""
+        return sum(len(chunk.X) for chunk in self._chunks.values()) == self._n_rows
+
+    def chunks(self, first: int) -> Iterator[Chunk]:
+        """Chunks from this row on, in order, with features in the place of rows."""
+        for place in sorted(self._chunks):
+            if place >= first:
+                yield self._chunks[place]
