@@ -375,7 +375,8 @@ def test_what_could_not_be_saved_is_refused_before_the_fit(tmp_path):
         KernelPCA,
         KernelCCA,
         partial(KernelClassifier, solver="newton"),
-        partial(KernelClassifier, loss="squared"),
+        partial(KernelClassifier, loss="squared", solver="newton"),  # "auto" does without second moments
+        partial(KernelClassifier, loss="squared", keep_statistics=True),
     ],
 )
 def test_sums_that_do_not_fit_are_refused_before_any_pass(model, tmp_path):
