@@ -237,6 +237,39 @@ def test_a_given_kernel_leaves_the_penalty_of_classes_to_the_pilot(loss, factor)
     np.testing.assert_allclose(model.decision_function(X), given.decision_function(X), rtol=1e-3, atol=1e-3)
 
 
+def test_a_kernel_is_chosen_for_the_penalty_that_is_given():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 10))
+    y = X @ rng.normal(size=10) + rng.normal(size=400)
+    free, given = (regressor(alpha=alpha, n_components=256).fit(X[:200], y[:200]) for alpha in ("auto", 1.0))
+    assert free.alpha_ < 0.1  # with which a kernel far too wide for alpha = 1 is the best
+    assert given.score(X[200:], y[200:]) > free.score(X[200:], y[200:]) - 0.1
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (regressor(alpha=0.5), [0.5]),
+        (regressor(alpha=[0.01, 0.5]), [0.01, 0.5]),
+        (regressor(alpha=0.0), [0.0]),
+        (regressor(alpha=0.5, loss="poisson"), [0.5 / 3.0]),
+        (regressor(alpha=0.5, loss="quantile"), [0.5 * 2.0 * np.sqrt(2.0)]),
+        (classifier(C=0.1), [5.0]),
+        (classifier(C=[0.1, 10.0], loss="squared"), [0.05, 5.0]),
+        (classifier(C=0.1, loss="logistic"), [20.0]),
+    ],
+    ids=lambda value: repr(value).replace("\n", ""),
+)
+def test_trials_take_the_penalty_that_is_given(model, expected):
+    X, _ = waves(200)
+    X, y = X[np.argsort(X[:, 0])], np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 40)  # with mean 3 and variance 2
+    taken = {trial.alpha for trial in model.fit(X, y).choice_.trials}
+    if expected == [0.0]:
+        assert max(taken) < 1e-10 * len(X)  # as little as rounding leaves
+    else:
+        assert all(np.isclose(expected, alpha, rtol=1e-12).any() for alpha in taken)
+
+
 def test_a_rule_for_the_bandwidth_is_applied_to_all_rows():
     X, y = waves()
     model = classifier("gaussian", scale="standard").fit(X, y > 0.0)

@@ -194,6 +194,15 @@ def test_weights_are_repetitions():
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
 
 
+def test_a_row_is_left_out_with_all_its_weight_where_gcv_counts_repetitions():
+    """Thirty rows of weight 3, fitted exactly, have a leverage of 1: gcv takes each of the copies to have 1/3."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    doubt = r"leaving out 30 rows one by one .* every leverage to be 0\.33, and there are some of 1: give alpha='loo'"
+    with pytest.warns(UserWarning, match=doubt):
+        KernelRegressor(alpha="gcv", random_state=0, kernel="gaussian(0.3)", preparation=None).fit(X, y, np.full(30, 3))
+
+
 def test_deviations():
     X, y = problem(500)
     model = KernelRegressor(map=fourier(), alpha=0.5, keep_statistics=True, preparation=None).fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from itertools import product
 
 import numpy as np
@@ -124,11 +125,37 @@ def checks(learners):
                 yield pytest.param(estimator, check, id=ident, marks=[*marks, *expected])
 
 
+DOUBTED = {
+    "check_array_api_input",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_non_transformer_estimators_n_iter",
+    "check_pipeline_consistency",
+    "check_positive_only_tag_during_fit",
+    "check_readonly_memmap_input",
+    "check_regressors_no_decision_function",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_list",
+}
+"""The checks on 9 to 150 rows for whose targets, often labels or noise, generalised cross-validation takes next to no
+penalty and ``fit`` rightly doubts it: rows that are left out have up to hundreds of times the error expected."""
+
+
+def run(check, estimator):
+    """Run a check; the doubt about generalised cross-validation is heard in all but those where it is justified."""
+    with warnings.catch_warnings():
+        if check.func.__name__ in DOUBTED:
+            warnings.filterwarnings("ignore", "alpha='gcv' is not to be trusted on these rows", UserWarning)
+        check(estimator)
+
+
 @pytest.mark.parametrize(("estimator", "check"), list(checks(LEARNERS + NARROW_LEARNERS)))
 @pytest.mark.filterwarnings("ignore:the kernel matrix is not positive semi-definite")  # scikit-learn's is none
-@pytest.mark.filterwarnings("ignore:alpha='gcv' is not to be trusted")  # and some of its few rows have all leverage
 def test_estimator_checks(estimator, check):
-    check(estimator)
+    run(check, estimator)
 
 
 def grid():
@@ -144,13 +171,12 @@ def grid():
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore:alpha='gcv' is not to be trusted")
 @pytest.mark.parametrize("learner", list(grid()), ids=lambda learner: repr(learner).replace("\n", ""))
 def test_estimator_checks_of_all_arguments(learner):
     for case in checks([learner]):
         estimator, check = case.values
         if contradiction(learner, check.func.__name__) is None:
-            check(estimator)
+            run(check, estimator)
 
 
 def test_every_learner_is_checked():

@@ -19,6 +19,7 @@ from ..data import SourceTable
 from ..kernels import Kernel
 from ..kernels.base import check_matrix
 from ..kernels.parse import as_kernel
+from ..learn.argument_types import MemoryArgument
 from .certificate import codes_of_targets
 from .samples import drawn, most_rows, prepared
 
@@ -209,7 +210,7 @@ def diagnose_table(
     table: SourceTable,
     *,
     scale: str | None = "auto",
-    memory: Any = None,
+    memory: MemoryArgument = None,
     seed: int = 0,
     **preparing: Any,
 ) -> Diagnosis:

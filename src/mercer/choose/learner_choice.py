@@ -11,6 +11,7 @@ from .._checks import check_choice
 from ..data import Table
 from ..data.disguised_text import LOOKED_AT, disguise
 from ..learn import KernelClassifier, KernelRegressor
+from ..learn.argument_types import ClassWeightArgument
 from ..learn.classifier import LOSSES as CLASS_LOSSES
 from ..learn.targets.regression_losses import LOSSES as REGRESSION_LOSSES
 from ..maps import FeatureMap
@@ -85,7 +86,7 @@ def text_disguise(y: Any) -> str | None:
     return disguise(labels[:LOOKED_AT]) if labels else None
 
 
-def check_class_weight(task: str, class_weight: Any) -> None:
+def check_class_weight(task: str, class_weight: ClassWeightArgument) -> None:
     """Raise where classes are weighed and there are none."""
     if task == "regression" and class_weight is not None:
         raise ValueError(f"class_weight is for classification, found the task 'regression' and {class_weight!r}")

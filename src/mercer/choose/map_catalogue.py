@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import maps
 from .._defaults import MAP_WIDTH
+from .._random import RandomState
 from ..kernels import Kernel, parse
 from ..maps import FeatureMap
 from ..maps.rules import feature_map
@@ -34,7 +35,7 @@ MAPS: tuple[MapNote, ...] = tuple(
 """The table of maps in the README."""
 
 
-def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Any = None) -> dict[str, FeatureMap]:
+def maps_for(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> dict[str, FeatureMap]:
     """Every map that serves a kernel, by name and not fitted.
 
     Maps that are made of others are left out, but for the choice of :func:`mercer.feature_map` where no other serves

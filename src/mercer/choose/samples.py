@@ -14,6 +14,7 @@ from ..data import Table
 from ..data.block import Block, concatenated, rows_of
 from ..data.table_rows import placed
 from ..kernels import Gaussian
+from ..learn.argument_types import MemoryArgument
 from .halving import Sample
 from .learner_choice import learner_for
 
@@ -35,7 +36,7 @@ def drawn(table: Table, count: int, seed: int) -> tuple[Block, NDArray[np.int64]
     return rows_of(concatenated(parts), np.searchsorted(rising, chosen)), chosen
 
 
-def most_rows(table: Table, memory: Any) -> int:
+def most_rows(table: Table, memory: MemoryArgument) -> int:
     """How many rows have room in memory."""
     X = table.head().X
     return max(1, as_bytes(memory) // (COPIES * 8 * max(1, X.shape[1])))
@@ -47,7 +48,7 @@ def sample_of(
     task: str,
     scales: Iterable[str | None],
     seed: int,
-    memory: Any,
+    memory: MemoryArgument,
     balanced: bool = False,
     **preparing: Any,
 ) -> Sample:

@@ -12,8 +12,9 @@ import numpy as np
 
 from .._checks import check_choice, check_positive, check_whole
 from .._defaults import SEARCH_ROUNDS, WIDEST_SEARCHED
-from .._random import as_seed
+from .._random import RandomState, as_seed
 from ..data import Table
+from ..learn.argument_types import ClassWeightArgument, MapArgument, MemoryArgument
 from .candidates import Candidate, Family, families_of, grid, scales_of, some_rows
 from .growth import Growth, Loss
 from .halving import FIRST_ROWS, MORE_ROWS, SEARCHED, Halving, Round, Sample, Setting, Trial, rounds_of
@@ -124,7 +125,7 @@ class Search(Growth):
         task: str,
         *,
         kernels: Sequence[Any],
-        map: Any = "auto",
+        map: MapArgument = "auto",
         scale: str | None = "auto",
         loss: str = "auto",
         class_weight: Any = None,
@@ -134,8 +135,8 @@ class Search(Growth):
         missing: str = "auto",
         unknown: str = "error",
         dates: str = "number",
-        memory: Any = None,
-        random_state: Any = 0,
+        memory: MemoryArgument = None,
+        random_state: RandomState = 0,
         n_jobs: int | None = None,
         progress: Callable[[str], None] | None = None,
         ending: Callable[[Trial], float] | None = None,
@@ -304,7 +305,13 @@ def labels_of(Y: Any) -> Any:
 
 
 def check_search(
-    task: str, map: Any, loss: str, class_weight: Any, features: Any, rounds: Any, seconds: float | None
+    task: str,
+    map: MapArgument,
+    loss: str,
+    class_weight: ClassWeightArgument,
+    features: Any,
+    rounds: Any,
+    seconds: float | None,
 ) -> None:
     """Refuse arguments that no search can have."""
     check_choice("task", task, TASKS[1:])

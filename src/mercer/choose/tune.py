@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import data
 from .._defaults import SEARCH_ROUNDS, SEARCH_SECONDS, WIDEST_SEARCHED
+from .._random import RandomState
+from ..learn.argument_types import MapArgument, MemoryArgument, WeightArgument
 from .learner_choice import task_of
 from .pilot_search import PilotSearch
 from .search import Search, Tuned
@@ -44,12 +46,12 @@ def tune(
     X: Any,
     y: Any = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: WeightArgument = None,
     task: str = "auto",
     seconds: float | None = None,
     rounds: int | None = None,
     kernels: Sequence[Any] | None = None,
-    map: Any = "auto",
+    map: MapArgument = "auto",
     scale: str | None = "auto",
     loss: str = "auto",
     class_weight: str | None = None,
@@ -57,8 +59,8 @@ def tune(
     missing: str = "auto",
     unknown: str = "error",
     dates: str = "number",
-    memory: Any = None,
-    random_state: Any = 0,
+    memory: MemoryArgument = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Tuned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -155,7 +156,7 @@ def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> t
     )
 
 
-def write_libsvm(path: Any, X: Any, y: Any = None, *, zero_based: bool = False) -> None:
+def write_libsvm(path: str | os.PathLike[str], X: Any, y: Any = None, *, zero_based: bool = False) -> None:
     """Write rows in the format of LIBSVM; numbers are read back to the bit.
 
     The file appears when it is complete, and replaces an existing one.

@@ -419,8 +419,16 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
     _penalty_argument = "C"
 
     def _penalty_by_pilot(self, choice: Choice | None, targets: NDArray[Any] | None) -> float:
+        return 1.0 if choice is None else self._ridge_of_one / choice.alpha
+
+    def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
+        return None if isinstance(self.C, str) else self._ridge_of_one / np.atleast_1d(np.asarray(self.C, dtype=float))
+
+    @property
+    def _ridge_of_one(self) -> float:
+        """The ridge penalty that C = 1 is."""
         # The slopes of squares and of the squared hinge change by 2, that of the logistic loss by a quarter at most.
-        return 1.0 if choice is None else (2.0 if self.loss == "logistic" else 0.5) / choice.alpha
+        return 2.0 if self.loss == "logistic" else 0.5
 
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> float | None:
         return None if self._can_be_tried else 1.0

@@ -136,6 +136,10 @@ class AdditiveMachine(KernelMachine, ABC):
         """The penalty that a pilot leads to; ``targets`` are those of its rows, None where it saw none."""
 
     @abstractmethod
+    def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
+        """The ridge penalties that do what the given ones do with these targets; None where they are to be chosen."""
+
+    @abstractmethod
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
         """The penalty where no pilot is needed for it; None where one is."""
 
@@ -248,6 +252,7 @@ class AdditiveMachine(KernelMachine, ABC):
             plan.table, machine.preparation_.rescaled(None), block.X, sample.numbers(PILOT_ROWS)
         )  # which tells where a row that is refused stands
         targets = None if block.y is None else self._pilot_targets(block)
+        penalties = None if block.y is None else self._penalties_given(block.y)
 
         def fits(width: int) -> bool:
             wider = with_arguments(machine, n_components=width)
@@ -258,7 +263,7 @@ class AdditiveMachine(KernelMachine, ABC):
             return True
 
         plan.settled = found = settled(
-            self, machine.preparation_, sample, block, unscaled, targets, seed, plan.table.n_rows, fits
+            self, machine.preparation_, sample, block, unscaled, targets, penalties, seed, plan.table.n_rows, fits
         )
         machine.__dict__.update(kernel=found.kernel, scale=found.preparation.scale, n_components=found.n_components)
         if self._penalty_is_open:

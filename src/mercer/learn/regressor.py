@@ -415,13 +415,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if self.loss == "squared":
             leaves_out = targets is not None and self.solver in ("auto", "features")
             return LOO if leaves_out else choice.alpha
-        numbers = np.asarray(targets, dtype=np.float64)
+        return choice.alpha * self._curvature(targets, choice.trials[-1].error)
+
+    def _penalties_given(self, targets: NDArray[Any]) -> Matrix | None:
+        if isinstance(self.alpha, str):
+            return None
+        # Residuals are not known yet. Were they as small as they may become, the largest penalties would go unnoticed.
+        return np.atleast_1d(np.asarray(self.alpha, dtype=np.float64)) / self._curvature(targets, 1.0)
+
+    def _curvature(self, targets: NDArray[Any] | None, error: float) -> float:
+        """How curved the loss is beside squares, where residuals have this error in units of the targets' variance."""
         if self.loss == "poisson":  # whose curvature is the mean
-            return choice.alpha * float(np.mean(numbers))
+            return float(np.mean(np.asarray(targets, dtype=np.float64))) or 1.0
         if self.loss in WITH_CORNERS:  # which count a residual by its size and not by its square
-            residual = float(np.std(numbers)) * float(np.sqrt(choice.trials[-1].error))
-            return choice.alpha / (2.0 * residual)
-        return choice.alpha
+            residual = float(np.std(np.asarray(targets, dtype=np.float64))) * float(np.sqrt(error))
+            return 0.5 / (residual or 0.5)
+        return 1.0
 
     def _penalty_by_rule(self, n_rows: int, memory: int | None) -> Any:
         by_rows_left_out = is_exact(self) or (self.solver in ("auto", "features") and not self.iterates(n_rows, memory))

@@ -55,7 +55,7 @@ def _check_degrees(kernel: Kernel, where: str) -> None:
             _check_degrees(value, where)
 
 
-def read_kernel(text: Any, where: str) -> Kernel:
+def read_kernel(text: object, where: str) -> Kernel:
     """A kernel from its text."""
     kernel = parse(as_text(text, where))
     _check_degrees(kernel, where)
@@ -83,7 +83,7 @@ class ArgumentWriter:
         given = estimator.get_params(deep=False)
         return {name: self.value(given[name], f"{where}{name}") for name in sorted(given) if name not in NOT_STORED}
 
-    def value(self, value: Any, where: str) -> Any:
+    def value(self, value: object, where: str) -> Any:
         """One argument."""
         if value is None or isinstance(value, bool | str):
             return str(value) if isinstance(value, str) else value
@@ -110,7 +110,7 @@ class ArgumentWriter:
         raise NotStoredError(f"{where} is {_refusal(value)}")
 
 
-def _refusal(value: Any) -> str:
+def _refusal(value: object) -> str:
     if callable(value):
         return f"the function {value!r}, which is code, and a model file holds none"
     return f"of type {type(value).__name__}, which a model file does not hold"
@@ -143,13 +143,13 @@ class ArgumentReader:
     def __init__(self, array: Callable[[str], NDArray[Any]]):
         self.array = array
 
-    def estimator(self, cls: Any, record: Any, where: str) -> Any:
+    def estimator(self, cls: Any, record: object, where: str) -> Any:
         """An unfitted estimator of this class."""
         given = as_dict(record, f"the arguments of {where}{cls.__name__}")
         check_names(given, cls._get_param_names(), f"{where}{cls.__name__}")
         return cls(**{name: self.value(value, f"{where}{name}") for name, value in given.items()})
 
-    def value(self, value: Any, where: str) -> Any:
+    def value(self, value: object, where: str) -> Any:
         """One argument."""
         if not isinstance(value, dict):
             return refuse(f"{where} is a list without a name") if isinstance(value, list) else value
@@ -159,16 +159,16 @@ class ArgumentReader:
         read = getattr(self, f"_{kind}", None) if kind in self.kinds else None
         return read(held, where) if read else refuse(f"{where} is of the unknown kind {kind!r:.20}")
 
-    def _float(self, held: Any, where: str) -> float:
+    def _float(self, held: object, where: str) -> float:
         return non_finite(held, where)
 
-    def _list(self, held: Any, where: str) -> list[Any]:
+    def _list(self, held: object, where: str) -> list[Any]:
         return [self.value(item, where) for item in as_list(held, where)]
 
-    def _tuple(self, held: Any, where: str) -> tuple[Any, ...]:
+    def _tuple(self, held: object, where: str) -> tuple[Any, ...]:
         return tuple(self._list(held, where))
 
-    def _dict(self, held: Any, where: str) -> dict[Any, Any]:
+    def _dict(self, held: object, where: str) -> dict[Any, Any]:
         pairs = [as_list(pair, where) for pair in as_list(held, where)]
         if any(len(pair) != 2 for pair in pairs):
             refuse(f"{where} must have pairs")
@@ -177,15 +177,15 @@ class ArgumentReader:
             refuse(f"{where} has a key that is no plain value")
         return dict(read)
 
-    def _kernel(self, held: Any, where: str) -> Kernel:
+    def _kernel(self, held: object, where: str) -> Kernel:
         return read_kernel(held, where)
 
-    def _map(self, held: Any, where: str) -> FeatureMap:
+    def _map(self, held: object, where: str) -> FeatureMap:
         record = as_dict(held, where)
         check_names(record, ("class", "arguments"), where)
         return self.estimator(map_class(record.get("class"), where), record.get("arguments"), f"{where}.")
 
-    def _array(self, held: Any, where: str) -> NDArray[Any]:
+    def _array(self, held: object, where: str) -> NDArray[Any]:
         if held != f"arguments.{where}":
             refuse(f"{where} must be the array 'arguments.{where}', found {held!r:.80}")
         array = self.array(held)
@@ -201,7 +201,7 @@ def map_class(name: Any, where: str) -> Any:
     return MAPS[name]
 
 
-def non_finite(value: Any, where: str) -> float:
+def non_finite(value: object, where: str) -> float:
     """Infinity or NaN by its name."""
     if value not in ("inf", "-inf", "nan"):
         refuse(f"{where} must be a number, found {value!r:.40}")
@@ -226,7 +226,7 @@ def learned_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def read_learned(kind: Any, value: Any, where: str) -> Any:
+def read_learned(kind: Any, value: object, where: str) -> Any:
     """A learned value of a known type."""
     if get_origin(kind) in (Union, types.UnionType):
         inner = next(one for one in get_args(kind) if one is not type(None))

@@ -113,7 +113,7 @@ def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_machine(record: Any, source: ArraySource, path: str = "") -> Any:
+def read_machine(record: object, source: ArraySource, path: str = "") -> Any:
     """The machine of a record, fitted."""
     record = as_dict(record, "the model")
     check_names(record, ENTRIES, "the model")
@@ -145,7 +145,7 @@ def read_machine(record: Any, source: ArraySource, path: str = "") -> Any:
     return model
 
 
-def _read_column_name(named: Any, what: str) -> str | int | tuple[str, ...] | None:
+def _read_column_name(named: object, what: str) -> str | int | tuple[str, ...] | None:
     """A name, the names of several, or the number of a column without one."""
     if named is None or isinstance(named, str):
         return named
@@ -177,7 +177,7 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Arra
     )
 
 
-def _read_classes(record: Any) -> Any:
+def _read_classes(record: object) -> Any:
     """The labels of one task, or of each of several."""
     if not isinstance(record, list):
         return _read_labels(record)
@@ -186,7 +186,7 @@ def _read_classes(record: Any) -> Any:
     return [_read_labels(one) for one in record]
 
 
-def _read_labels(record: Any) -> NDArray[Any]:
+def _read_labels(record: object) -> NDArray[Any]:
     record = as_dict(record, "classes")
     check_names(record, ("dtype", "items"), "classes")
     dtype, items = as_text(record.get("dtype"), "the type of classes"), as_list(record.get("items"), "classes")

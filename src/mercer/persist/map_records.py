@@ -263,7 +263,7 @@ def digest(params: Any) -> str:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_map(record: Any, source: ArraySource, path: str = "") -> FeatureMap:
+def read_map(record: object, source: ArraySource, path: str = "") -> FeatureMap:
     """The map of a record, fitted."""
     record = as_dict(record, f"{path}map")
     cls = map_class(record.get("class"), f"{path}map")
@@ -302,7 +302,7 @@ def _read_choice(map: AutoMap, record: dict[str, Any], source: ArraySource, path
     return map
 
 
-def read_names(estimator: Any, names: Any, columns: int) -> None:
+def read_names(estimator: Any, names: object, columns: int) -> None:
     """Give an estimator the names of its columns."""
     if names is None:
         return
@@ -312,7 +312,7 @@ def read_names(estimator: Any, names: Any, columns: int) -> None:
     estimator.feature_names_in_ = np.array(texts, dtype=object)
 
 
-def _construction_of(map: FeatureMap, record: Any, columns: int, where: str) -> Construction:
+def _construction_of(map: FeatureMap, record: object, columns: int, where: str) -> Construction:
     """The construction of a map and of the maps inside it, as ``fit`` made it."""
     record = as_dict(record, where)
     check_names(record, ENTRIES, where)
@@ -371,7 +371,7 @@ def _with_learned(construction: Construction, record: dict[str, Any], where: str
     return construction
 
 
-def _kernel_of(map: Any, text: Any, where: str) -> Any:
+def _kernel_of(map: Any, text: object, where: str) -> Any:
     if map.is_precomputed:
         return Precomputed() if text == "precomputed" else refuse(f"the kernel of {where} must be precomputed")
     kernel = read_kernel(text, f"the kernel of {where}")

@@ -19,6 +19,7 @@ from .. import __version__
 from .._atomic import atomic_write
 from .._checks import check_choice
 from .._memory import as_bytes
+from ..learn.argument_types import MemoryArgument
 from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import NotStoredError
@@ -34,7 +35,7 @@ MODES = ("full", "seed")
 ENTRIES = ("format", "class", "parameters", "versions", "sha256", "fortran", "model")
 
 
-def save(model: Any, path: Any, parameters: str = "full") -> None:
+def save(model: Any, path: str | os.PathLike[str], parameters: str = "full") -> None:
     """Write a fitted map or learner to a file.
 
     The file is a safetensors file; what is not an array stands as JSON in its metadata. It holds no code and no time:
@@ -134,7 +135,7 @@ def _record(model: Any, target: ArraySink) -> dict[str, Any]:
     return write_model(model, target)
 
 
-def load(path: Any, *, memory: Any = None, trusted: bool = False) -> Any:
+def load(path: str | os.PathLike[str], *, memory: MemoryArgument = None, trusted: bool = False) -> Any:
     """Read a fitted map or learner from a file that :func:`save` has written.
 
     No code of the file is run, and nothing of it is used before it is checked: a file that is damaged or made up raises
@@ -209,7 +210,7 @@ def _model(held: dict[str, Any], source: ArraySource) -> Any:
     return model
 
 
-def describe(path: Any) -> dict[str, Any]:
+def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a model file says of itself, without reading its arrays.
 
     Parameters

@@ -138,7 +138,7 @@ def write_unfitted(model: Any, target: ArraySink, path: str) -> Any:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def read_model(record: Any, source: ArraySource, path: str = "") -> Any:
+def read_model(record: object, source: ArraySource, path: str = "") -> Any:
     """The model of a record, fitted."""
     record = as_dict(record, f"{path}model")
     name = as_text(record.get("class"), f"the class of {path}model")
@@ -286,7 +286,7 @@ def _places(model: Any, chosen: Any, name: str) -> list[int]:
     return [place(one) for one in held]
 
 
-def read_unfitted_model(record: Any, array: Callable[[str], NDArray[Any]], path: str) -> Any:
+def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], path: str) -> Any:
     """What a constructor made."""
     if isinstance(record, str):
         return record if record in WORDS else refuse(f"{path} must be an estimator or one of {WORDS}")

@@ -158,7 +158,7 @@ def _are_levels(preparation: Preparation, places: NDArray[np.int64]) -> bool:
     return preparation.columns is not None and bool(preparation.is_level[places].any())
 
 
-def _read_column(record: Any) -> Column:
+def _read_column(record: object) -> Column:
     pair = as_list(record, "a column")
     if len(pair) != 2:
         refuse("a column must have a name and its levels")
@@ -179,7 +179,7 @@ def _read_column(record: Any) -> Column:
     return Column(name, _read_levels(held, name))
 
 
-def _read_levels(record: Any, name: str) -> tuple[Any, ...]:
+def _read_levels(record: object, name: str) -> tuple[Any, ...]:
     levels = []
     for level in as_list(record, f"the levels of column {name!r:.40}"):
         level = non_finite(level.get("float"), name) if isinstance(level, dict) else level

@@ -94,7 +94,7 @@ def read_header(file: BinaryIO) -> Header:
     return Header({name: as_text(value, f"__metadata__ {name!r}") for name, value in metadata.items()}, tensors, length)
 
 
-def _tensor(name: str, entry: Any) -> Tensor:
+def _tensor(name: str, entry: object) -> Tensor:
     what = f"tensor {name!r:.80}"
     entry = as_dict(entry, what)
     check_names(entry, ("dtype", "shape", "data_offsets"), what)

@@ -41,7 +41,7 @@ ENTRY_TYPES: dict[str, tuple[type, ...]] = {
 class Writer(ArgumentWriter):
     """Arguments, among which may be types of numbers and slices of columns."""
 
-    def value(self, value: Any, where: str) -> Any:
+    def value(self, value: object, where: str) -> Any:
         if isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).name in DTYPES:
             return {"type": np.dtype(value).name}
         if isinstance(value, np.dtype) and value.name in DTYPES:
@@ -65,7 +65,7 @@ def write_arguments(estimator: Any, target: ArraySink, path: str, apart: tuple[s
     }
 
 
-def _is_usual(value: Any, usual: Any) -> bool:
+def _is_usual(value: object, usual: object) -> bool:
     if value is usual:
         return True
     return type(value) is type(usual) and isinstance(value, bool | int | float | str) and value == usual
@@ -110,7 +110,7 @@ def _most_gap(array: NDArray[Any]) -> int:
     return int(64 * array.shape[0] + 1024)
 
 
-def _plain(value: Any, where: str) -> Any:
+def _plain(value: object, where: str) -> Any:
     """A learned value that is no array of numbers, as JSON."""
     if isinstance(value, list):
         return [_plain(item, where) for item in value]
@@ -145,7 +145,7 @@ class Reader(ArgumentReader):
 
     kinds = ("float", "list", "tuple", "dict", "array", "type", "dtype", "slice")
 
-    def _type(self, held: Any, where: str) -> Any:
+    def _type(self, held: object, where: str) -> Any:
         return self._dtype(held, where).type
 
     def _dtype(self, held: Any, where: str) -> np.dtype[Any]:
@@ -153,7 +153,7 @@ class Reader(ArgumentReader):
             refuse(f"{where} must be the name of a type of numbers, found {held!r:.40}")
         return np.dtype(held)
 
-    def _slice(self, held: Any, where: str) -> slice:
+    def _slice(self, held: object, where: str) -> slice:
         parts = as_list(held, where)
         if len(parts) != 3 or any(type(part) not in (int, str, type(None)) for part in parts):
             refuse(f"{where} must be a slice of columns, found {held!r:.80}")
@@ -208,7 +208,7 @@ def read_known(record: dict[str, Any], source: ArraySource, path: str) -> Any:
     return estimator
 
 
-def _read_part(record: Any, spec: Part, source: ArraySource, where: str) -> Any:
+def _read_part(record: object, spec: Part, source: ArraySource, where: str) -> Any:
     record = as_dict(record, where)
     if record.get("class") != spec.name:
         refuse(f"{where} must be a {spec.name}, found {record.get('class')!r:.60}")
@@ -272,7 +272,7 @@ def _read_dtype(text: Any, where: str) -> np.dtype[Any]:
     return np.dtype(text) if known else refuse(f"{where} must be the name of a type, found {text!r:.40}")
 
 
-def _read_values(record: Any, where: str) -> NDArray[Any]:
+def _read_values(record: object, where: str) -> NDArray[Any]:
     record = as_dict(record, where)
     check_names(record, ("dtype", "items"), where)
     dtype = _read_dtype(record.get("dtype"), where)

@@ -25,6 +25,7 @@ from .._file_identity import check_apart
 from .._memory import as_bytes
 from ..data import Table
 from ..kernels import Kernel
+from ..learn.argument_types import MemoryArgument, WeightArgument
 from ..learn.context import FitContext
 from ..learn.passes.checkpoint_state import CheckpointState
 from ..learn.passes.progress import Progress
@@ -48,14 +49,14 @@ def train(
     learner: Any,
     X: Any,
     y: Any = None,
-    sample_weight: Any = None,
+    sample_weight: WeightArgument = None,
     *,
     output: Any,
-    checkpoint: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     every: float = 60.0,
     resume: bool = False,
     progress: Callable[[Progress], None] | Literal["bar"] | None = None,
-    memory: Any = None,
+    memory: MemoryArgument = None,
 ) -> Any:
     """Fit a learner and save it, so that a run that is stopped can go on where it was.
 
@@ -144,7 +145,7 @@ def train(
     return learner
 
 
-def files_beside(output: Any, checkpoint: Any = None) -> dict[str, Path]:
+def files_beside(output: str | os.PathLike[str], checkpoint: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """What a run writes beside its output, by what it is: locks and checkpoints."""
     target = os.path.realpath(os.fspath(output))
     place = os.path.realpath(f"{target}.checkpoint" if checkpoint is None else os.fspath(checkpoint))
@@ -314,7 +315,7 @@ def identity(learner: Any, most: int | None = None) -> dict[str, Any]:
     return {"class": type(learner).__name__, "arguments": arguments, "versions": versions()}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """An argument as text, the same for equal ones."""
     if isinstance(value, np.generic):
         value = value.item()

@@ -66,22 +66,22 @@ def _no_constant(name: str) -> NoReturn:
     refuse(f"{name} is no JSON")
 
 
-def as_dict(value: Any, what: str) -> dict[str, Any]:
+def as_dict(value: object, what: str) -> dict[str, Any]:
     """A JSON object."""
     return value if isinstance(value, dict) else refuse(f"{what} must be an object, found {type(value).__name__}")
 
 
-def as_list(value: Any, what: str) -> list[Any]:
+def as_list(value: object, what: str) -> list[Any]:
     """A JSON array."""
     return value if isinstance(value, list) else refuse(f"{what} must be a list, found {type(value).__name__}")
 
 
-def as_text(value: Any, what: str) -> str:
+def as_text(value: object, what: str) -> str:
     """A JSON string."""
     return value if isinstance(value, str) else refuse(f"{what} must be text, found {value!r:.60}")
 
 
-def as_whole(value: Any, what: str, least: int = 0, most: int = MOST) -> int:
+def as_whole(value: object, what: str, least: int = 0, most: int = MOST) -> int:
     """A whole number between bounds, and no truth value."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         refuse(f"{what} must be a whole number from {least} to {most}, found {value!r:.60}")

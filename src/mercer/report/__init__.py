@@ -11,6 +11,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ..learn.argument_types import WeightArgument
 from .assessment import Assessment, assess
 from .baselines import Baseline, baselines
 from .comparison import Comparison, Entry, compare
@@ -85,7 +86,7 @@ class CallableModule(ModuleType):
         y: Any = None,
         *,
         test: Any = None,
-        sample_weight: Any = None,
+        sample_weight: WeightArgument = None,
         path: str | os.PathLike[str] = "report.html",
         title: str | None = None,
         random_state: int = 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from .._random import RandomState
 from ..data import Table
 from ..learn import KernelClassifier
 from .baselines import Baseline, baselines
@@ -37,7 +38,7 @@ def assess(
     test: Table | None,
     *,
     trained: bool = True,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Assessment:
     """Score a fitted learner on rows held out, set it beside other models, and say what is wrong with it.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_whole
-from .._random import as_seed
+from .._random import RandomState, as_seed
 from ..data import Table
 from ..learn import KernelClassifier
 from .baseline_models import BoostedTrees, LeftOutError, LinearModel, Sampled, Told, of_table
@@ -60,7 +60,7 @@ def baselines(
     rows: int = MOST_ROWS,
     resamples: int = 200,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     progress: Callable[[str], None] | None = None,
     measured: Measured | None = None,
     totals: TargetTotals | None = None,

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._checks import check_choice
+from .._random import RandomState
 from ..data import SourceTable, Table
 from ..data.carried_columns import as_written
 from ..learn import KernelClassifier, KernelRegressor
@@ -34,7 +35,7 @@ def evaluate(
     *,
     resamples: int = 200,
     level: float = 0.95,
-    random_state: Any = 0,
+    random_state: RandomState = 0,
     unknown: str | None = None,
 ) -> list[Score]:
     """The scores of a fitted learner on rows with targets, each with an interval by resampling rows.
@@ -68,7 +69,7 @@ def evaluate(
     return scored(measures(model, table), resamples, level, random_state)
 
 
-def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: Any = 0) -> list[Score]:
+def scored(measured: Measured, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0) -> list[Score]:
     """Scores with intervals from what was measured on the rows."""
     metrics, y, weight = measured
     return bootstrap(metrics, np.ones(len(y)) if weight is None else weight, resamples, level, random_state)

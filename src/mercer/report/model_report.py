@@ -14,6 +14,7 @@ import numpy as np
 from .. import data
 from .._file_identity import check_apart
 from ..data import SourceTable
+from ..learn.argument_types import WeightArgument
 from ..persist import atomic_write
 from .assessment import assess
 from .baselines import Baseline
@@ -60,7 +61,7 @@ def write(
     y: Any = None,
     *,
     test: Any = None,
-    sample_weight: Any = None,
+    sample_weight: WeightArgument = None,
     path: str | os.PathLike[str] = "report.html",
     title: str | None = None,
     random_state: int = 0,
@@ -135,7 +136,7 @@ def write(
     return Report(Path(path), found.scores, found.baselines, found.concerns)
 
 
-def as_table(what: str, X: Any, y: Any = None, sample_weight: Any = None) -> SourceTable:
+def as_table(what: str, X: Any, y: Any = None, sample_weight: WeightArgument = None) -> SourceTable:
     """Rows with targets as a table."""
     if isinstance(X, SourceTable):
         if y is not None or sample_weight is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import check_probability, check_whole
-from .._random import Stream, as_seed
+from .._random import RandomState, Stream, as_seed
 
 Vector = NDArray[np.float64]
 Metric = Callable[[Vector], float]
@@ -27,7 +27,7 @@ class Score(NamedTuple):
 
 
 def bootstrap(
-    metrics: dict[str, Metric], weight: Vector, resamples: int = 200, level: float = 0.95, random_state: Any = 0
+    metrics: dict[str, Metric], weight: Vector, resamples: int = 200, level: float = 0.95, random_state: RandomState = 0
 ) -> list[Score]:
     """Scores with percentile intervals: of ``resamples`` draws of as many rows, with replacement.
 

@@ -17,7 +17,8 @@ class Choice(NamedTuple):
     scale : str or None
         How columns are scaled.
     alpha : float
-        The ridge penalty that had the least leave-one-out error on the rows of the pilot.
+        The ridge penalty that had the least leave-one-out error on the rows of the pilot, of those that are given where
+        some are.
     learned_columns : bool
         Whether columns are multiplied by scales that were learned.
     n_components : int

@@ -1,8 +1,8 @@
 r"""The search of a pilot: scaling, kernel, bandwidth and penalty, then one scale per column.
 
 Every trial is ridge regression on the features of the map that the learner will have, on rows of the pilot, with the
-penalty of least exact leave-one-out error. Of trials that do not differ by more than one standard error of their
-difference the smoothest is taken: the widest kernel of the smoothest family. In turn:
+penalty of least exact leave-one-out error, or the one that the learner is given. Of trials that do not differ by more
+than one standard error of their difference the smoothest is taken: the widest kernel of the smoothest family. In turn:
 
 1. a few kernels in each way of scaling, on some of the rows, decide on the scaling;
 2. kernels and bandwidths around the best, on all rows that are not held out, decide on these. Those that were clearly
@@ -113,10 +113,22 @@ class Pilot:
         The map for a kernel and a number of features.
     width : int
         How many features the learner will have.
+    penalties : ndarray of shape (n_penalties,), default=None
+        The ridge penalties that the learner may take; None leaves them to the rows. A kernel that is good with a
+        penalty of its own can be a bad one with a penalty that is given.
     """
 
-    def __init__(self, preparation: Preparation, X: Any, Y: Matrix, rows: DistinctRows, make_map: MakeMap, width: int):
-        self.preparation, self.make_map, self.width = preparation, make_map, width
+    def __init__(
+        self,
+        preparation: Preparation,
+        X: Any,
+        Y: Matrix,
+        rows: DistinctRows,
+        make_map: MakeMap,
+        width: int,
+        penalties: Matrix | None = None,
+    ):
+        self.preparation, self.make_map, self.width, self.penalties = preparation, make_map, width, penalties
         self._X, self._rows = X, rows
         self.Y, self.weight = Y[rows.numbers], rows.weight
         self.trials: list[Trial] = []
@@ -168,7 +180,8 @@ class Pilot:
         """One trial, which is noted."""
         X, Y, weight = self._all(candidate.scale)[rows], self.Y[rows], self.weight[rows]
         X = X if scales is None else X * scales
-        found = ridge_trial(self.make_map(candidate.kernel, min(features, self.width)), X, Y, weight)
+        map = self.make_map(candidate.kernel, min(features, self.width))
+        found = ridge_trial(map, X, Y, weight, self.penalties)
         noted = candidate.scale, repr(candidate.kernel), scales is not None, len(Y), found.features.map.n_components_
         self.trials.append(Trial(*noted, found.alpha, found.error))
         return found

@@ -78,6 +78,7 @@ def settled(
     block: Block,
     unscaled: Any,
     targets: Matrix | None,
+    penalties: Matrix | None,
     seed: int,
     n_rows: int,
     fits: Callable[[int], bool],
@@ -97,6 +98,8 @@ def settled(
         The same rows as numbers, prepared without scaling.
     targets : ndarray of shape (n_rows, n_targets) or None
         Their targets, or codes of classes; None where they are not known.
+    penalties : ndarray of shape (n_penalties,) or None
+        The ridge penalties to choose from, where some are given.
     seed : int
         Names the order of rows, and the maps.
     n_rows : int
@@ -127,7 +130,7 @@ def settled(
         maker = Nystrom if model.map in (OPEN, EXACT) else named_map(model.map)
         return maker(kernel, n_components=n_components, random_state=seed, n_jobs=model.n_jobs)
 
-    pilot = Pilot(preparation, block.X, targets, rows, make_map, width)
+    pilot = Pilot(preparation, block.X, targets, rows, make_map, width, penalties)
     columns = model.columns if kernel is None or model.columns != OPEN else None
     try:
         choice, learned, gain = pilot.run(scales, None if kernel is None else [kernel], columns)

@@ -42,7 +42,7 @@ class Trial(NamedTuple):
     n_rows: int
     n_features: int
     alpha: float
-    """The best penalty, by leave-one-out."""
+    """The best penalty, by leave-one-out; of those that are given, where some are."""
     error: float
     """The mean squared error of rows left out one by one, in units of the variance of the targets."""
 
@@ -115,7 +115,7 @@ def cholesky(gram: Matrix) -> Matrix:
     raise ValueError("the kernel is not positive semi-definite on these rows")
 
 
-def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTrial:
+def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix, penalties: Matrix | None = None) -> RidgeTrial:
     """Ridge regression with the penalty whose exact leave-one-out error is least.
 
     Parameters
@@ -126,6 +126,8 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTria
         Prepared rows.
     Y : ndarray of shape (n_rows, n_targets)
     weight : ndarray of shape (n_rows,)
+    penalties : ndarray of shape (n_penalties,), default=None
+        Those to choose from; None leaves them to the rows.
 
     Returns
     -------
@@ -137,7 +139,10 @@ def ridge_trial(map: FeatureMap, X: Any, Y: Matrix, weight: Matrix) -> RidgeTria
     path = Path.of(moments, True, float(np.finfo(np.float64).eps))
     centred = moments.centred(True)
     alphas = path.alphas()
-    alphas = alphas[alphas >= min(LEAST_PENALTY * float(np.trace(moments.gram)), alphas[-1])]
+    if penalties is None:
+        alphas = alphas[alphas >= min(LEAST_PENALTY * float(np.trace(moments.gram)), alphas[-1])]
+    else:
+        alphas = np.unique(np.maximum(penalties, alphas[0]))  # less than that is rounding
     left_out = LeaveOneOut(path, alphas, centred.feature_mean, centred.target_mean)
     alpha, squares = least_squares_left_out(left_out, left_out.turned(Z), Y, weight)
     coef, spread = path.coefficients(alpha), float(np.trace(centred.squares))

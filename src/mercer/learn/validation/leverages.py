@@ -35,7 +35,8 @@ class LeftOut(NamedTuple):
     rows : int
         How many rows were left out.
     mean, largest : float
-        The mean leverage and the largest one under the penalty that was chosen.
+        The mean leverage of a unit of weight, and the largest leverage of a row with its weight, under the penalty that
+        was chosen.
     """
 
     errors: Matrix
@@ -56,6 +57,5 @@ class LeftOut(NamedTuple):
             f"{name}='gcv' is not to be trusted on these rows: it takes {name} = {penalties[place]:.3g} and expects an "
             f"error of {expected[place]:.3g} standard deviations of the targets, but leaving out {self.rows:,} rows "
             f"one by one gives {found[place]:.3g}, and {found[best]:.3g} with {name} = {penalties[best]:.3g}. It takes "
-            f"all leverages to be equal, and they are {self.mean:.2g} on average and {self.largest:.2g} at most: give "
-            f"{name}='loo'",
+            f"every leverage to be {self.mean:.2g}, and there are some of {self.largest:.2g}: give {name}='loo'",
         )
