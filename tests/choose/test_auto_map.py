@@ -22,7 +22,7 @@ from mercer.choose.gram_errors import Estimate
 from mercer.choose.held_out_rows import RowsWithout
 from mercer.choose.map_costs import fit_operations, operations_in, row_operations, work_operations
 from mercer.choose.map_pilot import Budget, Candidate, Pilot, candidates_for
-from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
+from mercer.kernels import AdditiveChi2, ArcCosine, Cauchy, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
 from mercer.learn.time_forecast import SPEED
 
 GAUSSIAN = Gaussian(0.1)
@@ -76,6 +76,14 @@ def test_targets_are_met_with_most_seeds(kernel, target):
         auto = AutoMap(kernel, target_error=target, random_state=seed).fit(X[500 * seed : 500 * (seed + 1)])
         missed += kernel_error(auto, new).relative > target
     assert missed < 5
+
+
+def test_a_few_rows_far_out_in_the_pilot_do_not_make_the_map_wide():
+    """Fresh rows decide: by the upper limits of the pilot alone it would have 847 features."""
+    X = np.random.default_rng(1).standard_t(1.5, size=(900, 4))
+    auto = AutoMap(Cauchy(0.3), target_error=0.05, random_state=1).fit(X)
+    assert auto.n_components_ < 200
+    assert auto.error_.high <= 0.05
 
 
 def test_the_largest_error_can_be_the_target():
