@@ -1,22 +1,25 @@
 """What a person gets who sets nothing: scores beside other learners, on damaged tables, and without each part.
 
-``python benchmarks/defaults.py sets`` holds ``KernelClassifier()`` and ``KernelRegressor()`` against scikit-learn's
-kernel machines and maps on standardised columns, and against boosted trees, with all their defaults.
-``python benchmarks/defaults.py damage`` damages tables in eight ways and looks for scores that are worse than those of
-guessing. ``python benchmarks/defaults.py parts`` takes the parts of the defaults away one by one.
+``python benchmarks/defaults.py sets --csv defaults.csv`` holds ``KernelClassifier()`` and ``KernelRegressor()`` against
+scikit-learn's kernel machines and maps on standardised columns, and against boosted trees, with all their defaults.
+``damage`` damages tables in eight ways and looks for scores that are worse than those of guessing. ``parts`` begins
+with a kernel machine as it was before anything was chosen by the rows, and adds one part of the defaults after the
+other. ``gate`` asks how often the scales of columns that were learned are used where they help, and only there.
 
+Cells are appended to the CSV when they are done; a second run measures what is missing and prints the tables of all.
+``--only Mercer`` measures the cells with that word in their names alone, ``--again Mercer`` measures them anew.
 scikit-learn's bundled sets are always there; those in the folder that ``MERCER_DATA`` names join them. LightGBM and
-XGBoost take part where they are installed (``pip install 'mercer[bench]'``). Times are of the processor; run it with
-``OMP_NUM_THREADS=1``.
+XGBoost take part where they are installed (``pip install 'mercer[bench]'``). Times are of the processor and one thread.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -26,6 +29,7 @@ from sklearn import datasets as bundled
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.linear_model import RidgeCV
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC
@@ -34,7 +38,9 @@ from mercer import KernelClassifier, KernelRegressor
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))
 
+from cells import Cell, Figure, Found, Numbers, column, markdown
 from datasets import archive
+from figures import command
 
 BUNDLED = ("wine", "breast_cancer", "digits", "diabetes")
 STORED = (
@@ -50,9 +56,11 @@ STORED = (
     "mnist",
 )
 NUMBERS = ("diabetes", "cpu", "blog_feedback", "uji_indoor_loc")
+SEEDS = dict.fromkeys(BUNDLED, 10) | {"spambase": 5, "cpu": 5, "nursery": 3}
+"""Splits of sets that are small enough for several; the others have one."""
 MOST_TESTED = 10_000
-SVM_ROWS = 20_000
-"""More rows than these take exact machines too long here."""
+ROWS, DAMAGED_ROWS, PARTS_ROWS, GATE_ROWS, TINY_ROWS = 20_000, 1500, 5000, 2000, 120
+"""Rows to learn from, at most."""
 
 
 class Split(NamedTuple):
@@ -65,81 +73,115 @@ class Split(NamedTuple):
     has_classes: bool
 
 
-def names() -> list[str]:
+def names(tiny: bool) -> list[str]:
     """The sets that are here."""
+    if tiny:
+        return ["wine", "diabetes"]
     return [*BUNDLED, *(STORED if os.environ.get("MERCER_DATA") else ())]
 
 
-def split(name: str, seed: int, most: int) -> Split:
-    """A seeded split: a quarter is held out, and at most so many rows are learned from."""
+@cache
+def loaded(name: str) -> tuple[Any, Any]:
     if name in BUNDLED:
-        loaded = getattr(bundled, f"load_{name}")()
-        X, y = loaded.data, loaded.target
-    else:
-        file = archive(name)
-        X, y = np.ascontiguousarray(file["X"], dtype=np.float32), np.asarray(file["y"])
+        return getattr(bundled, f"load_{name}")(return_X_y=True)
+    file = archive(name)
+    return np.ascontiguousarray(file["X"], dtype=np.float32), np.asarray(file["y"])
+
+
+def split(name: str, seed: int, most: int) -> Split:
+    """A seeded split: at most so many rows are learned from, and a quarter is held out, or more where they are left."""
+    X, y = loaded(name)
     has_classes = name not in NUMBERS
     y = np.unique(y, return_inverse=True)[1] if has_classes else y.astype(np.float64)
     order = np.random.default_rng(seed).permutation(len(X))
-    held = min(len(X) // 4, MOST_TESTED)
+    held = min(max(len(X) // 4, len(X) - most), MOST_TESTED)
     learned = order[held : held + most]
     return Split(X[learned], y[learned], X[order[:held]], y[order[:held]], has_classes)
 
 
+def mercer_learner(has_classes: bool, **given: Any) -> Any:
+    return (KernelClassifier if has_classes else KernelRegressor)(**given)
+
+
+def fitted(make: Callable[[], Any], rows: Split) -> tuple[Any, float]:
+    """The learner, and the processor time of its fit."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = process_time()
+        return make().fit(rows.X, rows.y), process_time() - began
+
+
 # -- beside other learners ---------------------------------------------------------------------------------------------
 
-
-def contestants(has_classes: bool, n_rows: int) -> dict[str, Callable[[], Any]]:
-    """Learners with all their defaults, as a user would call them."""
-    linear = LinearSVC if has_classes else RidgeCV
-    found: dict[str, Callable[[], Any]] = {
-        "Mercer": lambda: (KernelClassifier if has_classes else KernelRegressor)(random_state=0),
-        "RBFSampler": lambda: make_pipeline(
-            StandardScaler(), RBFSampler(gamma="scale", n_components=1024, random_state=0), linear()
-        ),
-        "Nystroem": lambda: make_pipeline(StandardScaler(), Nystroem(n_components=1024, random_state=0), linear()),
-        "HistGradientBoosting": HistGradientBoostingClassifier if has_classes else HistGradientBoostingRegressor,
-    }
-    if n_rows <= SVM_ROWS:
-        found["SVM"] = lambda: make_pipeline(StandardScaler(), SVC() if has_classes else SVR())
-        found["unscaled SVM"] = lambda: SVC() if has_classes else SVR()
-    try:
-        import lightgbm
-    except ImportError:
-        pass
-    else:
-        made = lightgbm.LGBMClassifier if has_classes else lightgbm.LGBMRegressor
-        found["LightGBM"] = lambda: made(verbose=-1, n_jobs=1, random_state=0)
-    try:
-        import xgboost
-    except ImportError:
-        pass
-    else:
-        boosted = xgboost.XGBClassifier if has_classes else xgboost.XGBRegressor
-        found["XGBoost"] = lambda: boosted(n_jobs=1, random_state=0)
-    return found
+Contestant = Callable[[bool], Any]
+"""Makes a learner with all its defaults, as a user would call it: of classes, or of numbers."""
 
 
-def measured(make: Callable[[], Any], rows: Split) -> tuple[float, float]:
-    """The score on rows held out, in percent, and the processor time of the fit."""
-    began = process_time()
-    model = make().fit(rows.X, rows.y)
-    spent = process_time() - began
-    return 100.0 * model.score(rows.new, rows.truth), spent
+def on_features(map: Any) -> Contestant:
+    return lambda has_classes: make_pipeline(StandardScaler(), map, LinearSVC() if has_classes else RidgeCV())
 
 
-def sets(asked: argparse.Namespace) -> None:
-    """Print one line per set and contestant: means and deviations over seeds."""
-    print("| set | rows | learner | accuracy or R2, % | deviation | s |\n|---|---:|---|---:|---:|---:|")
-    for name in asked.sets or names():
-        splits = [split(name, seed, asked.rows) for seed in range(asked.seeds)]
-        for learner, make in contestants(splits[0].has_classes, len(splits[0].y)).items():
-            if asked.learners and learner not in asked.learners:
-                continue
-            scores, times = zip(*(measured(make, rows) for rows in splits), strict=True)
-            deviation = f"{np.std(scores, ddof=1):.2f}" if len(scores) > 1 else ""
-            line = f"{name} | {len(splits[0].y):,} | {learner} | {np.mean(scores):.2f} | {deviation}"
-            print(f"| {line} | {np.median(times):.1f} |", flush=True)
+def light_gbm(has_classes: bool) -> Any:
+    import lightgbm
+
+    return (lightgbm.LGBMClassifier if has_classes else lightgbm.LGBMRegressor)(verbose=-1, n_jobs=1, random_state=0)
+
+
+def xg_boost(has_classes: bool) -> Any:
+    import xgboost
+
+    return (xgboost.XGBClassifier if has_classes else xgboost.XGBRegressor)(n_jobs=1, random_state=0)
+
+
+CONTESTANTS: dict[str, Contestant] = {
+    "Mercer": partial(mercer_learner, random_state=0),
+    "SVM": lambda has_classes: make_pipeline(StandardScaler(), SVC() if has_classes else SVR()),
+    "unscaled SVM": lambda has_classes: SVC() if has_classes else SVR(),
+    "RBFSampler": on_features(RBFSampler(gamma="scale", n_components=1024, random_state=0)),
+    "Nystroem": on_features(Nystroem(n_components=1024, random_state=0)),
+    "HistGradientBoosting": lambda has_classes: (
+        HistGradientBoostingClassifier if has_classes else HistGradientBoostingRegressor
+    )(random_state=0),
+} | {
+    name: make
+    for name, package, make in (("LightGBM", "lightgbm", light_gbm), ("XGBoost", "xgboost", xg_boost))
+    if find_spec(package)
+}
+
+
+def sets(tiny: bool) -> Figure:
+    cells = [
+        Cell(f"{name}, {who}", partial(contest, name, who, tiny), 1 if tiny else SEEDS.get(name, 1))
+        for name in names(tiny)
+        for who in CONTESTANTS
+    ]
+    return Figure("sets", tuple(cells), sets_table)
+
+
+def contest(name: str, who: str, tiny: bool, seed: int, _: Found) -> Numbers:
+    rows = split(name, seed, TINY_ROWS if tiny else ROWS)
+    model, seconds = fitted(partial(CONTESTANTS[who], rows.has_classes), rows)
+    return {"score": 100.0 * model.score(rows.new, rows.truth), "seconds": seconds, "rows": len(rows.y)}
+
+
+def sets_table(found: Found) -> str:
+    """Scores, with deviations over splits, and seconds in a table of their own."""
+    there = [who for who in CONTESTANTS if any(cell.endswith(f", {who}") for cell, _ in found)]
+    scores, times = [], []
+    for name in dict.fromkeys(cell.split(", ")[0] for cell, _ in found):
+        rows = int(max(one["rows"] for (cell, _), one in found.items() if cell.split(", ")[0] == name))
+        kept = {who: column(found, f"{name}, {who}", "score") for who in there}
+        splits = max(len(values) for values in kept.values())
+        scores.append((name, f"{rows:,}", splits, *(with_deviation(values) for values in kept.values())))
+        spent = [column(found, f"{name}, {who}", "seconds") for who in there]
+        times.append((name, *(f"{np.median(values):.1f}" if values else "" for values in spent)))
+    return markdown(("set", "rows", "splits", *there), scores) + "\n" + markdown(("s of fit", *there), times)
+
+
+def with_deviation(values: list[float]) -> str:
+    if not values:
+        return ""
+    return f"{np.mean(values):.1f}" + (f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else "")
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
@@ -176,7 +218,7 @@ def outlying_rows(rows: Split, rng: Any) -> Split:
 
 
 def shuffled_targets(rows: Split, rng: Any) -> Split:
-    """Targets that have nothing to do with their rows."""
+    """Targets that have nothing to do with their rows: those held out are shuffled again for every score."""
     return rows._replace(y=rng.permutation(rows.y))
 
 
@@ -213,73 +255,189 @@ DAMAGE = (
 )
 
 
-def damaged(asked: argparse.Namespace) -> Iterator[tuple[str, str, int, float, float, bool]]:
-    """Set, damage, seed, score, what guessing scores, and whether every prediction is a number."""
-    for name in asked.sets or names():
-        for seed in range(asked.seeds):
-            for damage in DAMAGE:
-                rows = damage(split(name, seed, asked.rows), np.random.default_rng([seed, len(name)]))
-                made = (KernelClassifier if rows.has_classes else KernelRegressor)(random_state=seed)
-                model = made.fit(rows.X, rows.y)
-                values = model.decision_function(rows.new) if rows.has_classes else model.predict(rows.new)
-                guess = float(np.mean(rows.truth == np.bincount(rows.y).argmax())) if rows.has_classes else 0.0
-                score = model.score(rows.new, rows.truth)
-                yield name, damage.__name__, seed, score, guess, bool(np.isfinite(values).all())
+ALLOWED = {True: -0.02, False: -0.1}
+"""How far below guessing an accuracy and an R2 may be."""
+ORDERS = 200
+"""In how many orders of shuffled targets predictions are scored, so that chance does not decide."""
 
 
-def damage(asked: argparse.Namespace) -> None:
-    """Print the worst score of every damage, and those that are worse than guessing by more than is allowed."""
-    print("| damage | tables | least score over that of guessing | on | worse than allowed |\n|---|---:|---:|---|---:|")
-    found = list(damaged(asked))
+def damage(tiny: bool) -> Figure:
+    cells = [
+        Cell(f"{name}, {how.__name__}", partial(damaged, name, how, tiny), 1 if tiny else 2)
+        for name in names(tiny)
+        for how in DAMAGE
+    ]
+    return Figure("damage", tuple(cells), damage_table)
+
+
+def damaged(name: str, how: Callable[[Split, Any], Split], tiny: bool, seed: int, _: Found) -> Numbers:
+    """The score over that of guessing, how far that is above what is allowed, and whether there are only numbers."""
+    rng = np.random.default_rng([seed, len(name)])
+    rows = how(split(name, seed, TINY_ROWS if tiny else DAMAGED_ROWS), rng)
+    model, seconds = fitted(partial(mercer_learner, rows.has_classes, random_state=seed), rows)
+    values = model.decision_function(rows.new) if rows.has_classes else model.predict(rows.new)
+    if not np.isfinite(values).all():
+        return {"finite": 0.0, "gain": float("-inf"), "margin": float("-inf"), "seconds": seconds}
+    predicted, score = model.predict(rows.new), accuracy_score if rows.has_classes else r2_score
+    truths = [rows.truth]
+    if how is shuffled_targets:
+        truths = [rng.permutation(rows.truth) for _ in range(ORDERS)]
+    guess = float(np.mean(rows.truth == np.bincount(rows.y).argmax())) if rows.has_classes else 0.0
+    gain = float(np.mean([score(truth, predicted) for truth in truths])) - guess
+    return {"finite": 1.0, "gain": gain, "margin": gain - ALLOWED[rows.has_classes], "seconds": seconds}
+
+
+def damage_table(found: Found) -> str:
+    """The least score of every damage, and how many are worse than guessing by more than is allowed."""
+    lines = []
     for how in DAMAGE:
-        here = [one for one in found if one[1] == how.__name__]
-        least = min(here, key=lambda one: one[3] - one[4])
-        bad = sum(
-            not finite or score - guess < (-0.1 if name in NUMBERS else -0.02)
-            for name, _, _, score, guess, finite in here
-        )
-        print(f"| {how.__name__} | {len(here)} | {least[3] - least[4]:+.3f} | {least[0]} | {bad} |")
+        here = {cell: one for cell, one in found.items() if cell[0].endswith(how.__name__)}
+        if not here:
+            continue
+        least = {
+            kind: min(
+                ((one["gain"], cell[0].split(", ")[0]) for cell, one in here.items() if of_numbers(cell[0]) == kind),
+                default=(float("nan"), ""),
+            )
+            for kind in (False, True)
+        }
+        told = [f"{100.0 * gain:+.1f} ({name})" for gain, name in least.values()]
+        bad = [one["margin"] < 0.0 for one in here.values()]
+        broken = [not one["finite"] for one in here.values()]
+        lines.append((how.__name__.replace("_", " "), len(here), *told, sum(bad), sum(broken)))
+    lines.append(("all", len(found), "", "", sum(line[4] for line in lines), sum(line[5] for line in lines)))
+    head = ("damage", "tables", "least accuracy over guessing", "least R2, %", "worse than allowed", "not finite")
+    return markdown(head, lines)
+
+
+def of_numbers(cell: str) -> bool:
+    return cell.split(", ")[0] in NUMBERS
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
 
-PARTS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "rows as they are": {"preparation": None},
-    "no learned columns": {"columns": None},
-    "Gaussian kernel by rule": {"kernel": "gaussian('scale')", "map": "Nystrom"},
-    "1,024 features": {"n_components": 1024},
-    "random Fourier features": {"map": "OrthogonalFourier"},
+BARE = {
+    "preparation": None,
+    "kernel": "gaussian('scale')",
+    "penalty": 1.0,
+    "map": "OrthogonalFourier",
+    "columns": None,
+    "n_components": 1024,
 }
+"""A kernel machine that chooses nothing by the rows."""
+LADDER: dict[str, tuple[str, ...]] = {
+    "nothing chosen": (),
+    "+ preparation": ("preparation",),
+    "+ bandwidth and penalty": ("kernel", "penalty"),
+    "+ map": ("map",),
+    "+ columns": ("columns",),
+    "+ width": ("n_components",),
+}
+"""The arguments that are left to the rows from each step on."""
 
 
-def parts(asked: argparse.Namespace) -> None:
-    """Print what is left of the score without each part of the defaults, and whether columns were learned."""
-    print("| set | " + " | ".join(PARTS) + " | columns |\n|---|" + "---:|" * len(PARTS) + "---|")
-    for name in asked.sets or names():
-        rows = split(name, 0, asked.rows)
-        cells, chosen = [], None
-        for given in PARTS.values():
-            model = (KernelClassifier if rows.has_classes else KernelRegressor)(random_state=0, **given)
-            model.fit(rows.X, rows.y)
-            chosen = chosen or model.choice_
-            cells.append(f"{100.0 * model.score(rows.new, rows.truth):.2f}")
-        columns = "learned" if chosen is not None and chosen.learned_columns else "as they are"
-        print(f"| {name} | {' | '.join(cells)} | {columns} |", flush=True)
+def parts(tiny: bool) -> Figure:
+    cells = [
+        Cell(f"{name}, {step}", partial(without, name, step, tiny), 1 if tiny else 2)
+        for name in names(tiny)
+        for step in LADDER
+    ]
+    return Figure("parts", tuple(cells), parts_table)
 
 
-def main(words: list[str] | None = None) -> None:
-    """Print one of the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=["sets", "damage", "parts"])
-    parser.add_argument("--sets", type=lambda text: text.split(","), help="between commas; all unless given")
-    parser.add_argument("--learners", type=lambda text: text.split(","), help="between commas; all unless given")
-    parser.add_argument("--rows", type=int, default=20_000, help="to learn from, at most")
-    parser.add_argument("--seeds", type=int, default=1)
-    asked = parser.parse_args(words)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        {"sets": sets, "damage": damage, "parts": parts}[asked.table](asked)
+def without(name: str, step: str, tiny: bool, seed: int, _: Found) -> Numbers:
+    """The score with the parts of the defaults up to a step."""
+    given = dict(BARE)
+    for one, arguments in LADDER.items():
+        for argument in arguments:
+            del given[argument]
+        if one == step:
+            break
+    rows = split(name, seed, TINY_ROWS if tiny else PARTS_ROWS)
+    if "penalty" in given:
+        given["C" if rows.has_classes else "alpha"] = given.pop("penalty")
+    model, seconds = fitted(partial(mercer_learner, rows.has_classes, random_state=seed, **given), rows)
+    return {"score": 100.0 * model.score(rows.new, rows.truth), "seconds": seconds}
+
+
+def parts_table(found: Found) -> str:
+    lines, gains = [], []
+    for name in dict.fromkeys(cell.split(", ")[0] for cell, _ in found):
+        scores = [column(found, f"{name}, {step}", "score") for step in LADDER]
+        lines.append((name, *(f"{np.mean(values):.1f}" if values else "" for values in scores)))
+        if all(scores):
+            means = [float(np.mean(values)) for values in scores]
+            gains.append(np.diff(means))
+    for label, statistic in (("median gain", np.median), ("largest gain", np.max), ("least gain", np.min)):
+        if gains:
+            lines.append((label, "", *(f"{value:+.1f}" for value in statistic(gains, axis=0))))
+    return markdown(("set", *LADDER), lines)
+
+
+# -- the gate of learned columns ---------------------------------------------------------------------------------------
+
+
+def gate(tiny: bool) -> Figure:
+    cells = [Cell(name, partial(judged, name, tiny), 1 if tiny else 5) for name in names(tiny)]
+    return Figure("gate", tuple(cells), gate_table)
+
+
+def judged(name: str, tiny: bool, seed: int, _: Found) -> Numbers:
+    """Whether the gate let learned scales through, and what they bring on rows held out, with its standard error."""
+    rows = split(name, seed, TINY_ROWS if tiny else GATE_ROWS)
+    losses = {}
+    for columns in (None, "learned"):
+        model, _ = fitted(partial(mercer_learner, rows.has_classes, random_state=seed, columns=columns), rows)
+        predicted = model.predict(rows.new)
+        losses[columns] = (
+            predicted != rows.truth if rows.has_classes else (predicted - rows.truth) ** 2 / np.var(rows.truth)
+        )
+    gain = 100.0 * (losses[None].astype(np.float64) - losses["learned"])
+    model, _ = fitted(partial(mercer_learner, rows.has_classes, random_state=seed), rows)
+    passed = model.choice_ is not None and model.choice_.learned_columns
+    return {"passed": float(passed), "gain": float(gain.mean()), "error": float(gain.std() / np.sqrt(len(gain)))}
+
+
+def gate_table(found: Found) -> str:
+    """Differences count where they are larger than two standard errors."""
+    lines = []
+    sets = list(dict.fromkeys(cell for cell, _ in found))
+    for name in (*sets, "all"):
+        here = [one for (cell, _), one in found.items() if name in (cell, "all")]
+        clear = [one for one in here if abs(one["gain"]) > 2.0 * one["error"]]
+        right = [one for one in clear if bool(one["passed"]) == (one["gain"] > 0.0)]
+        missed = sum(max(one["gain"], 0.0) for one in here if not one["passed"])
+        harmed = sum(max(-one["gain"], 0.0) for one in here if one["passed"])
+        lines.append(
+            (
+                name,
+                len(here),
+                sum(bool(one["passed"]) for one in here),
+                f"{np.mean([one['gain'] for one in here]):+.2f}",
+                sum(one["gain"] > 0.0 for one in clear),
+                sum(one["gain"] < 0.0 for one in clear),
+                f"{len(right)} of {len(clear)}",
+                f"{(missed + harmed) / len(here):.2f}",
+            )
+        )
+    head = (
+        "set",
+        "runs",
+        "let through",
+        "mean gain of learned scales, points",
+        "clearly help",
+        "clearly harm",
+        "gate right where it is clear",
+        "lost by wrong verdicts, points a run",
+    )
+    return markdown(head, lines)
+
+
+FIGURES = {"sets": sets, "damage": damage, "parts": parts, "gate": gate}
+
+
+def main(given: list[str] | None = None) -> None:
+    command(FIGURES, __doc__, __file__, given, threads=1, is_apart=False)
 
 
 if __name__ == "__main__":

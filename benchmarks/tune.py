@@ -5,8 +5,11 @@ set is written to a file (CSV, and Parquet for cpu), of which ``mercer tune`` ho
 with its defaults learns from the same rows, and SVC or SVR, on standardised columns, from twice as many as before as
 long as all of that ends in the same time.
 
-``--small`` is quicker: ``mercer.tune`` on at most 8,000 rows of small sets, beside the learner with its defaults and
-LightGBM with its own, all scored on a quarter of the rows that none of them has seen.
+``--boosted`` holds ``mercer.tune`` on at most 20,000 rows of a set against a random search of LightGBM in the same
+time, and against both with their defaults, on the splits of ``benchmarks/defaults.py``. ``covertype_2`` is class 2
+against the rest with the 80,000 and 20,000 rows of ``experiments/pham.py``. LightGBM tries its parameters on three
+quarters of the rows, stops early by the others, and learns from all rows with what was best. Cells are appended to a
+CSV (``--csv``) when they are done, and a second run measures what is missing.
 """
 
 from __future__ import annotations
@@ -18,12 +21,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -33,11 +39,28 @@ import mercer
 
 sys.path.append(str(Path(__file__).parents[1] / "experiments"))  # cells and datasets are shared with these
 
-from cells import markdown
-from datasets import archive
+from cells import Cell, Figure, Found, Numbers, Record, column, fill, markdown
+from datasets import archive, real_set
+from defaults import Split, fitted, light_gbm, mercer_learner, split
+from figures import here
 
 NAMES = ("adult", "covertype", "cpu")
-SMALL, SMALL_ROWS = ("cpu", "spambase", "nursery", "cod_rna"), 8000
+BOOSTED = (
+    "spambase",
+    "cpu",
+    "nursery",
+    "cod_rna",
+    "adult",
+    "ijcnn1",
+    "covertype",
+    "covertype_2",
+    "uji_indoor_loc",
+    "blog_feedback",
+    "mnist",
+)
+BOOSTED_ROWS = 20_000
+PATIENCE, MOST_TREES = 30, 2000
+"""Trees without gain after which LightGBM stops, and how many there are at most."""
 ROWS = 100_000
 FIRST = 2000
 """Rows that an exact machine has at first."""
@@ -133,46 +156,108 @@ def contest(name: str, folder: Path, minutes: float) -> list[tuple[str, ...]]:
     return [(f"**{name}**" if not place else "", *line) for place, line in enumerate(lines)]
 
 
-def compared(name: str, seconds: float, seed: int) -> tuple[str, ...]:
-    """One line of the table of small sets: scores and seconds of the defaults, the search and LightGBM."""
+# -- beside tuned boosting ---------------------------------------------------------------------------------------------
+
+
+def rows_of(name: str, seed: int) -> Split:
+    if name != "covertype_2":
+        return split(name, seed, BOOSTED_ROWS)
+    found = real_set("covertype", 80_000, 20_000)
+    return Split(found.X, found.y, found.X_test, found.y_test, True)
+
+
+def searched_mercer(rows: Split, seconds: float, seed: int) -> tuple[Any, int]:
+    """What ``mercer.tune`` ends with, and how many machines it tried."""
+    task = "classification" if rows.has_classes else "regression"
+    found = mercer.tune(rows.X, rows.y, task=task, seconds=seconds, random_state=seed, n_jobs=1)
+    return found.model, len(found.trials)
+
+
+def searched_boosting(rows: Split, seconds: float, seed: int) -> tuple[Any, int]:
+    """A random search over what matters in LightGBM, with early stopping, until the last fit would end too late."""
     import lightgbm
 
-    file = archive(name)
-    rows = np.random.default_rng(seed).permutation(len(file["X"]))[:SMALL_ROWS]
-    is_classes = name != "cpu"
-    X, X_test, y, y_test = train_test_split(file["X"][rows], file["y"][rows], test_size=0.25, random_state=seed)
-    default = (mercer.KernelClassifier if is_classes else mercer.KernelRegressor)(random_state=seed)
-    boosting = (lightgbm.LGBMClassifier if is_classes else lightgbm.LGBMRegressor)(verbose=-1, random_state=seed)
-    cells = [name]
-    for learner in (default, boosting):
-        began = time.perf_counter()
-        learner.fit(X, y)
-        took = time.perf_counter() - began
-        cells.append(f"{100.0 * learner.score(X_test, y_test):.2f} ({took:.0f} s)")
-    began = time.perf_counter()
-    task = "classification" if is_classes else "regression"
-    found = mercer.tune(X, y, task=task, seconds=seconds, random_state=seed)
-    took, last = time.perf_counter() - began, found.fits[-1]
-    cells.insert(2, f"{100.0 * found.model.score(X_test, y_test):.2f} ({took:.0f} s)")
-    what = f"{last.kernel.split('(')[0]}, {last.scaling}, {last.loss}, {last.features:,}; {len(found.trials)} trials"
-    return (*cells, "; ".join([what, *found.notes]))
+    began, rng = time.perf_counter(), np.random.default_rng(seed)
+    X, held, y, truth = train_test_split(rows.X, rows.y, test_size=0.25, random_state=seed)
+    score = accuracy_score if rows.has_classes else r2_score
+    best: tuple[float, Any] = (-np.inf, None)
+    tried, longest, last = 0, 0.0, 0.0
+    while tried == 0 or time.perf_counter() - began + longest + last < seconds:
+        here = time.perf_counter()
+        drawn = {} if tried == 0 else parameters(rng)
+        model = light_gbm(rows.has_classes).set_params(n_estimators=MOST_TREES, **drawn)
+        stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+        model.fit(X, y, eval_set=[(held, truth)], callbacks=[stop])
+        tried, found = tried + 1, score(truth, model.predict(held))
+        longest = max(longest, time.perf_counter() - here)
+        if found > best[0]:
+            best = found, {**drawn, "n_estimators": max(model.best_iteration_, 1)}
+            last = (time.perf_counter() - here) / 0.75  # on all rows
+    return light_gbm(rows.has_classes).set_params(**best[1]).fit(rows.X, rows.y), tried
+
+
+def parameters(rng: Any) -> dict[str, Any]:
+    """One draw of LightGBM's parameters."""
+    return {
+        "learning_rate": float(np.exp(rng.uniform(np.log(0.02), np.log(0.3)))),
+        "num_leaves": int(np.exp(rng.uniform(np.log(8), np.log(256)))),
+        "min_child_samples": int(np.exp(rng.uniform(np.log(2), np.log(100)))),
+        "colsample_bytree": float(rng.uniform(0.4, 1.0)),
+        "subsample": float(rng.uniform(0.5, 1.0)),
+        "subsample_freq": 1,
+        "reg_lambda": float(np.exp(rng.uniform(np.log(1e-3), np.log(30.0)))),
+    }
+
+
+SEARCHES = {"mercer tune": searched_mercer, "LightGBM tuned": searched_boosting}
+DEFAULTS = {"mercer": lambda has_classes: mercer_learner(has_classes, random_state=0, n_jobs=1), "LightGBM": light_gbm}
+
+
+def measured(name: str, who: str, seconds: float, seed: int, _: Found) -> Numbers:
+    rows, began = rows_of(name, seed), time.perf_counter()
+    if who in SEARCHES:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model, tried = SEARCHES[who](rows, seconds, seed)
+    else:
+        (model, _spent), tried = fitted(lambda: DEFAULTS[who](rows.has_classes), rows), 1
+    took = time.perf_counter() - began
+    return {"score": 100.0 * model.score(rows.new, rows.truth), "seconds": took, "tried": tried, "rows": len(rows.y)}
+
+
+def boosted_table(found: Found) -> str:
+    lines = []
+    for name in dict.fromkeys(cell.split(", ")[0] for cell, _ in found):
+        line: list[Any] = [name]
+        for who in (*DEFAULTS, *SEARCHES):
+            scores, times, tried = (column(found, f"{name}, {who}", key) for key in ("score", "seconds", "tried"))
+            many = f", {np.mean(tried):.0f} tried" if who in SEARCHES and tried else ""
+            line.append(f"{np.mean(scores):.2f} ({np.mean(times):.0f} s{many})" if scores else "")
+        lines.append(line)
+    return markdown(("set", *DEFAULTS, *SEARCHES), lines)
+
+
+def beside_boosting(names: list[str], seconds: float, record: Record) -> None:
+    cells = [
+        Cell(f"{name}, {who}", partial(measured, name, who, seconds))
+        for name in names
+        for who in (*DEFAULTS, *SEARCHES)
+    ]
+    figure = Figure("boosted", tuple(cells), boosted_table)
+    fill(figure, record, [""], float("inf"), partial(here, figure, 1))
+    print(boosted_table(record.found("boosted")))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=sorted({*NAMES, *SMALL}))
-    parser.add_argument("--small", action="store_true")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", choices=sorted({*NAMES, *BOOSTED}))
+    parser.add_argument("--boosted", action="store_true")
+    parser.add_argument("--csv", type=Path, default=Path("tune.csv"), help="finished cells of --boosted")
     parser.add_argument("--minutes", type=float, default=2.0)
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "2")
-    if arguments.small:
-        headers = ("set", "defaults", "tune", "LightGBM", "found")
-        lines = []
-        for name in arguments.only or SMALL:
-            lines.append(compared(name, 60.0 * arguments.minutes, arguments.seed))
-            print(*lines[-1], sep=" | ", flush=True)
-        print(markdown(headers, lines))
+    if arguments.boosted:
+        beside_boosting(arguments.only or list(BOOSTED), 60.0 * arguments.minutes, Record(arguments.csv))
         return
     headers = ("set", "learner", "rows", "accuracy or R2", "seconds", "found")
     with tempfile.TemporaryDirectory() as folder:

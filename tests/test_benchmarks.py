@@ -53,19 +53,23 @@ def test_all_figures_of_streams(tmp_path):
     assert run.stdout.count("KernelRegressor, 600 rows") == 1
 
 
-CERTIFICATES = """
-import numpy as np
-import certificates
-certificates.SETS = ("digits",)
-certificates.KERNELS = {"gaussian": "gaussian('median')"}
-certificates.TARGETS, certificates.WIDTHS = (0.1,), (32,)
-certificates.ROWS, certificates.JUDGED, certificates.POOL, certificates.SAMPLED = 600, 300, 400, 60
-certificates.main(["--runs", "2"])
+TINY = """
+import {module}
+for figure in {module}.FIGURES:
+    {module}.main([figure, "--tiny", "--csv", {path!r}])
 """
 
 
 @pytest.mark.full
-def test_all_parts_of_certificates():
-    run = subprocess.run([sys.executable, "-c", CERTIFICATES], cwd=FOLDER, capture_output=True, text=True, check=True)
-    for title in ("error below the target", "relative_frobenius   covers in", "regret at most 1.1 in"):
+@pytest.mark.parametrize(
+    ("module", "titles"),
+    [
+        ("certificates", ("error below it", "least of a cell", "regret at most 1.1")),
+        ("defaults", ("s of fit", "worse than allowed", "+ bandwidth and penalty", "gate right")),
+    ],
+)
+def test_all_figures_of_defaults_and_certificates(module, titles, tmp_path):
+    command = [sys.executable, "-c", TINY.format(module=module, path=str(tmp_path / "cells.csv"))]
+    run = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True)
+    for title in titles:
         assert run.stdout.count(title) == 1

@@ -1,6 +1,7 @@
 """AutoMap: the choice, the target it meets, its budgets, files, and scikit-learn's contract."""
 
 import json
+import math
 import pickle
 
 import numpy as np
@@ -16,12 +17,12 @@ from mercer import AutoMap, Compressed, KernelRegressor, Nystrom, kernel_error, 
 from mercer._random import Stream
 from mercer._rows import ArrayRows
 from mercer.choose import TargetNotMetError
-from mercer.choose.auto_map import FEWEST_ROWS
+from mercer.choose.auto_map import FEWEST_ROWS, MOST_FOLDS
 from mercer.choose.gram_errors import Estimate
 from mercer.choose.held_out_rows import RowsWithout
 from mercer.choose.map_costs import fit_operations, operations_in, row_operations, work_operations
-from mercer.choose.map_pilot import Candidate, candidates_for
-from mercer.kernels import AdditiveChi2, ArcCosine, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
+from mercer.choose.map_pilot import Budget, Candidate, Pilot, candidates_for
+from mercer.kernels import AdditiveChi2, ArcCosine, Cauchy, Gaussian, Laplacian, Linear, Polynomial, SkewedChi2
 from mercer.learn.estimates.time_forecast import SPEED
 
 GAUSSIAN = Gaussian(0.1)
@@ -75,6 +76,14 @@ def test_targets_are_met_with_most_seeds(kernel, target):
         auto = AutoMap(kernel, target_error=target, random_state=seed).fit(X[500 * seed : 500 * (seed + 1)])
         missed += kernel_error(auto, new).relative > target
     assert missed < 5
+
+
+def test_a_few_rows_far_out_in_the_pilot_do_not_make_the_map_wide():
+    """Fresh rows decide: by the upper limits of the pilot alone it would have 847 features."""
+    X = np.random.default_rng(1).standard_t(1.5, size=(900, 4))
+    auto = AutoMap(Cauchy(0.3), target_error=0.05, random_state=1).fit(X)
+    assert auto.n_components_ < 200
+    assert auto.error_.high <= 0.05
 
 
 def test_the_largest_error_can_be_the_target():
@@ -142,6 +151,36 @@ def test_at_a_given_width_the_choice_is_about_the_best(kernel):
     }
     assert errors[auto.pilot_.chosen.map] <= 1.1 * min(errors.values())
     assert {one.map for one in auto.pilot_.trials} == set(errors)
+
+
+def test_finalists_are_compared_in_folds(monkeypatch):
+    X = some_rows(600, 6)
+    auto = AutoMap(Gaussian(0.02), n_components=48, random_state=0).fit(X)
+    taken = [one for one in auto.pilot_.trials if one.map == auto.pilot_.chosen.map and one.n_components == 48]
+    assert len(taken) == 2 + MOST_FOLDS
+    assert len({one.error for one in taken}) == len(taken)
+    others = {"Nystrom", "Nystrom(rpcholesky)"} - {auto.pilot_.chosen.map}
+    monkeypatch.setattr(Pilot, "try_in", lambda self, fold, one, width: 1e-6 if one.name in others else 1.0)
+    assert {AutoMap(Gaussian(0.02), n_components=48, random_state=0).fit(X).pilot_.chosen.map} == others
+
+
+def test_a_fold_has_rows_of_its_own_and_judges_by_none_of_them():
+    X = some_rows(400)
+    rows = ArrayRows(X, Stream(0, "rows"))
+    budget = Budget(math.inf, math.inf, math.inf)
+    given = {"size": 500, "most_landmarks": 400, "error": "relative_frobenius", "budget": budget}
+    pilot = Pilot(GAUSSIAN, rows, some_rows(90, seed=1), seed=0, n_jobs=None, **given)
+    folds = [pilot.fold(number, 32) for number in (0, 1)]
+    for fold in folds:
+        learned = np.vstack([block for block, _ in fold.rows.weighted_blocks()])
+        assert (len(fold.judged), len(learned)) == (90, 310)
+        assert len(np.unique(np.vstack([fold.judged, learned]), axis=0)) == 400
+        np.testing.assert_array_equal(fold.kernel, GAUSSIAN(fold.judged))
+    assert not np.array_equal(folds[0].judged, folds[1].judged)
+    assert folds[0].seed != folds[1].seed
+    candidate = next(one for one in pilot.candidates if one.name == "Nystrom")
+    assert pilot.try_in(folds[0], candidate, 32) == pilot.try_in(pilot.fold(0, 32), candidate, 32)
+    assert pilot.try_in(folds[0], candidate, 32) != pilot.try_in(folds[1], candidate, 32)
 
 
 def test_nothing_given_is_the_default_width():

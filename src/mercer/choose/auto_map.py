@@ -34,6 +34,8 @@ JUDGED_ROWS, FRESH_ROWS = 1000, 2000
 """Rows that judge the pilot, and rows that verify its choice: a quarter and a third of the rows at most."""
 FINALISTS, NEAR = 4, 1.5
 """How many maps are fitted to choose among them, and how many times the least error they may have in the pilot."""
+MOST_FOLDS, FOLDED_FEATURES = 8, 2048
+"""How many folds compare these, and how many features a map has in all of them together, at most."""
 AS_GOOD = 1.02
 """Errors that differ by no more than this factor count as equal, and the cheaper map is taken."""
 
@@ -281,8 +283,8 @@ class AutoMap(FeatureMap):
     def _most_accurate(self, pilot: Pilot, left: Rows, seed: int) -> Passed:
         """The map with the least error at the largest width that the budget allows it.
 
-        Those that come first in the pilot are fitted with the seed that was asked for, since landmarks differ much from
-        draw to draw.
+        Those that come first in the pilot are compared in further folds of its rows, since landmarks differ much from
+        draw to draw and a few rows far out may carry the error. The geometric mean decides: folds count alike.
         """
         widths = {one.name: pilot.widest(one, self._most_features) for one in pilot.candidates}
         pilot.climb(None, max(widths.values()))
@@ -292,12 +294,15 @@ class AutoMap(FeatureMap):
         most = NEAR * expected[0].error_at(widths[expected[0].name])
         finalists = [one for one in expected[:FINALISTS] if one.error_at(widths[one.name]) <= most]
         found = [self._judged(pilot, one, widths[one.name], left, seed) for one in finalists]
-        # Two draws say more than one: the map of the pilot had other random numbers.
-        errors = [
-            max(math.sqrt(one.error_at(widths[one.name]) * two.trial.error), NEGLIGIBLE)
-            for one, two in zip(finalists, found, strict=True)
-        ]
-        good = [one for one, error in zip(found, errors, strict=True) if error <= AS_GOOD * min(errors)]
+        errors = [[one.error_at(widths[one.name]), two.trial.error] for one, two in zip(finalists, found, strict=True)]
+        if len(finalists) > 1:
+            widest = max(widths[one.name] for one in finalists)
+            for number in range(min(MOST_FOLDS, FOLDED_FEATURES // widest)):
+                fold = pilot.fold(number, widest)
+                for one, known in zip(finalists, errors, strict=True):
+                    known.append(pilot.try_in(fold, one, widths[one.name]))
+        means = [float(np.exp(np.log(np.maximum(known, NEGLIGIBLE)).mean())) for known in errors]
+        good = [one for one, mean in zip(found, means, strict=True) if mean <= AS_GOOD * min(means)]
         return min(good, key=lambda one: one.trial.operations)
 
     def _judged(self, pilot: Pilot, candidate: Candidate, width: int, left: Rows, seed: int) -> Passed:

@@ -16,6 +16,7 @@ from .._rows import ArrayRows, Rows
 from ..kernels import Kernel
 from ..maps import FeatureMap, Nystrom
 from .gram_errors import Estimate, GramErrors, gram_errors
+from .held_out_rows import RowsWithout
 from .map_catalogue import maps_for
 from .map_costs import work_bytes, work_operations
 
@@ -185,6 +186,15 @@ def candidates_for(kernel: Kernel) -> list[Candidate]:
     return [*found, Candidate("Nystrom(rpcholesky)", Nystrom(kernel, landmarks="rpcholesky"))]
 
 
+class Fold(NamedTuple):
+    """Rows that maps learn from, others that judge them with their kernel matrix, and a seed for the maps."""
+
+    rows: Rows
+    judged: Any
+    kernel: NDArray[Any]
+    seed: int
+
+
 class Pilot:
     """Tries candidates on rows.
 
@@ -273,6 +283,41 @@ class Pilot:
         if self._sample is None or (self._sample.n_rows < count and self._sample.n_rows < self._rows.n_rows):
             self._sample = ArrayRows(self._rows.sample(count), Stream(self._seed, "AutoMap", "pilot"))
         return self._sample
+
+    # -- folds ---------------------------------------------------------------------------------------------------------
+
+    def fold(self, number: int, width: int) -> Fold:
+        """A quarter of the rows that maps of a width learn from, to judge maps that learn from the others.
+
+        Parameters
+        ----------
+        number : int
+            Every number has rows and a seed of its own.
+        width : int
+        """
+        sample, rng = self._taught(width), Stream(self._seed, "AutoMap", "fold", number)
+        count = min(max(sample.n_rows // 4, 1), len(self.judged_kernel))
+        numbers = np.sort(rng.permutation(sample.n_rows)[:count]).astype(np.int64)
+        judged = sample.take(numbers)
+        rows = RowsWithout(sample, numbers, rng.child("rows"))
+        return Fold(rows, judged, self.kernel(judged), int(rng.child("map").words(1)[0]))
+
+    def try_in(self, fold: Fold, candidate: Candidate, width: int) -> float:
+        """The error of a map in a fold.
+
+        Parameters
+        ----------
+        fold : Fold
+        candidate : Candidate
+        width : int
+        """
+        map = candidate.at(width).set_params(n_jobs=self._n_jobs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of landmarks that are few, or more than these rows
+            map.fit_rows(fold.rows, fold.seed)
+        found = self.estimate(gram_errors(map, fold.judged, fold.kernel), LEVEL)
+        self.note(candidate, map.n_components_, found)
+        return found.value
 
     # -- what is allowed -----------------------------------------------------------------------------------------------
 

@@ -17,6 +17,8 @@ LARGEST_GROWTH = 1.25
 """The same from one verification to the next: a few rows far out may rule the upper limit, until they are covered."""
 LARGEST_CUT = 1.5
 """By how much a map that passes easily is made narrower at once, at most."""
+LARGEST_MARGIN = 1.2
+"""How far below the target the pilot has to be at most: beyond, a few of its rows far out say little of fresh ones."""
 EASILY = 0.93
 """An upper limit below this share of the target is worth a try with fewer features."""
 CLOSE = 1.05
@@ -58,6 +60,10 @@ class Verification:
         # Intervals are as much shorter as there are more fresh rows than rows that judge the pilot.
         self._shorter = math.sqrt(len(pilot.judged_kernel) / len(self._K))
 
+    def _margin(self, candidate: Candidate) -> float:
+        """How many times the error of a map its upper limit on fresh rows is expected to be, within reason."""
+        return min(candidate.reach**self._shorter, LARGEST_MARGIN)
+
     def cheapest(self) -> Passed | None:
         """The map and its trial; None where the budget has none."""
         while (found := self._promising()) is not None:
@@ -75,7 +81,7 @@ class Verification:
         for _ in range(MOST_STEPS):
             options = []
             for one in pilot.known:
-                needed = math.ceil(min(one.width_for(target / one.reach**self._shorter), 2.0 * WIDEST_CHOSEN))
+                needed = math.ceil(min(one.width_for(target / self._margin(one)), 2.0 * WIDEST_CHOSEN))
                 most = min(pilot.widest(one, self._most_features), pilot.most_features(one))
                 # A map that seems to need more is still tried as wide as it may be: its error may fall faster there.
                 near = one.error_at(most) <= LARGEST_STEP * target if 1 <= most < needed else needed <= most
@@ -86,7 +92,7 @@ class Verification:
             _, best, width = min(options, key=lambda option: option[0])
             step = min(width, math.ceil(LARGEST_STEP * best.widths[-1]), pilot.widest_measured(best))
             if min(abs(math.log(step / known)) for known in best.widths) <= math.log(CLOSE):
-                if best.error_at(width) * best.reach**self._shorter <= CLOSE * target:
+                if best.error_at(width) * self._margin(best) <= CLOSE * target:
                     return best, width
                 pilot.candidates.remove(best)  # as wide as it may be, and not enough
             else:
