@@ -29,6 +29,11 @@ def is_foreign(X: Any) -> bool:
     return is_torch_array(X) or is_cupy_array(X)
 
 
+def is_cupy(X: Any) -> bool:
+    """Whether X is an array of CuPy."""
+    return bool(is_cupy_array(X))
+
+
 def on_gpu(X: Any) -> bool:
     """Whether X is in the memory of a GPU."""
     return is_cupy_array(X) or (is_torch_array(X) and X.device.type == "cuda")

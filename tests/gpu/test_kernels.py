@@ -14,7 +14,7 @@ from mercer.gpu.kernels.compiler import SOURCES
 from mercer.gpu.kernels.sketch_entries import sketch_entries
 from mercer.gpu.kernels.thread_groups import ThreadGroup
 from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Laplacian, Linear, Matern, Polynomial, SkewedChi2
-from mercer.maps import executor, fitted_map, row_checks
+from mercer.maps import executor, fitted_map, nystrom, row_checks
 
 from . import emulation
 
@@ -71,7 +71,7 @@ def launched(monkeypatch):
 
     monkeypatch.setattr(compiler, "launch", launch)
     monkeypatch.setattr(compiler, "is_available", lambda: True)
-    for module in (fitted_map, executor, row_checks, mercer.maps.estimator, mercer.kernels.base, _array):
+    for module in (fitted_map, executor, row_checks, nystrom, mercer.maps.estimator, mercer.kernels.base, _array):
         monkeypatch.setattr(module, "on_gpu", lambda X: isinstance(X, torch.Tensor))
     return names
 
@@ -147,6 +147,22 @@ def test_a_domain_is_asked_on_the_device(launched):
     np.testing.assert_allclose(features.transform(torch.from_numpy(X)), features.transform(X), atol=1e-5)
     X[4, 2] = -1.0
     with pytest.raises(ValueError, match="row 4, column 2 has -1"):
+        features.transform(torch.from_numpy(X))
+
+
+@pytest.mark.parametrize("whiten", [True, False])
+@pytest.mark.parametrize("kernel", [Gaussian(0.02), 2.0 * Matern(1.5, length_scale=5.0), Polynomial(2, gamma=0.05)])
+def test_landmarks_stay_on_the_device(kernel, whiten, launched, monkeypatch):
+    X = rows(60, NARROW)
+    features = mercer.Nystrom(kernel, n_components=30, whiten=whiten, random_state=0).fit(X)
+    expected = features.transform(X.astype(np.float64))
+    monkeypatch.setattr(type(features.kernel_), "values_at", None)
+    for dtype, tolerance in ((np.float32, 2e-6), (np.float64, 1e-9)):
+        Z = features.transform(torch.from_numpy(X.astype(dtype)))
+        assert Z.numpy().dtype == dtype
+        np.testing.assert_allclose(Z, expected, atol=tolerance * np.abs(expected).max())
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match="row 3, column 1"):
         features.transform(torch.from_numpy(X))
 
 

@@ -71,7 +71,12 @@ class Device:
     @classmethod
     def holding(cls, tensor: Tensor) -> Device:
         """The device that a tensor is on, the processor included."""
-        return cls(ON_THE_PROCESSOR if tensor.device.type == "cpu" else f"cuda:{tensor.device.index}")
+        return cls.at(tensor.device)
+
+    @classmethod
+    def at(cls, place: Any) -> Device:
+        """The device that torch knows as ``place``, the processor included."""
+        return cls(ON_THE_PROCESSOR if place.type == "cpu" else f"cuda:{place.index or 0}")
 
     @cached_property
     def torch(self) -> Any:

@@ -58,17 +58,18 @@ def torch_products(tf32: bool) -> Iterator[None]:
     """
     import torch
 
-    wanted = "high" if tf32 else "highest"
+    products = torch.backends.cuda.matmul
+    name: str = "allow_tf32"
+    wanted: bool | str = tf32
+    if hasattr(products, "fp32_precision"):  # since torch 2.9, which takes one of the two names alone
+        name, wanted = "fp32_precision", "tf32" if tf32 else "ieee"
     with _torch_setting:
-        before = torch.get_float32_matmul_precision()
-        if before == wanted:
-            yield
-            return
-        torch.set_float32_matmul_precision(wanted)
+        before = getattr(products, name)
+        setattr(products, name, wanted)
         try:
             yield
         finally:
-            torch.set_float32_matmul_precision(before)
+            setattr(products, name, before)
 
 
 @contextmanager

@@ -15,15 +15,16 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from .._array import Array, double, first_overflow, namespace, pad, send, squares, to_numpy
+from .._array import Array, double, first_overflow, is_cupy, namespace, on_gpu, pad, send, squares, to_numpy
 from .._checks import check_choice, check_fraction, check_truth, check_whole
 from .._memory import check_memory
 from .._random import RandomState, Stream
 from .._rows import Rows
 from .._tiles import single_threaded_blas, tile_rows, tiles
+from ..gpu.device import Device
 from ..kernels import Kernel
 from ..kernels.defaults import GAUSSIAN
-from .construction import Construction, Native
+from .construction import Construction, Gpu, Native, in_tiles
 from .description import MapDescription
 from .estimator import FeatureMap
 from .fitted_map import FittedMap
@@ -223,14 +224,38 @@ class NystromConstruction(Construction):
             )
 
     def apply(self, params: NystromParameters, X: Array) -> Array:
+        if on_gpu(X) and not is_cupy(X) and self._has_dense_landmarks(params):
+            place = Device.holding(X)
+            values = self.kernel.tensor_values_at(to_numpy(params.landmarks), place, np.float64)(double(X))
+            features = values @ params.whitening if self.whiten else values
+            return namespace(X).astype(features, X.dtype)
         values = kernel_block(self.kernel, to_numpy(X), restored(params.landmarks, X.shape[-1]))
         features = send(values, X, cast=False)
         if self.whiten:
             features = features @ params.whitening
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
+    def _has_dense_landmarks(self, params: NystromParameters) -> bool:
+        """Whether kernel values can be made of plain rows and landmarks."""
+        return isinstance(self.kernel, Kernel) and not isinstance(params.landmarks, SparseRows)
+
+    def gpu(self, params: NystromParameters, device: Any) -> Gpu | None:
+        if not self._has_dense_landmarks(params):
+            return None
+        place = Device.at(device)
+        # Whitening would blow up the last digits of float32.
+        precise = np.float64 if self.whiten else np.float32
+        values, whitening = self.kernel.tensor_values_at(params.landmarks, place, precise), place.sent(params.whitening)
+
+        def write(X: Array, out: Array) -> Array:
+            at_landmarks = values(double(X) if self.whiten else X)
+            out[...] = at_landmarks @ whitening if self.whiten else at_landmarks
+            return ~namespace(X).isfinite(out.sum(dim=1))
+
+        return in_tiles(write, 4 * self.n_landmarks)
+
     def native(self, params: NystromParameters, dtype: DTypeLike) -> Native | None:
-        if not isinstance(self.kernel, Kernel) or isinstance(params.landmarks, SparseRows):
+        if not self._has_dense_landmarks(params):
             return None
         if not self.whiten:
             write = self.kernel.values_at(params.landmarks, dtype)
