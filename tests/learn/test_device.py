@@ -7,13 +7,16 @@ import pytest
 from sklearn.base import clone
 
 import mercer
+from mercer.data import ArrayTable
 from mercer.data import open as open_table
 from mercer.gpu.device import Device
 from mercer.kernels import Gaussian, Polynomial
 from mercer.learn import KernelClassifier, KernelRegressor
 from mercer.learn.context import FitContext
 from mercer.learn.features import device_features
+from mercer.learn.losses import Bend
 from mercer.learn.passes.checkpoint_state import CheckpointState
+from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.statistics import device_sums
 from mercer.maps import Nystrom, RandomFourier
 from tests.gpu.devices import NAMES, torch
@@ -348,3 +351,24 @@ def test_polynomials_and_other_maps():
     ):
         here, there = (clone(model).set_params(device=one).fit(X, f) for one in (None, "torch:cpu"))
         np.testing.assert_allclose(there.predict(X), here.predict(X), atol=1e-8)
+
+
+@on_names
+@pytest.mark.parametrize("few", [0.0, 1.0])
+def test_some_rows_of_held_features(few, device, monkeypatch):
+    """Gathered or not, and other rows in the next step: as with the features of NumPy."""
+    monkeypatch.setattr("mercer.learn.features.device_features.FEW", few)
+    rng, there = np.random.default_rng(0), Device(device)
+    Z, W = rng.normal(size=(50, 4)), rng.normal(size=(5, 2))
+    passes = Passes(ArrayTable(Z), FitContext())
+    held = device_features.DeviceHeld(there, there.sent(Z), np.dtype(np.float64), True, 1, passes)
+    for seed in range(3):
+        rows = np.sort(np.random.default_rng(seed).choice(50, size=20, replace=False))
+        h = np.zeros((50, 2))
+        h[rows] = rng.uniform(size=(20, 2))
+        ones = np.column_stack([Z, np.ones(50)])
+        expected = ones.T @ (h * (ones @ W))
+        for _ in range(2):
+            np.testing.assert_allclose(held.curved(W, Bend.of(h), "test", rows), expected, atol=1e-12)
+        np.testing.assert_allclose(held.products(W, "test", rows), ones[rows] @ W, atol=1e-12)
+        np.testing.assert_allclose(held.moments(h[:, 0], True), (ones * h[:, :1]).T @ ones, atol=1e-12)
