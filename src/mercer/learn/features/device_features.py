@@ -284,7 +284,10 @@ class DeviceHeld(DeviceFeatures):
         needed = len(rows) * self.n_features * np.dtype(self.dtype).itemsize
         if len(rows) > FEW * self.n_rows or needed + LEFT_FREE > self.device.free_memory():
             return None
-        self._gathered = rows, self.Z[self.device.sent(rows)]
+        try:
+            self._gathered = rows, self.Z[self.device.sent(rows)]
+        except self.device.shortage:  # what is free may be in pieces
+            return None
         return self._gathered[1]
 
     def chunks(self, rows: RowNumbers | None = None) -> Iterator[FeatureChunk]:
