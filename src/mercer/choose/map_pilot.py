@@ -297,7 +297,7 @@ class Pilot:
         """
         sample, rng = self._taught(width), Stream(self._seed, "AutoMap", "fold", number)
         count = min(max(sample.n_rows // 4, 1), len(self.judged_kernel))
-        numbers = np.sort(rng.permutation(sample.n_rows)[:count])
+        numbers = np.sort(rng.permutation(sample.n_rows)[:count]).astype(np.int64)
         judged = sample.take(numbers)
         rows = RowsWithout(sample, numbers, rng.child("rows"))
         return Fold(rows, judged, self.kernel(judged), int(rng.child("map").words(1)[0]))
