@@ -86,6 +86,13 @@ def test_a_few_rows_far_out_in_the_pilot_do_not_make_the_map_wide():
     assert auto.error_.high <= 0.05
 
 
+def test_the_widest_map_that_is_allowed_is_tried_before_a_refusal():
+    """The step from 23 features, which are not enough, leads to 27."""
+    auto = AutoMap(GAUSSIAN, n_components=26, target_error=0.03, random_state=3).fit(some_rows(600, seed=3))
+    assert [one.n_components for one in auto.pilot_.trials if one.verified] == [23, 26]
+    assert auto.n_components_ == 26
+
+
 def test_the_largest_error_can_be_the_target():
     X = some_rows(1500)
     auto = AutoMap(GAUSSIAN, target_error=0.1, error="max", random_state=0).fit(X[:900])

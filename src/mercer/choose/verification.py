@@ -64,6 +64,10 @@ class Verification:
         """How many times the error of a map its upper limit on fresh rows is expected to be, within reason."""
         return min(candidate.reach**self._shorter, LARGEST_MARGIN)
 
+    def _widest(self, candidate: Candidate) -> int:
+        """How wide a map may be: by the budget, and by the rows where features belong to landmarks."""
+        return int(min(self._pilot.widest(candidate, self._most_features), self._pilot.most_features(candidate)))
+
     def cheapest(self) -> Passed | None:
         """The map and its trial; None where the budget has none."""
         while (found := self._promising()) is not None:
@@ -82,11 +86,11 @@ class Verification:
             options = []
             for one in pilot.known:
                 needed = math.ceil(min(one.width_for(target / self._margin(one)), 2.0 * WIDEST_CHOSEN))
-                most = min(pilot.widest(one, self._most_features), pilot.most_features(one))
+                most = self._widest(one)
                 # A map that seems to need more is still tried as wide as it may be: its error may fall faster there.
                 near = one.error_at(most) <= LARGEST_STEP * target if 1 <= most < needed else needed <= most
                 if near:
-                    options.append((pilot.cost(one, needed), one, min(needed, int(most))))
+                    options.append((pilot.cost(one, needed), one, min(needed, most)))
             if not options:
                 return None
             _, best, width = min(options, key=lambda option: option[0])
@@ -114,12 +118,13 @@ class Verification:
 
     def _grown(self, candidate: Candidate, width: int) -> tuple[Passed, Candidate, int, int] | None:
         """The first map that passes as the width grows, with its width and the last one that failed."""
-        failed = 0
-        while width <= self._pilot.most_features(candidate) and self._pilot.allows(candidate, width):
+        failed, most = 0, self._widest(candidate)
+        while failed < width <= most:
             found = self._look(candidate, width)
             if found.trial.high <= self._target:
                 return found, candidate, width, failed
-            failed, width = width, self._width_by(candidate, width, found.trial.high, CLOSE, LARGEST_GROWTH)
+            wider = self._width_by(candidate, width, found.trial.high, CLOSE, LARGEST_GROWTH)
+            failed, width = width, min(wider, most)
         return None
 
     def _cut(self, passed: Passed, candidate: Candidate, width: int, failed: int) -> Passed:
