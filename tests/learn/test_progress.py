@@ -37,6 +37,7 @@ def features():
     return RandomFourier(Gaussian(0.3), n_components=20, random_state=0)
 
 
+AS_THEY_ARE = {"scale": None, "missing": "error"}
 LEARNERS = {
     "ridge": (KernelRegressor(scale="standard", kernel=None, alpha=1.0, preparation=None), {"scales", "sums"}),
     "gcv": (KernelRegressor(alpha="loo", kernel=None, preparation=None), {"sums", "leave-one-out errors"}),
@@ -52,13 +53,13 @@ LEARNERS = {
         KernelClassifier(loss="logistic", memory=1000, tol=1e-6, kernel=None, C=1.0, preparation=None),
         {"labels", "gradient", "curvature", "conjugate gradients", "decision values"},
     ),
-    "clusters": (KernelKMeans(n_clusters=3, n_init=2), {"features", "clusters", "inertia", "labels"}),
+    "clusters": (KernelKMeans(n_clusters=3, n_init=2, **AS_THEY_ARE), {"features", "clusters", "inertia", "labels"}),
     "batches": (
-        KernelKMeans(n_clusters=3, batch_rows=1000, memory=1000, max_iter=5),
+        KernelKMeans(n_clusters=3, batch_rows=1000, memory=1000, max_iter=5, **AS_THEY_ARE),
         {"clusters", "inertia", "labels"},
     ),
-    "components": (KernelPCA(), {"sums"}),
-    "correlations": (KernelCCA(n_components_y=20), {"map", "sums"}),
+    "components": (KernelPCA(), {"scales", "sums"}),
+    "correlations": (KernelCCA(n_components_y=20, **AS_THEY_ARE), {"map", "sums"}),
 }
 
 
