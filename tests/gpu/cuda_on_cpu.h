@@ -16,10 +16,10 @@ struct Index {
 };
 static Index threadIdx, blockIdx, blockDim, gridDim;
 
-struct float2 {
+struct alignas(8) float2 {
     float x, y;
 };
-struct float4 {
+struct alignas(16) float4 {
     float x, y, z, w;
 };
 static inline float2 make_float2(float x, float y) { return {x, y}; }

@@ -13,6 +13,8 @@ from pathlib import Path
 from mercer.gpu.kernels.compiler import SOURCES, Kernel
 
 COMPILER = shutil.which("c++") or shutil.which("g++")
+ALIGNED = ("-fsanitize=alignment", "-fsanitize-undefined-trap-on-error")
+"""A GPU refuses what is not aligned, which the CPU would read all the same."""
 HEADER = Path(__file__).parent / "cuda_on_cpu.h"
 
 
@@ -50,7 +52,18 @@ def compiled(kernel: Kernel):
     folder = Path(tempfile.mkdtemp())
     (folder / "kernel.cpp").write_text(text)
     library = folder / "kernel.so"
-    command = [COMPILER, "-std=c++20", "-O0", "-w", "-fPIC", "-shared", str(folder / "kernel.cpp"), "-o", str(library)]
+    command = [
+        COMPILER,
+        "-std=c++20",
+        "-O0",
+        *ALIGNED,
+        "-w",
+        "-fPIC",
+        "-shared",
+        str(folder / "kernel.cpp"),
+        "-o",
+        str(library),
+    ]
     subprocess.run(command, check=True)
     loaded = ctypes.CDLL(str(library))
     shutil.rmtree(folder)

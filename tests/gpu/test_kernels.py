@@ -34,6 +34,7 @@ CASES = {
     "fastfood": (mercer.Fastfood, Gaussian(0.01), {}, NARROW, 256),
     "fastfood, odd": (mercer.Fastfood, 2.0 * Gaussian(0.001), {}, WIDE, 2305),
     "hadamard": (mercer.HadamardSketch, Polynomial(3, gamma=0.05, coef0=0.4), {}, NARROW, 128),
+    "hadamard, one thread for a row": (mercer.HadamardSketch, Polynomial(2, gamma=0.05), {}, NARROW, 64),
     "hadamard, odd": (mercer.HadamardSketch, Polynomial(2, gamma=0.05), {}, NARROW, 1333),
     "hadamard, several warps": (mercer.HadamardSketch, 0.5 * Polynomial(2, gamma=0.01, coef0=1.0), {}, WIDE, 8192),
     "srht": (mercer.ComplexSketch, Polynomial(3, gamma=0.05, coef0=0.4), {}, NARROW, 300),

@@ -60,8 +60,8 @@ class ThreadGroup:
         resident : int, default=1
             Blocks that a processor is to hold at once, for which the compiler saves registers.
         """
-        size, threads = 1 << self.bits, self.threads * self.per_block
-        shared = 4 * arrays * self.per_block * (size + (size >> self.held))
+        threads = self.threads * self.per_block
+        shared = 4 * arrays * self.per_block * self.padded_size
         resident = resident if threads <= BLOCK else 1
         constants = ("BITS", self.bits), ("HELD", self.held), ("BLOCK", threads), ("RESIDENT", resident)
         return Kernel(name, threads, shared, constants)
@@ -91,8 +91,8 @@ class ThreadGroup:
 
     @property
     def padded_size(self) -> int:
-        """The places that all elements take there."""
-        return (1 << self.bits) + (1 << (self.bits - self.held))
+        """The places that all elements take there, a multiple of four."""
+        return -(-((1 << self.bits) + (1 << (self.bits - self.held))) // 4) * 4
 
 
 def _packed(flags: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -9,8 +9,8 @@ than one standard error of their difference the smoothest is taken: the widest k
    worse than another one before are not tried again;
 3. one scale per column is learned: by leave-one-out on a thousand rows or so, or, of very many columns, by the mean
    squared gradient of the best trial. They are taken where they lower the error on the rows that were held out of
-   everything, by more than two and a half standard errors: of targets that are noise, which no scales can help to
-   tell, fewer than one table in twenty has some;
+   everything by more than one standard error, and by a share that is worth it: what they bring to targets that are
+   noise is often above its standard error, but next to nothing;
 4. the best trial is made again with half its features, to see what more of them bring.
 
 How long this takes depends on the sizes below and on the number of columns, never on the clock.
@@ -58,7 +58,9 @@ MOST_GRADIENTS = 4096
 FEWEST_ROWS = 20
 """With fewer distinct rows than these nothing is searched for."""
 CLEARLY = 2.5
-"""Standard errors by which scales of columns must lower the error, and by which a kernel is out of the question."""
+"""Standard errors by which a kernel must be worse than another one not to be tried again."""
+WORTH = 0.02
+"""The share by which scales of columns must lower the error. Of tables of noise, one in 25 or fewer then has some."""
 
 
 class Family(NamedTuple):
@@ -267,7 +269,8 @@ class Pilot:
         place = min(range(len(found)), key=lambda place: found[place].error)
         errors = self._held(found[place], scale, scales)
         assert errors is not None
-        if columns == "auto" and not clearly_better(errors, plain_errors, CLEARLY):
+        is_worth_it = errors.sum() <= (1.0 - WORTH) * plain_errors.sum()
+        if columns == "auto" and not (is_worth_it and clearly_better(errors, plain_errors)):
             return plain._replace(other_error=float(errors.sum())), None, best, trial
         chosen = plain._replace(
             kernel=repr(after[place].kernel),

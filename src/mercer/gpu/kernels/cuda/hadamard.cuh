@@ -12,7 +12,8 @@ struct Group {
     static constexpr int SIZE = 1 << LOG;
     static constexpr int THREADS = SIZE / VALUES;
     static constexpr int PER_BLOCK = THREADS <= 32 ? 256 / THREADS : 1;
-    static constexpr int SHARED = SIZE + SIZE / VALUES;  // floats, with room for padding
+    // Floats, with room for padding; a multiple of four, so that four of them can be written at once.
+    static constexpr int SHARED = (SIZE + SIZE / VALUES + 3) / 4 * 4;
     static constexpr int PASSES = (LOG + HELD - 1) / HELD;
     static constexpr int LAST = LOG - HELD;  // the layout in which neighbouring threads hold neighbouring elements
 
