@@ -16,8 +16,9 @@ from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, s
 from mercer.data.block import BLOCK_ROWS, Block
 from mercer.data.table_rows import Chunk
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor, kept_features
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
+from mercer.learn.features import kept_features
 from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.passes.scan_plan import Need, RowSample, ScanPlan
 

@@ -153,7 +153,7 @@ def fit_line(model: Any, last: Progress) -> str:
     >>> seen = []
     >>> model = KernelPCA(n_components=32, callback=seen.append).fit(np.eye(40))
     >>> fit_line(model, seen[-1]._replace(seconds=2.5))
-    'fitted in 2.5 s: 2 passes over 40 rows'
+    'fitted in 2.5 s: 3 passes over 40 rows'
     """
     passes = last.number - 1  # the last message is of the solution
     parts = [f"{passes} {'pass' if passes == 1 else 'passes'} over {last.n_rows:,} rows"]
