@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mercer.data.table_rows import Chunk
 from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.learn import KernelRegressor
 from mercer.learn.training_rows.region import MARGIN, Extremes, Region, decays, fallback, has_linear_term
 
 
@@ -83,3 +84,31 @@ def test_what_is_left_of_predictions():
     assert not has_linear_term(Polynomial(2) + Gaussian(1.0))
     assert decays(Gaussian(1.0))
     assert not decays(Linear())
+
+
+def rows_with_a_trend(n=200):
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(n, 3))
+    return X, X[:, 0] + np.sin(3.0 * X[:, 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rows_outside_are_predicted_on_the_surface_of_the_region(form):
+    X, y = rows_with_a_trend()
+    # A wide kernel with next to no penalty: between the rows and where it has decayed its coefficients cancel nowhere.
+    settled = {"kernel": Gaussian(0.02), "map": "nystrom", "n_components": 100, "alpha": 1e-9, "random_state": 0}
+    model = KernelRegressor(**settled, preparation=None).fit(form(X), y)
+    new = np.concatenate([X[:20], [[3.0, 0.5, 0.5], [0.5, -9.0, 40.0]]])
+    least, most = model.region_.widened()
+    nearest = np.clip(new, least, most)
+    np.testing.assert_array_equal(model.predict(form(new)), model.predict(form(nearest)))
+    assert np.abs(model.predict(form(new))).max() < 1.1 * np.ptp(y)
+    free = KernelRegressor(**settled, preparation=None, extrapolate="free").fit(form(X), y)
+    np.testing.assert_array_equal(free.predict(form(new[:20])), model.predict(form(new[:20])))
+    assert np.abs(free.predict(form(new))).max() > 10.0 * np.ptp(y)
+
+
+def test_an_identifier_that_goes_on_costs_no_more_than_its_column():
+    X, y = rows_with_a_trend(1200)
+    identifiers = np.arange(1200.0)[:, None]
+    model = KernelRegressor(random_state=0).fit(np.hstack([X, identifiers])[:300], y[:300])
+    assert model.score(np.hstack([X, identifiers])[300:], y[300:]) > 0.5

@@ -41,7 +41,7 @@ from .prepare.preparation import DATES, MISSING, SCALES, UNKNOWN, Preparation
 from .statistics import chunk_rows
 from .statistics.device_sums import LinearValues, device_sums
 from .training_rows.origin import remember
-from .training_rows.region import Extremes, decays
+from .training_rows.region import Extremes, Region, decays
 
 ROUNDED = 1e-4
 """How far the rounding of products may put predictions off, as a share of their size."""
@@ -461,20 +461,23 @@ class KernelMachine(MachineParameters):
         result: Any = None,
         size: NDArray[Any] | None = None,
         left: Callable[[Any], NDArray[np.float64]] | None = None,
+        within: Region | None = None,
     ) -> NDArray[Any]:
         """<coef, z> + intercept for every row of X and every row of ``coef``.
 
         In the precision of the rows, or in that of ``result``, in which the intercept is then added. ``size`` is how
         large the values are, one number per row of ``coef``: products are in float64 where those in float32 would be
-        off by more than a small share of it. ``left`` tells of prepared rows what is left of <coef, z>.
+        off by more than a small share of it. ``left`` tells of prepared rows what is left of <coef, z>. Prepared rows
+        outside of ``within`` are moved to its surface.
         """
         device = Device.named(self.device) or Device.of(X)
         if device is not None:
-            return self._device_values(device, X, coef, intercept, result, size, left)
+            return self._device_values(device, X, coef, intercept, result, size, left, within)
         fitted, weights = self.map_.fitted_.linear(coef)
         digits = np.float32 if size is None or weights is None else self._precision_for(weights, size)
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
+            prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             Z = features(fitted, prepared.astype(np.result_type(dtype, digits), copy=False), 1, first)
             found = Z if weights is None else Z @ weights.T.astype(Z.dtype)
@@ -495,12 +498,14 @@ class KernelMachine(MachineParameters):
         result: Any,
         size: NDArray[Any] | None,
         left: Callable[[Any], NDArray[np.float64]] | None,
+        within: Region | None,
     ) -> NDArray[Any]:
         """The same on a device, by blocks that are large enough for one."""
         digits = np.float32 if size is None else self._precision_for(coef, size)
         values: dict[Any, LinearValues] = {}
 
         def products(prepared: Any, first: int) -> NDArray[Any]:
+            prepared = prepared if within is None else within.nearest(prepared)
             dtype = prepared.dtype
             used = np.result_type(dtype, digits)
             if used not in values:

@@ -165,8 +165,9 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         What predictions may be on rows unlike those of ``fit``. "clip" keeps them between the least and the largest
         target that was learned from, and a tenth of that range beyond on either side: features of rows far away mean
         little, and what coefficients make of them can be anything. "free" leaves predictions as they are. "auto" clips
-        them, with two exceptions: a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes
-        on; and on landmarks of a kernel of the distance, predictions far away fall back to the intercept by themselves.
+        them, unless a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes on. On landmarks
+        of a kernel of the distance it also predicts rows outside the region of ``fit``, widened by a tenth, as the
+        nearest rows on its surface: a wide kernel has not decayed there, and its large coefficients no longer cancel.
         :meth:`extrapolates` tells which rows are unlike those of ``fit``. Models from files of earlier versions do not
         know the range of their targets and are free.
     fit_intercept : bool, default=True
@@ -601,8 +602,14 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             return False
         if self.extrapolate != "auto":
             return self.extrapolate == "clip"
-        falls_back = self.map_.has_landmarks and decays(self.map_.kernel_)
-        return not (falls_back or has_linear_term(self.map_.kernel_))
+        return not has_linear_term(self.map_.kernel_)
+
+    @property
+    def _predicted_region(self) -> Region | None:
+        """The region to whose surface rows outside are moved before they are predicted; None where they stay."""
+        if self.extrapolate != "auto" or not hasattr(self, "region_"):
+            return None
+        return self.region_.widened() if self.map_.has_landmarks and decays(self.map_.kernel_) else None
 
     @property
     def _one_column(self) -> bool:
@@ -841,7 +848,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
         coef, size = np.atleast_2d(self.coef_), self._size_of_predictions()
-        y = self.linear_values(X, coef, np.atleast_1d(self.intercept_), np.float64, size)
+        intercept = np.atleast_1d(self.intercept_)
+        y = self.linear_values(X, coef, intercept, np.float64, size, within=self._predicted_region)
         if self.loss == "poisson":
             with np.errstate(over="ignore" if self._clips else "warn"):
                 y = np.exp(y)

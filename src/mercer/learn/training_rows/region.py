@@ -49,6 +49,18 @@ class Region(NamedTuple):
             margin = MARGIN * (self.most - self.least)
             return Region(self.least - margin, self.most + margin)
 
+    def nearest(self, X: Any) -> Any:
+        """Rows, dense or CSR, with those outside the box moved to its surface; what CSR rows do not store stays 0."""
+        if sp.issparse(X):
+            values = np.clip(X.data, self.least[X.indices], self.most[X.indices]).astype(X.dtype)
+            return X if np.array_equal(values, X.data) else type(X)((values, X.indices, X.indptr), shape=X.shape)
+        rows = self._rows_outside(X)
+        if len(rows) == 0:
+            return X
+        moved = X.copy()
+        moved[rows] = np.clip(X[rows], self.least, self.most)
+        return moved
+
     def distances(self, X: Any) -> Vector:
         """How far rows, dense or CSR, lie outside the box, as a share of its diagonal: 0 inside, infinity at most."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
