@@ -97,7 +97,7 @@ def test_rows_outside_are_predicted_on_the_surface_of_the_region(form):
     # A wide kernel with next to no penalty: between the rows and where it has decayed its coefficients cancel nowhere.
     settled = {"kernel": Gaussian(0.02), "map": "nystrom", "n_components": 100, "alpha": 1e-9, "random_state": 0}
     model = KernelRegressor(**settled, preparation=None).fit(form(X), y)
-    new = np.concatenate([X[:20], [[3.0, 0.5, 0.5], [0.5, -9.0, 40.0]]])
+    new = np.concatenate([X[:19], [[1.1, 0.5, 0.5], [3.0, 0.5, 0.5], [0.5, -9.0, 40.0]]])  # one within the margin
     least, most = model.region_.widened()
     nearest = np.clip(new, least, most)
     np.testing.assert_array_equal(model.predict(form(new)), model.predict(form(nearest)))

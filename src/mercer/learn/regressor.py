@@ -165,9 +165,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         What predictions may be on rows unlike those of ``fit``. "clip" keeps them between the least and the largest
         target that was learned from, and a tenth of that range beyond on either side: features of rows far away mean
         little, and what coefficients make of them can be anything. "free" leaves predictions as they are. "auto" clips
-        them, unless a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes on. On landmarks
-        of a kernel of the distance it also predicts rows outside the region of ``fit``, widened by a tenth, as the
-        nearest rows on its surface: a wide kernel has not decayed there, and its large coefficients no longer cancel.
+        them, unless a kernel that is linear, or a sum with a linear kernel, asks for a trend that goes on, or
+        ``map="exact"`` for the predictions of the kernel machine itself. On landmarks of a kernel of the distance it
+        also predicts rows outside the region of ``fit``, widened by a tenth, as the nearest rows on its surface: a wide
+        kernel has not decayed there, and its large coefficients no longer cancel.
         :meth:`extrapolates` tells which rows are unlike those of ``fit``. Models from files of earlier versions do not
         know the range of their targets and are free.
     fit_intercept : bool, default=True
@@ -602,12 +603,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             return False
         if self.extrapolate != "auto":
             return self.extrapolate == "clip"
-        return not has_linear_term(self.map_.kernel_)
+        return not (is_exact(self) or has_linear_term(self.map_.kernel_))
 
     @property
     def _predicted_region(self) -> Region | None:
         """The region to whose surface rows outside are moved before they are predicted; None where they stay."""
-        if self.extrapolate != "auto" or not hasattr(self, "region_"):
+        if self.extrapolate != "auto" or is_exact(self) or not hasattr(self, "region_"):
             return None
         return self.region_.widened() if self.map_.has_landmarks and decays(self.map_.kernel_) else None
 
