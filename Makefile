@@ -9,7 +9,8 @@ BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard csrc/*)
 
 LOWEST_VENV := .venv-lowest
 LOWEST_INSTALLED := $(LOWEST_VENV)/.installed
-LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*'
+# polars is of the age of that scikit-learn, which asks for names of columns in a way that polars 2 no longer answers.
+LOWEST := 'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'array-api-compat==1.9.*' 'threadpoolctl==3.1.*' 'polars==1.17.*'
 
 # The compiled objects of the editable install are kept and used again for the wheel: CMake compiles what has changed, and
 # each choice of compiler and flags has a folder of its own. The backend throws objects away when it is itself installed

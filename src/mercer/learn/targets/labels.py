@@ -107,8 +107,11 @@ def checked_labels(y: Any) -> NDArray[Any]:
         raise ValueError("requires y to be passed, but the target y is None")
     y = to_numpy(y)
     y = y if hasattr(y, "shape") else np.asarray(y)
-    several = len(y.shape) == 2 and y.shape[1] > 1
-    y = check_array(y, dtype=None, input_name="y", ensure_all_finite=False) if several else column_or_1d(y, warn=True)
+    if len(y.shape) == 2 and y.shape[1] > 1:
+        # As an array first: scikit-learn may take a frame with one column of text for one of numbers.
+        y = check_array(np.asarray(y), dtype=None, input_name="y", ensure_all_finite=False)
+    else:
+        y = column_or_1d(y, warn=True)
     for column in columns_of(y):
         assert_all_finite(column, input_name="y")
         check_classification_targets(column)

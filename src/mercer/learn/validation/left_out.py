@@ -92,10 +92,12 @@ def influences(Z: NDArray[Any], h: Matrix, intercept: bool) -> Matrix:
     Z = Z.astype(np.float64)
     if intercept and total > 0.0:
         Z = Z - h @ Z / total
-    scaled = Z[curved] * np.sqrt(h[curved])[:, None]  # the same from products of rows
-    factor = scipy.linalg.cholesky(np.eye(len(curved)) + scaled @ scaled.T, lower=True, check_finite=False)
-    known = scipy.linalg.solve_triangular(factor, scaled @ Z.T, lower=True, check_finite=False)
-    own = np.maximum((Z**2).sum(axis=1) - (known**2).sum(axis=0), 0.0)
+    own = (Z**2).sum(axis=1)
+    if len(curved):  # older releases of SciPy do not solve for none
+        scaled = Z[curved] * np.sqrt(h[curved])[:, None]  # the same from products of rows
+        factor = scipy.linalg.cholesky(np.eye(len(curved)) + scaled @ scaled.T, lower=True, check_finite=False)
+        known = scipy.linalg.solve_triangular(factor, scaled @ Z.T, lower=True, check_finite=False)
+        own = np.maximum(own - (known**2).sum(axis=0), 0.0)
     return own + 1.0 / total if intercept and total > 0.0 else own
 
 
