@@ -69,7 +69,7 @@ def concerns(
     >>> train, test = mercer.data.open(rng.normal(size=(200, 3)), target=rng.normal(size=200)).split(test=0.5)
     >>> model = mercer.KernelRegressor("gaussian(1)", alpha=1e-6, random_state=0).fit(train)
     >>> [one.message for one in mercer.report.concerns(model, test)]
-    ['R2 is -14.7 on the rows held out: worse than always predicting their mean']
+    ['R2 is -4.61 on the rows held out: worse than always predicting their mean']
     """
     check_predicts(model)
     model = treating_unknown(model)  # a level of a row held out may not be among those learned from
