@@ -265,6 +265,7 @@ def _child(queue):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Using fork\\(\\):RuntimeWarning")  # of polars, where another test has loaded it
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system cannot fork")
 def test_a_fork_after_a_parallel_call_does_not_hang():
     expected = TensorSketch(n_components=32, random_state=0, n_jobs=2).fit_transform(sample_rows(600))
