@@ -175,7 +175,7 @@ def test_another_number_of_columns_is_refused(make, kernel):
     ("make", "match"),
     [
         (lambda: Gaussian(()), "found none"),
-        (lambda: Gaussian([1.0, 2.0]), "a tuple with a number for every column"),
+        (lambda: Gaussian([1.0, 2.0]), "a tuple with one number per column"),
         (lambda: Gaussian((1.0, 0.0)), "gamma of column 1"),
         (lambda: Matern(length_scale=(np.nan, 1.0)), "length_scale of column 0"),
         (lambda: Laplacian((1.0, "scale")), "gamma of column 1"),

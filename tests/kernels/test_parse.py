@@ -295,7 +295,7 @@ MISTAKES = [
     ("sigmoid", "sigmoid", "is not positive definite"),
     ("linear + sigmoid(2)", "sigmoid", "did you mean 'polynomial' or 'gaussian'?"),
     ("cosine", "cosine", "did you mean 'linear' with scale='unit'"),
-    ("precomputed", "precomputed", "that word stands alone, in Nystrom"),
+    ("precomputed", "precomputed", "give it alone, to Nystrom"),
     ("rbv", "rbv", "unknown kernel 'rbv'; did you mean 'rbf'?"),
     ("", "", "expected a kernel, a number or '(', found the end"),
     ("  ", "", "found the end"),

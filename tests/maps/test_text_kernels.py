@@ -141,7 +141,7 @@ def test_bounds_and_choices_take_text():
 
 
 def test_precomputed_is_no_kernel_of_rows():
-    with pytest.raises(ValueError, match="that word stands alone, in Nystrom and in learners"):
+    with pytest.raises(ValueError, match="give it alone, to Nystrom or to a learner"):
         OrthogonalFourier("precomputed").fit(sample_rows())
 
 

@@ -1,4 +1,4 @@
-"""Additive homogeneous kernels of histograms: chi2, intersection, Jensen-Shannon and Hellinger's."""
+"""Additive homogeneous kernels for histograms: chi-squared, intersection, Jensen-Shannon and Hellinger."""
 
 from __future__ import annotations
 
@@ -17,41 +17,76 @@ from .base import Kernel, first_entry
 from .families import by_columns, column_sum, inner_products
 
 MODERATE = (2.0**-200, 2.0**200)
-"""Between these, the compiled core multiplies a few values without a loss."""
+"""Within these limits the compiled core multiplies a few values without overflow or underflow."""
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class Additive(Kernel):
-    r"""k(x, y) = sum of k(x_i, y_i) over the columns, for rows without negative values.
+    r"""Base class of kernels that sum k(x_i, y_i) over the columns of rows without negative values.
 
-    In one column, :math:`k(x, y) = \sqrt{xy}\, K(\log(y / x))`: homogeneous of degree 1, x itself at y = x, 0 where
-    one of the two is 0. K is the Fourier transform of ``spectrum``, which a map samples at multiples of ``step``.
+    In one column, :math:`k(x, y) = \sqrt{xy}\, K(\log(y / x))`: it is homogeneous of degree 1, equals x at y = x and is
+    0 if either value is 0. K is the Fourier transform of ``spectrum``, which a map samples at multiples of ``step``.
     """
 
     domain_is_non_negative = True
 
     @property
     def max_order(self) -> int | None:
-        """The last multiple of the step at which the spectrum is not 0; None where it does not end."""
+        """The last multiple of the step at which the spectrum is nonzero, or None if there is no last one."""
         return None
 
     @abstractmethod
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """k of two positive numbers."""
+        """Compute k of pairs of positive numbers.
+
+        Parameters
+        ----------
+        x : ndarray
+            Positive numbers.
+        y : ndarray
+            Positive numbers that broadcast against x.
+
+        Returns
+        -------
+        ndarray
+            The values k(x, y).
+        """
 
     @abstractmethod
     def spectrum(self, w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The density kappa(w) with K(l) = integral of kappa(w) exp(i w l)."""
+        """Compute the density kappa(w) for which K(l) is the integral of kappa(w) exp(i w l).
+
+        Parameters
+        ----------
+        w : ndarray
+            Frequencies.
+
+        Returns
+        -------
+        ndarray
+            The densities, in the shape of w.
+        """
 
     @abstractmethod
     def step(self, order: int) -> float:
-        """The step at which the samples 0, L, ..., order L of the spectrum serve best."""
+        """Return the best step L for the samples 0, L, ..., order L of the spectrum.
+
+        Parameters
+        ----------
+        order : int
+            The number of samples beyond 0.
+
+        Returns
+        -------
+        float
+            The step.
+        """
 
     _term: ClassVar[str]
-    """What the compiled core knows ``coordinate`` by."""
+    """The compiled core's name for ``coordinate``."""
 
     def _planes(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """What it looks at of rows."""
+        """Return the values of rows that the compiled core reads."""
         return (X,)
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
@@ -64,7 +99,7 @@ class Additive(Kernel):
             values = compiled(X)
             if values is None:
                 return column_sum(self.coordinate, X, Y)
-            # Row by row, so that a value does not depend on what rows are beside it.
+            # Row by row, so that a value does not depend on the other rows in the block.
             for i in _extreme_rows(X).tolist():
                 values[i] = column_sum(self.coordinate, X[i : i + 1], Y)
             for j in extreme.tolist():
@@ -82,28 +117,38 @@ class Additive(Kernel):
 
     def check_rows(self, X: Array) -> None:
         found = first_entry(X, lambda values: values < 0)
-        if found:  # beginning as scikit-learn's own
+        if found:  # the message starts like scikit-learn's
             raise ValueError(f"Negative values in data passed to {self!r}, which takes none: {found}")
 
 
 def _extreme_rows(X: Array) -> NDArray[np.int64]:
-    """The dense rows with a value that is neither 0 nor moderate."""
+    """Return the dense rows that contain a value which is neither 0 nor moderate."""
     values = np.zeros((0, 1)) if sp.issparse(X) else X
     return np.flatnonzero((((values > 0.0) & (values < MODERATE[0])) | (values > MODERATE[1])).any(axis=1))
 
 
 def _hyperbolic_secant(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 / cosh(z), without overflow on the way to 0."""
+    """Compute 1 / cosh(z) without overflow as it approaches 0."""
     decay = np.exp(-np.abs(z))
     return 2.0 * decay / (1.0 + decay**2)
 
 
 @dataclass(frozen=True, repr=False)
 class AdditiveChi2(Additive):
-    """k(x, y) = sum 2 x_i y_i / (x_i + y_i), for rows without negative values.
+    """Additive chi-squared kernel, k(x, y) = sum 2 x_i y_i / (x_i + y_i).
 
-    The usual kernel of histograms. scikit-learn's ``additive_chi2_kernel`` is 2 k(x, y) - k(x, x) - k(y, y).
+    The usual kernel for histograms; rows must not contain negative values.
 
+    Notes
+    -----
+    In terms of this kernel, scikit-learn's ``additive_chi2_kernel`` is 2 k(x, y) - k(x, x) - k(y, y).
+
+    References
+    ----------
+    Vedaldi and Zisserman, Efficient additive kernels via explicit feature maps, IEEE TPAMI 2012.
+
+    Examples
+    --------
     >>> AdditiveChi2()([[1.0, 3.0]], [[1.0, 0.0], [3.0, 3.0]])
     array([[1. , 4.5]])
     """
@@ -113,7 +158,7 @@ class AdditiveChi2(Additive):
     _term = "chi2"
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        # In this order neither the product nor the sum of two huge or two tiny values is ever formed.
+        # In this order, neither the product nor the sum of two huge or two tiny values is formed.
         low, high = np.minimum(x, y), np.maximum(x, y)
         return low * (2.0 / (1.0 + low / high))
 
@@ -126,10 +171,13 @@ class AdditiveChi2(Additive):
 
 @dataclass(frozen=True, repr=False)
 class Intersection(Additive):
-    """k(x, y) = sum min(x_i, y_i), for rows without negative values: the histogram intersection.
+    """Histogram intersection kernel, k(x, y) = sum min(x_i, y_i).
 
-    Its spectrum has a heavy tail, so that a map needs many more features than for the other additive kernels.
+    Rows must not contain negative values. The spectrum has a heavy tail, so a map needs many more features than for
+    the other additive kernels.
 
+    Examples
+    --------
     >>> Intersection()([[1.0, 3.0]], [[1.0, 0.0], [3.0, 3.0]])
     array([[1., 4.]])
     """
@@ -150,10 +198,18 @@ class Intersection(Additive):
 
 @dataclass(frozen=True, repr=False)
 class JensenShannon(Additive):
-    """k(x, y) = sum (x_i log2((x_i + y_i) / x_i) + y_i log2((x_i + y_i) / y_i)) / 2, for rows without negative values.
+    r"""Jensen-Shannon kernel of histograms.
 
-    One less the Jensen-Shannon divergence, in bits, of two probability distributions.
+    Rows must not contain negative values. Between two probability distributions it is 1 minus their Jensen-Shannon
+    divergence in bits.
 
+    Notes
+    -----
+    .. math::
+        k(x, y) = \frac{1}{2} \sum_i \left( x_i \log_2 \frac{x_i + y_i}{x_i} + y_i \log_2 \frac{x_i + y_i}{y_i} \right)
+
+    Examples
+    --------
     >>> JensenShannon()([[0.5, 0.5]], [[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([[1.   , 0.689]])
     """
@@ -167,7 +223,7 @@ class JensenShannon(Additive):
 
     def coordinate(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         low, high = np.minimum(x, y), np.maximum(x, y)
-        ratio = np.maximum(low / high, SMALLEST)  # which may be too small a number to divide by
+        ratio = np.maximum(low / high, SMALLEST)  # the ratio may be too small to divide by
         grown = np.log1p(ratio)
         return low * ((grown / ratio + grown + np.abs(np.log(x) - np.log(y))) / math.log(4.0))
 
@@ -180,10 +236,12 @@ class JensenShannon(Additive):
 
 @dataclass(frozen=True, repr=False)
 class Hellinger(Additive):
-    """k(x, y) = sum sqrt(x_i y_i), for rows without negative values: the Bhattacharyya coefficient.
+    """Hellinger kernel, k(x, y) = sum sqrt(x_i y_i), also known as the Bhattacharyya coefficient.
 
-    The linear kernel of the roots, so that its map is exact.
+    Rows must not contain negative values. It is the linear kernel of the square roots, so its map is exact.
 
+    Examples
+    --------
     >>> Hellinger()([[1.0, 4.0]], [[1.0, 0.0], [9.0, 4.0]])
     array([[1., 7.]])
     """

@@ -1,4 +1,4 @@
-"""Kernels made of kernels on the same rows: sums, positive multiples and products."""
+"""Kernels made from other kernels on the same rows: sums, positive multiples and products."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .base import Kernel, format_value, operation, operation_named
 
 
 def settle_kernel(owner: Kernel, name: str) -> None:
-    """Let a field be a kernel: where it was given as text, the one that the text describes."""
+    """Replace a field that was given as text by the kernel that the text describes."""
     object.__setattr__(owner, name, operation_named("as_kernel")(getattr(owner, name), name))
 
 
 @dataclass(frozen=True, repr=False)
 class _Pair(Kernel):
-    """Two kernels, evaluated on the same rows."""
+    """Base class of two kernels that are evaluated on the same rows."""
 
     left: Kernel
     right: Kernel
@@ -68,7 +68,20 @@ class _Pair(Kernel):
     @staticmethod
     @abstractmethod
     def joined(left: Any, right: Any) -> Any:
-        """The values of both sides as one."""
+        """Combine the values of both kernels.
+
+        Parameters
+        ----------
+        left : object
+            A value of the left kernel: a number, an array or a tensor.
+        right : object
+            The same value of the right kernel.
+
+        Returns
+        -------
+        object
+            The value of the combined kernel.
+        """
 
     @property
     def radius(self) -> float:
@@ -86,8 +99,19 @@ class _Pair(Kernel):
 @operation
 @dataclass(frozen=True, repr=False)
 class Sum(_Pair):
-    """k(x, y) = left(x, y) + right(x, y): the features of both, side by side.
+    """The sum of two kernels, k(x, y) = left(x, y) + right(x, y).
 
+    Its features are the features of both kernels, concatenated. Usually written ``left + right``.
+
+    Parameters
+    ----------
+    left : Kernel or str
+        The first kernel, or text that :func:`parse` understands.
+    right : Kernel or str
+        The second kernel.
+
+    Examples
+    --------
     >>> from mercer.kernels import Gaussian, Linear
     >>> 0.7 * Gaussian(0.5) + Linear()
     0.7 * Gaussian(gamma=0.5) + Linear()
@@ -162,7 +186,23 @@ class Sum(_Pair):
 @operation
 @dataclass(frozen=True, repr=False)
 class Product(_Pair):
-    """k(x, y) = left(x, y) right(x, y): the tensor product of both features."""
+    """The product of two kernels, k(x, y) = left(x, y) right(x, y).
+
+    Its features are the tensor product of the features of both kernels. Usually written ``left * right``.
+
+    Parameters
+    ----------
+    left : Kernel or str
+        The first kernel, or text that :func:`parse` understands.
+    right : Kernel or str
+        The second kernel.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> float((Gaussian(0.5) * Linear())([[2.0]])[0, 0])
+    4.0
+    """
 
     description = "Rows are alike where two kernels both find them so."
 
@@ -228,7 +268,23 @@ class Product(_Pair):
 @operation
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
-    """k(x, y) = weight kernel(x, y)."""
+    """A positive multiple of a kernel, k(x, y) = weight kernel(x, y).
+
+    Usually written ``weight * kernel``.
+
+    Parameters
+    ----------
+    weight : float
+        The factor, which must be positive.
+    kernel : Kernel or str
+        The kernel, or text that :func:`parse` understands.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> 0.5 * Gaussian(2.0)
+    0.5 * Gaussian(gamma=2.0)
+    """
 
     description = "Another kernel, times a weight."
 
@@ -331,7 +387,7 @@ class Scaled(Kernel):
 
 
 def without_weight(kernel: Kernel) -> tuple[float, Any]:
-    """The factor in front of a kernel, and the kernel that it multiplies."""
+    """Split a kernel into its weight and the kernel that the weight multiplies."""
     weight = 1.0
     while isinstance(kernel, Scaled):
         weight, kernel = weight * float(kernel.weight), kernel.kernel

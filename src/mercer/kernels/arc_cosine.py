@@ -1,4 +1,4 @@
-"""The arc-cosine kernel, which a wide layer of a random neural network has."""
+"""The arc-cosine kernel, which describes a wide layer of a random neural network."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False)
 class ArcCosine(Kernel):
-    r"""The arc-cosine kernel: an infinitely wide layer of rectified linear units with random weights.
+    r"""Arc-cosine kernel of order 1: an infinitely wide layer of rectified linear units with random weights.
 
-    With the angle :math:`\theta` between x and y it is
-    :math:`\|x\| \|y\| (\sin\theta + (\pi - \theta) \cos\theta) / \pi`, the kernel of order 1 in the paper. A row of
-    zeros has the value 0 with every row.
+    A row of zeros has the value 0 with every other row.
+
+    Notes
+    -----
+    With the angle :math:`\theta` between x and y,
+
+    .. math:: k(x, y) = \|x\| \|y\| \, (\sin\theta + (\pi - \theta) \cos\theta) / \pi.
 
     References
     ----------
@@ -45,19 +49,19 @@ class ArcCosine(Kernel):
 
 
 def norms_and_cosines(X: Array, Y: Array) -> tuple[Matrix, Matrix]:
-    """||x|| ||y|| and the cosine of the angle, for all pairs of rows."""
+    """Compute ||x|| ||y|| and the cosine of the angle for all pairs of rows."""
     norms = np.sqrt(squares(X))[:, None] * np.sqrt(squares(Y))
     cosines = np.divide(inner_products(X, Y), norms, out=np.zeros(norms.shape), where=norms > 0.0)
     return norms, np.clip(cosines, -1.0, 1.0)
 
 
 def first_order(norms: Matrix, cosines: Matrix) -> Matrix:
-    """E[2 max(0, <w, x>) max(0, <w, y>)] of a normal vector w."""
+    """Compute E[2 max(0, <w, x>) max(0, <w, y>)] for a normal vector w."""
     angles, sines = np.arccos(cosines), np.sqrt((1.0 - cosines) * (1.0 + cosines))
     return norms * (sines + (math.pi - angles) * cosines) / math.pi
 
 
 def second_order(norms: Matrix, cosines: Matrix) -> Matrix:
-    """E[2 max(0, <w, x>)^2 max(0, <w, y>)^2] of a normal vector w."""
+    """Compute E[2 max(0, <w, x>)^2 max(0, <w, y>)^2] for a normal vector w."""
     angles, sines = np.arccos(cosines), np.sqrt((1.0 - cosines) * (1.0 + cosines))
     return norms**2 * (3.0 * sines * cosines + (math.pi - angles) * (1.0 + 2.0 * cosines**2)) / math.pi

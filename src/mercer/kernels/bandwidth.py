@@ -20,14 +20,14 @@ MEDIAN_ROWS = 1000
 
 
 def check_bandwidth(name: str, value: Any, alternatives: str = "") -> None:
-    """A bandwidth is a positive number or the name of a rule."""
+    """Check that a bandwidth is a positive number or the name of a rule."""
     if isinstance(value, str) and value in RULES:
         return
     check_positive(name, value, f", {RULES[0]!r} or {RULES[1]!r}{alternatives}")
 
 
 class LearnedBandwidth(Kernel):
-    """A kernel with one field, ``gamma`` unless it says otherwise, that ``fit`` may learn from the rows."""
+    """Base class of kernels with one field, ``gamma`` by default, that can be learned from the rows in ``fit``."""
 
     _bandwidth = "gamma"
 
@@ -52,11 +52,11 @@ class LearnedBandwidth(Kernel):
 
     @abstractmethod
     def _median(self, rows: Rows) -> float:
-        """The value of ``"median"``."""
+        """Compute the value of ``"median"``."""
 
 
 def total_variance(rows: Rows) -> float:
-    """Width times the variance of all entries: scikit-learn's ``gamma="scale"`` is one over this."""
+    """Compute the number of columns times the variance of all entries, the reciprocal of ``gamma="scale"``."""
     count, mean, deviation = 0.0, np.float64(0.0), 0.0
     for block, weight in rows.weighted_blocks():
         weight = np.ones(block.shape[0]) if weight is None else weight
@@ -64,7 +64,7 @@ def total_variance(rows: Rows) -> float:
         block = block.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             here = np.float64(_weighted_sum(block, weight) / size)
-            # Deviations from the block's own mean and Chan's update: a large mean costs no digits, in or between them.
+            # Deviations from each block's mean, combined by Chan's update: a large mean then costs no digits.
             deviation += _squared_deviation(block, weight, here) + (here - mean) ** 2 * count * size / (count + size)
             mean += (here - mean) * size / (count + size)
         count += size
@@ -79,23 +79,23 @@ def total_variance(rows: Rows) -> float:
 
 
 def _check_size(rule: str, found: float) -> None:
-    """Refuse rows whose variance or distances are no numbers any more."""
+    """Refuse rows whose variance or distances overflow."""
     if not math.isfinite(found):
         raise ValueError(
-            f"{rule!r} needs rows whose squared distances are below 1.8e308: those of X are too large; scale the rows "
-            "down, or give a number instead"
+            f"{rule!r} needs rows whose squared distances are below 1.8e308, but those of X are too large; scale the "
+            "rows down, or give a number instead"
         )
 
 
 def _weighted_sum(block: Any, weight: Any) -> float:
-    """The weighted sum of all entries, added pairwise: equal ones then have a mean that is theirs to the last digit."""
+    """Compute the weighted sum of all entries by pairwise addition, so that the mean of equal entries is exact."""
     if sp.issparse(block):
         return float((block.data * np.repeat(weight, np.diff(block.indptr))).sum())
     return float((block * weight[:, None]).sum())
 
 
 def _squared_deviation(block: Any, weight: Any, mean: float) -> float:
-    """The weighted sum of (entry - mean)^2 over all entries."""
+    """Compute the weighted sum of (entry - mean)^2 over all entries."""
     if not sp.issparse(block):
         return float((weight @ (block - mean) ** 2).sum())
     block.sum_duplicates()
@@ -109,21 +109,21 @@ def _median(distances: Callable[[Any, Any], Any], rows: Rows) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         matrix = distances(sample, sample)
     pairs = matrix[np.triu_indices_from(matrix, k=1)]
-    pairs = np.where(np.isnan(pairs), np.inf, pairs)  # of two infinite norms
+    pairs = np.where(np.isnan(pairs), np.inf, pairs)  # NaN arises from two infinite norms
     positive = pairs[pairs > 0]
     if positive.size == 0:
         raise ValueError("'median' needs rows that differ: all sampled rows are (nearly) equal; give a number instead")
     median = float(np.median(pairs))
-    median = median if median > 0 else float(np.median(positive))  # mostly duplicates: what differs sets the scale
+    median = median if median > 0 else float(np.median(positive))  # mostly duplicates: use the pairs that differ
     _check_size("median", median)
     return median
 
 
 def median_squared_distance(rows: Rows) -> float:
-    """The median squared Euclidean distance between seeded sample rows."""
+    """Compute the median squared Euclidean distance in a seeded sample of rows."""
     return _median(squared_distances, rows)
 
 
 def median_manhattan_distance(rows: Rows) -> float:
-    """The median 1-norm distance between seeded sample rows."""
+    """Compute the median 1-norm distance in a seeded sample of rows."""
     return _median(manhattan_distances, rows)

@@ -1,4 +1,4 @@
-"""What every kernel can do: evaluate itself exactly, combine with others, and be a parameter of an estimator."""
+"""The interface of every kernel: exact values, algebra, and use as an estimator's parameter."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ _OPERATIONS: dict[str, Any] = {}
 
 
 def operation(make: Made) -> Made:
-    """Register what makes a kernel of kernels or of text, by its name.
+    """Register, under its own name, a function or class that builds a kernel from other kernels or from text.
 
-    All kernels build on this module, so it cannot import what its operators return: they are looked up here.
+    Every kernel builds on this module, so it cannot import what its operators return; they look it up here instead.
     """
     _OPERATIONS[make.__name__] = make
     return make
 
 
 def operation_named(name: str) -> Any:
-    """What was registered under a name."""
+    """Return what was registered under a name."""
     return _OPERATIONS[name]
 
 
 @contextmanager
 def located(X: Array) -> Iterator[None]:
-    """Let an error about NaN or infinity say where the first one is."""
+    """Add the position of the first offending entry to an error about NaN or infinity."""
     try:
         yield
     except ValueError as error:
@@ -60,15 +60,15 @@ def located(X: Array) -> Iterator[None]:
 
 
 def check_matrix(X: Array, name: str = "X") -> Any:
-    """X as float32 or float64, dense or CSR, finite."""
+    """Validate X and return it as a finite float32 or float64 matrix, dense or CSR."""
     with located(X):
         return check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], input_name=name)
 
 
 def first_entry(X: Array, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> str | None:
-    """Where the first entry is that is wrong, in words; a CSR matrix is asked for the entries that it stores."""
+    """Describe the first entry for which ``wrong`` is true; only the stored entries of a CSR matrix are examined."""
     if on_gpu(X) and not bool(wrong(X.ravel()).any()):
-        return None  # and nothing was fetched from the device
+        return None  # nothing was copied from the device
     for start, block in row_blocks(X):
         values = block.data if sp.issparse(block) else block.ravel()
         found = wrong(values)
@@ -83,23 +83,23 @@ def first_entry(X: Array, wrong: Callable[[NDArray[Any]], NDArray[np.bool_]]) ->
 
 
 def row_blocks(X: Array) -> Iterator[tuple[int, Any]]:
-    """NumPy or CSR blocks of rows, small beside a large matrix, with the number of their first row."""
+    """Yield moderately sized NumPy or CSR blocks of rows, each with the index of its first row."""
     X = to_numpy(X)
     width = -(-X.nnz // X.shape[0]) if sp.issparse(X) else X.shape[1]
     step = max(1, BLOCK_ELEMENTS // max(1, width))
     for start in range(0, X.shape[0], step):
-        block = X if step >= X.shape[0] else X[start : start + step]  # SciPy copies what it slices
+        block = X if step >= X.shape[0] else X[start : start + step]  # slicing a SciPy matrix copies it
         yield start, canonical_csr(block) if sp.issparse(block) else block
 
 
 def row_values(function: Callable[[Any], NDArray[np.float64]], X: Array) -> NDArray[np.float64]:
-    """One number per row, computed in float64 block by block."""
+    """Compute one number per row in float64, block by block."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.concatenate([function(block.astype(np.float64)) for _, block in row_blocks(X)])
 
 
 def format_value(value: Any) -> str:
-    """A field's value in the form that :func:`mercer.kernels.parse` reads."""
+    """Format a field's value so that :func:`mercer.kernels.parse` can read it back."""
     if isinstance(value, numbers.Integral):
         return repr(int(value))
     if isinstance(value, numbers.Real):
@@ -110,23 +110,44 @@ def format_value(value: Any) -> str:
 
 
 class Kernel(ABC):
-    """A positive definite function of two rows: frozen, hashable, without data or randomness.
+    """Base class of all kernels: positive definite functions of two rows.
 
-    Subclasses are frozen dataclasses that give ``gram`` and ``diagonal``; what maps need of a kernel (a Maclaurin
-    series, a spectral law) they give where they have it.
+    A kernel is a frozen, hashable dataclass that holds neither data nor randomness. Calling it evaluates it exactly;
+    ``+``, ``*``, :meth:`of` and :meth:`of_distance` combine kernels. A subclass implements :meth:`gram` and
+    :meth:`diagonal`, and whatever else the feature maps for it need: a Maclaurin series or a spectral distribution.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> kernel = 0.5 * Gaussian(gamma=2.0) + Linear()
+    >>> kernel([[0.0], [1.0]]).round(3)
+    array([[0.5  , 0.068],
+           [0.068, 1.5  ]])
     """
 
     description: ClassVar[str] = "A function of two rows that says how alike they are."
-    """What pages about a model say of the kernel."""
+    """One sentence about the kernel, shown in reports."""
 
-    __array_ufunc__ = None  # so that a NumPy scalar times a kernel arrives at __rmul__
+    __array_ufunc__ = None  # makes a NumPy scalar times a kernel call __rmul__
 
     # -- exact values --------------------------------------------------------------------------------------------------
 
     def __call__(self, X: Array, Y: Any = None) -> NDArray[Any]:
-        """The exact Gram matrix of the rows of X against those of Y (X itself when None).
+        """Compute the exact Gram matrix of the rows of X and Y.
 
-        Computed in float64 block by block, returned in the precision of X.
+        It is computed in float64, block by block, and returned in the precision of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+            The rows of the Gram matrix.
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features), default=None
+            The columns of the Gram matrix. If None, ``X`` is used.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The values k(x, y).
         """
         self.check_resolved()
         X = check_matrix(X)
@@ -154,7 +175,18 @@ class Kernel(ABC):
         return gram
 
     def diag(self, X: Array) -> NDArray[Any]:
-        """The values k(x, x), without the rest of the Gram matrix."""
+        """Compute k(x, x) for every row, without the rest of the Gram matrix.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The diagonal of the Gram matrix, in the precision of X.
+        """
         self.check_resolved()
         X = check_matrix(X)
         self.check_rows(X)
@@ -165,18 +197,66 @@ class Kernel(ABC):
 
     @abstractmethod
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
-        """k of the rows of two float64 matrices."""
+        """Compute the Gram matrix of two validated float64 matrices.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+            Rows in float64.
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+            Rows in float64.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The values k(x, y) in float64.
+        """
 
     def gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        """``gram`` as a function of X alone, with what depends on Y alone made once."""
+        """Return :meth:`gram` as a function of X alone, having prepared everything that depends only on Y.
+
+        Parameters
+        ----------
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+            Rows in float64.
+
+        Returns
+        -------
+        callable
+            A function from X to the Gram matrix of X and Y.
+        """
         return lambda X: self.gram(X, Y)
 
     def single_core_gram_against(self, Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-        """The same for a thread that has some of the rows X: it is to use one core, and others have the other rows."""
+        """Return :meth:`gram_against` for use by one of several threads, each of which must stay on one core.
+
+        Parameters
+        ----------
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+            Rows in float64.
+
+        Returns
+        -------
+        callable
+            A function from X to the Gram matrix of X and Y.
+        """
         return self.gram_against(Y)
 
     def values_at(self, landmarks: Array, dtype: DTypeLike) -> Callable[[Any, NDArray[Any]], None]:
-        """A function that writes the values of rows of this type at landmarks, in their own precision, on one core."""
+        """Return a function that writes kernel values at landmarks into an array, on one core.
+
+        Parameters
+        ----------
+        landmarks : {ndarray, sparse matrix} of shape (n_landmarks, n_features)
+            The landmarks.
+        dtype : dtype
+            The precision of the rows and of the values.
+
+        Returns
+        -------
+        callable
+            A function of the rows X and of the array that receives their values at the landmarks.
+        """
         values = self.single_core_gram_against(landmarks)
 
         def write(X: Array, out: NDArray[Any]) -> None:
@@ -185,9 +265,23 @@ class Kernel(ABC):
         return write
 
     def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
-        """The values of rows of this type at landmarks, as a function of tensors on a device.
+        """Return a function that computes kernel values at landmarks from tensors on a device.
 
-        Here they are made on the processor, for kernels that no device knows.
+        This fallback computes them on the CPU, for kernels that have no implementation on a device.
+
+        Parameters
+        ----------
+        landmarks : {ndarray, sparse matrix} of shape (n_landmarks, n_features)
+            The landmarks.
+        device : device
+            Where the tensors are.
+        dtype : dtype
+            The precision of the rows and of the values.
+
+        Returns
+        -------
+        callable
+            A function from a tensor of rows to the tensor of their values at the landmarks.
         """
         write, count = self.values_at(landmarks, dtype), landmarks.shape[0]
 
@@ -205,16 +299,33 @@ class Kernel(ABC):
 
     @abstractmethod
     def diagonal(self, X: Array) -> NDArray[np.float64]:
-        """k(x, x) of the rows of a float64 matrix."""
+        """Compute k(x, x) for the rows of a validated float64 matrix.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            Rows in float64.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The values k(x, x) in float64.
+        """
 
     def check_rows(self, X: Array) -> None:  # noqa: B027 - most kernels are defined everywhere
-        """Raise a ValueError that names the first row outside the kernel's domain."""
+        """Raise a ValueError that names the first row outside the kernel's domain, if there is one.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The rows to check.
+        """
 
     @property
     def takes_every_row(self) -> bool:
-        """Whether ``check_rows`` has nothing to refuse, so that rows need not be read for it.
+        """Whether ``check_rows`` accepts every finite row, so that rows need not be read for the check.
 
-        A class that gives a ``check_rows`` of its own is taken to refuse some unless it gives this as well.
+        A class that overrides ``check_rows`` is assumed to refuse some rows unless it overrides this property as well.
         """
         return True
 
@@ -234,14 +345,27 @@ class Kernel(ABC):
 
     @property
     def has_gradient(self) -> bool:
-        """Whether ``gradients`` gives the derivatives of k with respect to the columns of a row."""
+        """Whether :meth:`gradients` is available."""
         return False
 
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The weighted sums of derivatives sum_l weights[i, l] dk(x_i, y_l) / dx_i, one row for every row of X.
+        """Compute weighted sums of derivatives, sum_l weights[i, l] dk(x_i, y_l) / dx_i, for every row x_i.
 
-        For dense float64 rows; ``weights`` has the shape of the Gram matrix. A pair of equal rows, where some kernels
-        have a corner, counts as flat.
+        A pair of equal rows, at which some kernels have a corner, contributes 0.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples_X, n_features)
+            Dense rows in float64.
+        Y : ndarray of shape (n_samples_Y, n_features)
+            Dense rows in float64.
+        weights : ndarray of shape (n_samples_X, n_samples_Y)
+            The weights of the pairs.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_features)
+            The sum for every row of X.
         """
         raise ValueError(f"{self!r} has no derivatives with respect to columns")
 
@@ -251,7 +375,7 @@ class Kernel(ABC):
         return operation_named("Sum")(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __radd__(self, other: Any) -> Self:
-        # What sum([k, l]) starts with.
+        # sum([k, l]) starts with 0.
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __mul__(self, other: Any) -> Product | Scaled:
@@ -263,12 +387,43 @@ class Kernel(ABC):
         return operation_named("Scaled")(other, self) if isinstance(other, numbers.Real) else NotImplemented
 
     def of(self, inner: Kernel | str) -> Composition:
-        """The composition f(inner(x, y)) of a dot-product kernel f(<x, y>) with any kernel, which may be text."""
+        """Compose this dot-product kernel f(<x, y>) with another kernel, giving f(inner(x, y)).
+
+        Parameters
+        ----------
+        inner : Kernel or str
+            Any kernel, or text that :func:`parse` understands.
+
+        Returns
+        -------
+        Composition
+            The composed kernel.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian, Polynomial
+        >>> Polynomial(2, coef0=1.0).of(Gaussian(0.5))
+        Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
+        """
         return operation_named("Composition")(self, inner)
 
     def of_distance(self, inner: Kernel | str) -> DistanceComposition:
-        """This function of the distance that another kernel induces: ||x - y||^2 becomes k(x,x) + k(y,y) - 2 k(x,y).
+        """Apply this kernel of distances to the distance that another kernel induces.
 
+        Every ||x - y||^2 becomes inner(x, x) + inner(y, y) - 2 inner(x, y).
+
+        Parameters
+        ----------
+        inner : Kernel or str
+            Any kernel, or text that :func:`parse` understands.
+
+        Returns
+        -------
+        DistanceComposition
+            The composed kernel.
+
+        Examples
+        --------
         >>> from mercer.kernels import Gaussian, Linear
         >>> Gaussian(0.5).of_distance(Linear())
         Gaussian(gamma=0.5).of_distance(Linear())
@@ -287,7 +442,18 @@ class Kernel(ABC):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The fields by name and, where ``deep``, the fields of inner kernels as ``left__gamma``."""
+        """Return the fields by name, as an estimator's ``get_params`` does.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            If True, the fields of inner kernels are included under names such as ``left__gamma``.
+
+        Returns
+        -------
+        dict
+            The values by name.
+        """
         params = self._fields()
         if deep:
             for name, value in list(params.items()):
@@ -296,8 +462,20 @@ class Kernel(ABC):
         return params
 
     def replace(self, **params: Any) -> Self:
-        """A copy with other fields; ``left__gamma`` reaches into inner kernels.
+        """Return a copy with some fields replaced.
 
+        Parameters
+        ----------
+        **params : dict
+            The new values by field name. A name such as ``left__gamma`` reaches into an inner kernel.
+
+        Returns
+        -------
+        Kernel
+            The changed copy.
+
+        Examples
+        --------
         >>> from mercer.kernels import Gaussian, Linear
         >>> (Gaussian(0.5) + Linear()).replace(left__gamma=2.0)
         Gaussian(gamma=2.0) + Linear()
@@ -320,9 +498,25 @@ class Kernel(ABC):
         return self  # frozen: a copy could not differ
 
     def resolve(self, X: Array, rng: Any = None) -> Self:
-        """A copy in which ``"scale"`` and ``"median"`` have become numbers learned from X.
+        """Return a copy in which ``"scale"`` and ``"median"`` have been replaced by numbers learned from X.
 
-        ``rng`` seeds the sample behind ``"median"``: an int, a Generator, a RandomState or None.
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows to learn from.
+        rng : int, Generator, RandomState or None, default=None
+            Seeds the sample of rows from which ``"median"`` is computed.
+
+        Returns
+        -------
+        Kernel
+            The kernel with numbers in place of the rules.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Gaussian
+        >>> Gaussian("scale").resolve([[0.0, 2.0], [2.0, 0.0]])
+        Gaussian(gamma=0.5)
         """
         return self._resolved(X if is_rows(X) else as_rows(check_matrix(X), rng))
 
@@ -333,25 +527,25 @@ class Kernel(ABC):
 
     @property
     def rows_sampled(self) -> int:
-        """How large a sample of the rows ``resolve`` takes; 0 where it takes none."""
+        """The number of rows that ``resolve`` samples, or 0."""
         return max((value.rows_sampled for value in self._fields().values() if isinstance(value, Kernel)), default=0)
 
     def _learns(self) -> str | None:
-        """The name of the field that is still to be learned from data."""
+        """Return the name of the field that is still to be learned from data, if there is one."""
         return None
 
     def _with_learned_bandwidth(self, rows: Rows) -> Self:
-        """A copy with that field learned."""
+        """Return a copy in which that field has been learned."""
         return self
 
     @property
     def is_resolved(self) -> bool:
-        """Whether all its fields are numbers, with nothing left to be learned from data."""
+        """Whether every field is a number, so that nothing is left to learn from data."""
         parts = (value for value in self._fields().values() if isinstance(value, Kernel))
         return self._learns() is None and all(part.is_resolved for part in parts)
 
     def check_resolved(self) -> None:
-        """Raise where a field is still to be learned."""
+        """Raise a ValueError if a field is still to be learned from data."""
         field = self._learns()
         if field is not None:
             raise ValueError(
@@ -362,43 +556,73 @@ class Kernel(ABC):
             if isinstance(value, Kernel):
                 value.check_resolved()
 
-    # -- what maps ask for ---------------------------------------------------------------------------------------------
+    # -- what maps need ------------------------------------------------------------------------------------------------
 
     @property
     def is_dot_product(self) -> bool:
-        """Whether k(x, y) = sum a_n <x, y>^n, so that ``series`` gives the a_n."""
+        """Whether k(x, y) = sum a_n <x, y>^n, with the a_n given by :meth:`series`."""
         return False
 
     @property
     def is_shift_invariant(self) -> bool:
-        """Whether k depends on x - y alone, so that it has a spectral law."""
+        """Whether k depends only on x - y and therefore has a spectral distribution."""
         return False
 
     @property
     def domain_is_non_negative(self) -> bool:
-        """Whether k is defined for rows without negative values alone, as one of its parts may be."""
+        """Whether k, or a kernel that it is made of, is defined only for rows without negative values."""
         return any(value.domain_is_non_negative for value in self._fields().values() if isinstance(value, Kernel))
 
     @property
     def max_degree(self) -> int | None:
-        """The last degree of a dot-product kernel's series; None where it does not end."""
+        """The highest degree in the series of a dot-product kernel, or None if the series is infinite."""
         return None
 
     @property
     def radius(self) -> float:
-        """Where a dot-product kernel's series diverges."""
+        """The radius of convergence of a dot-product kernel's series."""
         return np.inf
 
     def series(self, count: int) -> NDArray[np.float64]:
-        """The first ``count`` Maclaurin coefficients a_0, a_1, ... of a dot-product kernel."""
+        """Return the first Maclaurin coefficients of a dot-product kernel.
+
+        Parameters
+        ----------
+        count : int
+            The number of coefficients.
+
+        Returns
+        -------
+        ndarray of shape (count,)
+            The coefficients a_0, a_1, ...
+        """
         raise ValueError(f"{self!r} is not a dot-product kernel: it has no Maclaurin series")
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """f(t) of a dot-product kernel f(<x, y>)."""
-        raise ValueError(f"{self!r} is not a dot-product kernel: it is no function of <x, y>")
+        """Compute f(t) for a dot-product kernel f(<x, y>).
+
+        Parameters
+        ----------
+        t : ndarray
+            Inner products, or values of an inner kernel.
+
+        Returns
+        -------
+        ndarray
+            The values of f, in the shape of t.
+        """
+        raise ValueError(f"{self!r} is not a dot-product kernel: it is not a function of <x, y>")
 
     def check_arguments(self, t: NDArray[Any], what: str) -> None:
-        """Raise where the series diverges at one of these values, k(x, x) of an inner kernel or a squared norm."""
+        """Raise a ValueError if the series diverges at one of these values.
+
+        Parameters
+        ----------
+        t : ndarray of shape (n_samples,)
+            The squared norm of every row, or k(x, x) of an inner kernel.
+        what : str
+            What the values are, for the message.
+        """
         outside = t >= self.radius
         if outside.any():
             row = int(np.argmax(outside))
@@ -406,62 +630,160 @@ class Kernel(ABC):
                 f"{self!r} is defined for rows of {what} below {self.radius:g}; row {row} has {float(t[row]):g}"
             )
 
-    # -- spectral laws -------------------------------------------------------------------------------------------------
+    # -- spectral distributions ----------------------------------------------------------------------------------------
 
     @property
     def has_spectrum(self) -> bool:
-        """Whether k is shift-invariant in ``coordinates(X)``, so that the methods below tell its spectral law."""
+        """Whether k is shift-invariant in ``coordinates(X)``, so that the methods below describe its spectrum."""
         return self.is_shift_invariant
 
     @property
     def is_rotation_invariant(self) -> bool:
-        """Whether k is a function of ||x - y|| of ``coordinates``: frequencies are normal vectors times ``scales``."""
+        """Whether k is a function of the distance in ``coordinates``; frequencies are then scaled normal vectors."""
         return False
 
     @property
     def amplitude(self) -> float:
-        """k(x, x) of a kernel that has a spectrum."""
+        """The value k(x, x), which is the same for every x if the kernel has a spectrum."""
         raise self._without_spectrum()
 
     @property
     def chart(self) -> Hashable:
-        """What tells the ``coordinates`` of kernels apart: a shift, factors of columns, or None for X itself."""
+        """A value that differs between kernels with different ``coordinates``; None if these are X itself."""
         return None
 
     def coordinates(self, X: Array) -> Array:
-        """The rows in which the kernel is shift-invariant: X itself, for most."""
+        """Transform rows into the coordinates in which the kernel is shift-invariant; most kernels return X itself.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_features)
+            The transformed rows.
+        """
         return X
 
     def spectral_block(self, X: Array, Y: Array) -> NDArray[np.float64]:
-        """k between rows that are given by their coordinates."""
+        """Compute the Gram matrix of rows that are given by their coordinates.
+
+        Parameters
+        ----------
+        X : {ndarray, sparse matrix} of shape (n_samples_X, n_features)
+            The coordinates of the rows of the Gram matrix.
+        Y : {ndarray, sparse matrix} of shape (n_samples_Y, n_features)
+            The coordinates of its columns.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The values k(x, y).
+        """
         return self.gram(X, Y)
 
     def frequencies(self, rng: Stream, count: int, n_features: int) -> NDArray[np.float64]:
-        """Independent draws from the spectral law, one per row."""
+        """Draw frequencies independently from the spectral distribution.
+
+        Parameters
+        ----------
+        rng : Stream
+            The source of randomness.
+        count : int
+            The number of frequencies.
+        n_features : int
+            The number of columns of the rows.
+
+        Returns
+        -------
+        ndarray of shape (count, n_features)
+            One frequency per row.
+        """
         raise self._without_spectrum()
 
     def spectral_dimension(self, n_features: int) -> int:
-        """How many uniform numbers make one frequency."""
+        """Return how many uniform numbers :meth:`quantiles` turns into one frequency.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of columns of the rows.
+
+        Returns
+        -------
+        int
+            The dimension of the unit cube.
+        """
         raise self._without_spectrum()
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        """The frequencies that these points of the unit cube of ``spectral_dimension`` stand for, one per row."""
+        """Map points of the unit cube to frequencies by the quantile function of the spectral distribution.
+
+        Parameters
+        ----------
+        points : ndarray of shape (n_points, spectral_dimension)
+            Points of the unit cube.
+        n_features : int
+            The number of columns of the rows.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_features)
+            One frequency per row.
+        """
         raise self._without_spectrum()
 
     def spectral_moment(self, n_features: int) -> float:
-        """E ||w||^2 of a frequency w, which may be infinite."""
+        """Return E ||w||^2 of a frequency w, which may be infinite.
+
+        Parameters
+        ----------
+        n_features : int
+            The number of columns of the rows.
+
+        Returns
+        -------
+        float
+            The second moment.
+        """
         raise self._without_spectrum()
 
     def scales(self, rng: Stream, count: int) -> NDArray[np.float64]:
-        """Independent random scales: times normal vectors, they are frequencies of a rotation-invariant kernel."""
+        """Draw the random scales that turn normal vectors into frequencies of a rotation-invariant kernel.
+
+        Parameters
+        ----------
+        rng : Stream
+            The source of randomness.
+        count : int
+            The number of scales.
+
+        Returns
+        -------
+        ndarray of shape (count,)
+            Independent scales.
+        """
         raise self._without_radius()
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A rotation-invariant kernel as a function of ||x - y||^2."""
+        """Compute a rotation-invariant kernel from squared distances.
+
+        Parameters
+        ----------
+        squares : ndarray
+            Squared distances ||x - y||^2.
+
+        Returns
+        -------
+        ndarray
+            The kernel's values, in the shape of ``squares``.
+        """
         raise self._without_radius()
 
     def _without_spectrum(self) -> ValueError:
-        return ValueError(f"{self!r} is not shift-invariant: it has no spectral law")
+        return ValueError(f"{self!r} is not shift-invariant: it has no spectral distribution")
 
     def _without_radius(self) -> ValueError:
-        return ValueError(f"{self!r} is not rotation-invariant: it is no function of ||x - y||")
+        return ValueError(f"{self!r} is not rotation-invariant: it is not a function of ||x - y||")

@@ -18,10 +18,19 @@ from .families import FAR, by_columns, column_derivatives, column_product, refus
 
 @dataclass(frozen=True, repr=False)
 class Cauchy(ColumnBandwidths):
-    """k(x, y) = prod 1 / (1 + gamma^2 (x_i - y_i)^2).
+    """Cauchy kernel, k(x, y) = prod 1 / (1 + gamma^2 (x_i - y_i)^2).
 
-    gamma is an inverse length: ``"scale"`` is 1 / sqrt(width x variance), ``"median"`` 1 / median distance. There may
-    be one for every column.
+    Parameters
+    ----------
+    gamma : float, {"scale", "median"} or tuple of float, default=1.0
+        The inverse length scale, or one for every column. ``"scale"`` is 1 / sqrt(n_features * X.var()) and
+        ``"median"`` is 1 / the median distance, both learned from the rows.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Cauchy
+    >>> Cauchy(2.0)([[0.0]], [[0.0], [1.0]])
+    array([[1. , 0.2]])
     """
 
     description = "Rows are alike where they are near in every column; likeness falls slowly, with heavy tails."
@@ -68,10 +77,10 @@ class Cauchy(ColumnBandwidths):
             return delta / (1.0 + square * delta**2)
 
         in_coordinates = column_derivatives(term, self.coordinates(X), self.coordinates(Y), -2.0 * square * slopes)
-        return self.coordinates(in_coordinates)  # by the chain rule: they multiply columns
+        return self.coordinates(in_coordinates)  # the chain rule: coordinates multiplies columns
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        # Each coordinate is Laplace with scale gamma: its characteristic function is 1 / (1 + gamma^2 delta^2).
+        # Each coordinate has the Laplace distribution of scale gamma, whose transform is 1 / (1 + gamma^2 delta^2).
         centred = points - 0.5
         return -self.width * np.sign(centred) * np.log1p(-2.0 * np.abs(centred))
 

@@ -1,4 +1,4 @@
-"""Bandwidths that may be one number for all columns or one for each of them."""
+"""Bandwidths that are one number for all columns or one number per column."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .families import ShiftInvariant
 
 
 class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
-    """A shift-invariant kernel whose bandwidth may be a tuple with a number for every column.
+    """Base class of shift-invariant kernels whose bandwidth may be a tuple with one number per column.
 
-    It is then the kernel of width 1 between ``coordinates(X)``, rows whose columns have been multiplied by factors.
+    Such a kernel is the kernel of bandwidth 1 between ``coordinates(X)``, the rows with rescaled columns.
     """
 
     def __post_init__(self) -> None:
         widths = getattr(self, self._bandwidth)
         if not isinstance(widths, tuple):
-            check_bandwidth(self._bandwidth, widths, ", or a tuple with a number for every column")
+            check_bandwidth(self._bandwidth, widths, ", or a tuple with one number per column")
         elif not widths:
             raise ValueError(f"{self._bandwidth} must be a number or one number per column, found none")
         else:
@@ -34,17 +34,28 @@ class ColumnBandwidths(LearnedBandwidth, ShiftInvariant):
 
     @property
     def width(self) -> float:
-        """The bandwidth between ``coordinates(X)``: the field itself, or 1 where it has a number for every column."""
+        """The bandwidth between ``coordinates(X)``: the field itself, or 1 if it has one number per column."""
         value = getattr(self, self._bandwidth)
         return 1.0 if isinstance(value, tuple) else float(value)
 
     def factor(self, widths: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What columns are multiplied by so that these bandwidths become 1."""
+        """Compute the factors by which columns are multiplied so that these bandwidths become 1.
+
+        Parameters
+        ----------
+        widths : ndarray of shape (n_features,)
+            One bandwidth per column.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            One factor per column.
+        """
         return widths
 
     @property
     def factors(self) -> NDArray[np.float64] | None:
-        """What every column is multiplied by; None where they share a bandwidth."""
+        """The factor of every column, or None if all columns share a bandwidth."""
         value = getattr(self, self._bandwidth)
         return self.factor(np.array(value, dtype=np.float64)) if isinstance(value, tuple) else None
 

@@ -1,4 +1,4 @@
-"""Kernels over kernels: a function of another kernel's value, or of its distance."""
+"""Kernels of kernels: a function of another kernel's value or of its distance."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .algebra import Product, Scaled, Sum, settle_kernel
 from .base import Kernel, operation, row_values
 
 SERIES_LENGTHS = (512, 4096, 32768)
-"""How far a series without end is followed where a spectral law needs its weights, if the shorter does not do."""
+"""The number of terms to which an infinite series is followed for the weights of a spectrum, if fewer do not do."""
 
 
 WRONG = 1e-4
-"""How much of k(x, x) rounding may take from a kernel of distances before it is refused."""
+"""The largest fraction of k(x, x) that a kernel of distances may lose to rounding before it is refused."""
 
 
 def _bracketed(outer: Kernel) -> str:
@@ -37,8 +37,19 @@ def _check_numbers(outer: Kernel) -> None:
 @operation
 @dataclass(frozen=True, repr=False)
 class Composition(Kernel):
-    """k(x, y) = f(inner(x, y)) for a dot-product kernel f(<x, y>); made by ``outer.of(inner)``.
+    """A function of another kernel's value, k(x, y) = f(inner(x, y)), for a dot-product kernel f(<x, y>).
 
+    Usually written ``outer.of(inner)``.
+
+    Parameters
+    ----------
+    outer : Kernel or str
+        The dot-product kernel f, or text that :func:`parse` understands.
+    inner : Kernel or str
+        Any kernel.
+
+    Examples
+    --------
     >>> from mercer.kernels import Gaussian, Polynomial
     >>> Polynomial(2, coef0=1.0).of(Gaussian(0.5))
     Polynomial(degree=2, gamma=1.0, coef0=1.0).of(Gaussian(gamma=0.5))
@@ -106,7 +117,7 @@ class Composition(Kernel):
         return float(self.outer.value(top)[0])
 
     def _weights(self) -> NDArray[np.float64]:
-        """What every degree of the outer series contributes to the amplitude."""
+        """Return the contribution of every degree of the outer series to the amplitude."""
         end = self.outer.max_degree
         for length in SERIES_LENGTHS if end is None else (end + 1,):
             series = self.outer.series(length)
@@ -117,13 +128,19 @@ class Composition(Kernel):
         raise ValueError(f"the terms of {self!r} do not add up to its value at 0: scale the inner kernel down")
 
     def series_length(self) -> int:
-        """How many degrees of the outer series make up the amplitude."""
+        """Return how many degrees of the outer series contribute to the amplitude.
+
+        Returns
+        -------
+        int
+            The number of degrees.
+        """
         return len(self._weights())
 
-    # A frequency of f(k) is the sum of N frequencies of k, N drawn with the weight of its degree.
+    # A frequency of f(k) is the sum of N frequencies of k, where N is drawn with the weights of the degrees.
 
     def _terms(self, rng: Stream, count: int) -> sp.csr_array:
-        """One row of N ones for every frequency, side by side: what adds up the inner kernel's draws."""
+        """Return the sparse matrix of ones, N per row, that adds up the inner kernel's draws."""
         ends = np.concatenate([[0], np.cumsum(rng.child("terms").categories(self._weights(), count))])
         total = int(ends[-1])
         return sp.csr_array((np.ones(total), np.arange(total), ends), shape=(count, total))
@@ -148,11 +165,21 @@ class Composition(Kernel):
 @operation
 @dataclass(frozen=True, repr=False)
 class DistanceComposition(Kernel):
-    """k(x, y) = g(inner(x, x) + inner(y, y) - 2 inner(x, y)) for a kernel g(||x - y||^2).
+    """A function of another kernel's distance, for a kernel g(||x - y||^2).
 
-    Made by ``outer.of_distance(inner)``: the outer kernel between the features of the inner one. Over an additive
-    kernel it is a generalised RBF kernel for histograms.
+    The kernel is k(x, y) = g(inner(x, x) + inner(y, y) - 2 inner(x, y)): the outer kernel between the features of the
+    inner one. With an additive inner kernel it is a generalised RBF kernel for histograms. Usually written
+    ``outer.of_distance(inner)``.
 
+    Parameters
+    ----------
+    outer : Kernel or str
+        The kernel g of distances, or text that :func:`parse` understands.
+    inner : Kernel or str
+        Any kernel.
+
+    Examples
+    --------
     >>> from mercer.kernels import Gaussian, Polynomial
     >>> Gaussian(0.5).of_distance(Polynomial(2))
     Gaussian(gamma=0.5).of_distance(Polynomial(degree=2, gamma=1.0, coef0=0.0))
@@ -184,8 +211,8 @@ class DistanceComposition(Kernel):
         return self.outer.radial(np.maximum(norms - 2.0 * self.inner.gram(X, Y), 0.0))
 
     def _check_rounding(self, norm: float) -> None:
-        """Raise where the kernel would depend on the last digits of a distance."""
-        # A mixture of Gaussians is steepest at 0, so that is where a wrong distance does most harm.
+        """Raise a ValueError if the kernel would depend on the last digits of a distance."""
+        # A mixture of Gaussians is steepest at 0, which is where an inexact distance does the most harm.
         distance = 8.0 * float(np.finfo(np.float64).eps) * norm
         top, moved = self.outer.radial(np.array([0.0, distance]))
         if not top - moved <= WRONG * top:

@@ -1,4 +1,4 @@
-"""The kernels of maps, learners and tables that are given none: their bandwidth is learned from the rows."""
+"""Default kernels of maps, learners and tables; their bandwidth is learned from the rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from .polynomial import Polynomial
 GAUSSIAN = parse(KERNEL)
 TABLE_GAUSSIAN = parse(TABLE_KERNEL)
 
-# Homogeneous ones of an even degree could not tell x from -x, which on standardised columns are far apart.
+# A homogeneous kernel of even degree cannot tell x from -x, which are far apart in standardised columns.
 QUADRATIC = Polynomial(2, gamma=BANDWIDTH, coef0=1.0)
 QUARTIC = Polynomial(4, gamma=BANDWIDTH, coef0=1.0)

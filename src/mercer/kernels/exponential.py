@@ -16,7 +16,20 @@ from .families import DotProduct
 
 @dataclass(frozen=True, repr=False)
 class Exponential(LearnedBandwidth, DotProduct):
-    """k(x, y) = exp(gamma <x, y>); the papers write gamma = 1 / sigma^2."""
+    """Exponential dot-product kernel, k(x, y) = exp(gamma <x, y>).
+
+    Parameters
+    ----------
+    gamma : float or {"scale", "median"}, default=1.0
+        The factor of the inner product, written 1 / sigma^2 in the literature. ``"scale"`` and ``"median"`` are
+        learned from the rows as for :class:`Gaussian`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Exponential
+    >>> Exponential(0.5)([[2.0]], [[0.0], [1.0]]).round(3)
+    array([[1.   , 2.718]])
+    """
 
     description = "Rows are alike where their inner product is large; all products of columns count, high ones less."
 

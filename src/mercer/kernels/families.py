@@ -1,4 +1,4 @@
-"""The families that have feature maps of their own: dot-product, shift-invariant and rotation-invariant kernels."""
+"""The families of kernels with their own feature maps: dot-product, shift-invariant and rotation-invariant."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from ..gpu.kernel_blocks import Landmarks, dot_product_block, radial_block
 from .base import BLOCK_ELEMENTS, Kernel, row_values
 
 CACHED_ELEMENTS = 1 << 15
-"""Pairs of entries that are looked at together, few enough to stay in cache."""
+"""The number of pairs of entries handled at a time, small enough to stay in cache."""
 LARGEST_ROUNDING = 1e-4
-"""The largest error of a kernel value that is put up with for products in float32; beyond it they are in float64."""
+"""The largest error in a kernel value that products in float32 may cause; beyond it they are computed in float64."""
 CANCELLED = 1e-6
-"""Below this fraction of the squared norms, a squared distance made from inner products is computed again."""
+"""A squared distance below this fraction of the squared norms is not taken from inner products but recomputed."""
 
 
 def inner_products(X: Array, Y: Array) -> NDArray[np.float64]:
-    """The matrix of inner products, dense."""
+    """Compute the dense matrix of inner products."""
     values = X @ Y.T
     return values.toarray() if sp.issparse(values) else values
 
 
 FAR = 1e303
-"""Squares, and sums over columns, of this size are still far enough from the largest number to be added up."""
+"""Squares of this size, and their sums over columns, do not overflow float64."""
 
 
 def refuse_far_rows(kernel: Kernel, X: Array, size: Callable[[Any], NDArray[np.float64]], what: str) -> None:
-    """Raise where distances would overflow; for kernels so wide that they are not 0 at any distance that does not."""
+    """Raise a ValueError if distances would overflow before the kernel, which is very wide, has decayed to 0."""
     sizes = row_values(size, X)
     far = ~(sizes <= FAR / 4.0)
     if far.any():
@@ -50,16 +50,27 @@ def refuse_far_rows(kernel: Kernel, X: Array, size: Callable[[Any], NDArray[np.f
 
 
 class DotProduct(Kernel):
-    """k(x, y) = f(<x, y>) with f(t) = sum a_n t^n, a_n >= 0."""
+    """Base class of kernels k(x, y) = f(<x, y>) with f(t) = sum a_n t^n and a_n >= 0."""
 
     is_dot_product = True
 
     @abstractmethod
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """f(t)."""
+        """Compute f(t).
+
+        Parameters
+        ----------
+        t : ndarray
+            Inner products, or values of an inner kernel.
+
+        Returns
+        -------
+        ndarray
+            The values of f, in the shape of t.
+        """
 
     def _overwritten(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """f(t), where t may be written to: a large matrix, of which every copy costs as much as the arithmetic."""
+        """Compute f(t), reusing the memory of t: for a large matrix a copy costs as much as the arithmetic."""
         return self.value(t)
 
     @property
@@ -67,7 +78,18 @@ class DotProduct(Kernel):
         return self.max_degree is not None
 
     def slope(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """f'(t)."""
+        """Compute the derivative f'(t).
+
+        Parameters
+        ----------
+        t : ndarray
+            Inner products.
+
+        Returns
+        -------
+        ndarray
+            The derivatives, in the shape of t.
+        """
         if self.max_degree is None:
             raise ValueError(f"{self!r} has no derivative in closed form")
         series = np.polynomial.polynomial.polyder(self.series(self.max_degree + 1))
@@ -92,7 +114,7 @@ class DotProduct(Kernel):
     def tensor_values_at(self, landmarks: Array, device: Device, dtype: DTypeLike) -> Callable[[Any], Any]:
         if not self.takes_tensors:
             return super().tensor_values_at(landmarks, device, dtype)
-        # In float64, as everywhere: powers of inner products would lose the digits of float32.
+        # Always in float64: powers of inner products would lose the digits of float32.
         others = device.sent(dense(landmarks), np.float64)
 
         def values(X: Any) -> Any:
@@ -101,10 +123,21 @@ class DotProduct(Kernel):
         return values
 
     takes_tensors = False
-    """Whether ``of_tensor`` is given."""
+    """Whether :meth:`of_tensor` is implemented."""
 
     def of_tensor(self, t: Any) -> Any:
-        """f(t) of a tensor in float64, which may be written to."""
+        """Compute f(t) of a float64 tensor, which may be overwritten.
+
+        Parameters
+        ----------
+        t : tensor
+            Inner products.
+
+        Returns
+        -------
+        tensor
+            The values of f, in the shape of t.
+        """
         raise ValueError(f"{self!r} has no values on a device")
 
     def diagonal(self, X: Array) -> NDArray[np.float64]:
@@ -116,12 +149,12 @@ class DotProduct(Kernel):
 
     def check_rows(self, X: Array) -> None:
         if not self.takes_every_row:
-            # In float64: at the edge of the domain float32 would let through what the kernel then diverges on.
+            # In float64: near the edge of the domain, float32 would admit values at which the series diverges.
             self.check_arguments(row_values(squares, X), "squared norm")
 
 
 class ShiftInvariant(Kernel):
-    """k(x, y) = g(x - y) with g(0) = 1: the characteristic function of its spectral law."""
+    """Base class of kernels k(x, y) = g(x - y) with g(0) = 1: g is the characteristic function of the spectrum."""
 
     is_shift_invariant = True
 
@@ -141,31 +174,53 @@ class ShiftInvariant(Kernel):
 
 
 class Radial(ShiftInvariant):
-    """k(x, y) = g(||x - y||^2) with g(0) = 1, in every dimension: a mixture of Gaussians (Schoenberg)."""
+    """Base class of kernels k(x, y) = g(||x - y||^2) with g(0) = 1: mixtures of Gaussians, as Schoenberg showed."""
 
     is_rotation_invariant = True
     has_gradient = True
 
     @abstractmethod
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """g."""
+        """Compute g of squared distances.
+
+        Parameters
+        ----------
+        squares : ndarray
+            Squared distances ||x - y||^2.
+
+        Returns
+        -------
+        ndarray
+            The values of g, in the shape of ``squares``.
+        """
 
     @abstractmethod
     def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """g'; 0 where it is infinite, which it can be at 0 alone."""
+        """Compute the derivative g', with 0 where it is infinite, which can happen only at distance 0.
+
+        Parameters
+        ----------
+        squares : ndarray
+            Squared distances ||x - y||^2.
+
+        Returns
+        -------
+        ndarray
+            The derivatives, in the shape of ``squares``.
+        """
 
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         X, Y = self.coordinates(X), self.coordinates(Y)
-        # Distances do not change under a shift, and x - y loses fewer digits about the mean.
+        # A shift does not change distances, and x - y loses fewer digits when both are near the origin.
         origin = Y.mean(axis=0)
         slopes = weights * self.radial_slope(Distances(Y)(X))
         in_coordinates = 2.0 * (slopes.sum(axis=1)[:, None] * (X - origin) - slopes @ (Y - origin))
-        return self.coordinates(in_coordinates)  # by the chain rule: they multiply columns
+        return self.coordinates(in_coordinates)  # the chain rule: coordinates multiplies columns
 
     @property
     def takes_every_row(self) -> bool:
         with np.errstate(over="ignore"):
-            return not self.radial(np.array([FAR]))[0] > 0.0  # a distance that overflows gives the 0 that it should
+            return not self.radial(np.array([FAR]))[0] > 0.0  # a distance that overflows then rightly gives 0
 
     def check_rows(self, X: Array) -> None:
         if not self.takes_every_row:
@@ -173,7 +228,7 @@ class Radial(ShiftInvariant):
 
     @property
     def _shape(self) -> tuple[str, float] | None:
-        """What the compiled core knows g by, and its scale; None where it knows distances alone."""
+        """Return the compiled core's name for g and its scale, or None if the core provides only the distances."""
         return None
 
     def gram(self, X: Array, Y: Array) -> NDArray[np.float64]:
@@ -223,7 +278,7 @@ class Radial(ShiftInvariant):
         return values
 
     def _takes_rounding(self, error: float) -> bool:
-        """Whether an error of this size in squared distances moves no value by more than float32 allows for."""
+        """Whether an error of this size in squared distances changes no value by more than float32 allows."""
         return bool(1.0 - self.radial(np.array([error]))[0] <= LARGEST_ROUNDING)
 
     def _of(self, distances: Distances) -> Callable[[Any], NDArray[np.float64]]:
@@ -239,7 +294,7 @@ class Radial(ShiftInvariant):
 
 
 def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
-    """sum_j term(x_j, y_j), where a term with a 0 is 0, column by column: n x m x d would not fit."""
+    """Compute sum_j term(x_j, y_j) column by column, without an n x m x d array; a term with a 0 in it is 0."""
     total = np.zeros((X.shape[0], Y.shape[0]))
     X, Y = _by_column(X), _by_column(Y)
     for column in np.intersect1d(_occupied(X), _occupied(Y), assume_unique=True).tolist():
@@ -255,7 +310,7 @@ def column_sum(term: Callable[[Any, Any], Any], X: Array, Y: Array) -> NDArray[n
 def column_derivatives(
     term: Callable[[NDArray[np.float64]], NDArray[np.float64]], X: Array, Y: Array, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """sum_l weights[i, l] term(x_ij - y_lj) for every row i of X and every column j, for dense rows."""
+    """Compute sum_l weights[i, l] term(x_ij - y_lj) for every row i of X and every column j of dense rows."""
     totals = np.empty(X.shape)
     step = max(1, CACHED_ELEMENTS // max(1, Y.shape[0]))
     for start in range(0, X.shape[0], step):
@@ -272,9 +327,10 @@ Planes = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], ...]]
 def by_columns(
     term: str, Y: Array, scale: float = 1.0, planes: Planes = lambda rows: (rows,)
 ) -> Callable[[Any], NDArray[np.float64] | None]:
-    """A sum or product over columns by the compiled core, as a function of X; None where X or Y is sparse.
+    """Return a sum or product over columns, computed by the compiled core, as a function of X.
 
-    ``planes`` turns rows into what the term reads of them; for the rows of Y that is done once.
+    The function returns None if X or Y is sparse. ``planes`` turns rows into the values that the term reads, once for
+    the rows of Y.
     """
     others = _core.ColumnRows(*planes(Y)) if _core.AVAILABLE and not sp.issparse(Y) else None
 
@@ -287,7 +343,7 @@ def by_columns(
 
 
 def column_product(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
-    """prod_j factor(x_j - y_j) for an even factor with factor(0) = 1, column by column."""
+    """Compute prod_j factor(x_j - y_j), column by column, for an even factor with factor(0) = 1."""
     if sp.issparse(X) or sp.issparse(Y):
         return np.exp(_column_logarithms(factor, sp.csr_array(X), sp.csr_array(Y)))
     product = np.ones((X.shape[0], Y.shape[0]))
@@ -297,7 +353,7 @@ def column_product(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[
 
 
 def _column_logarithms(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDArray[np.float64]:
-    """sum_j log factor(x_j - y_j) of CSR rows, by the entries that they store."""
+    """Compute sum_j log factor(x_j - y_j) of CSR rows from their stored entries."""
 
     def alone(M: Any) -> NDArray[np.float64]:
         M = canonical_csr(M)
@@ -315,7 +371,7 @@ def _column_logarithms(factor: Callable[[Any], Any], X: Array, Y: Array) -> NDAr
 
 
 def _by_column(X: Array) -> Any:
-    """The matrix in a form whose columns are at hand, without stored zeros."""
+    """Convert the matrix to a format with fast access to columns, without stored zeros."""
     if not sp.issparse(X):
         return X
     X = canonical_csr(X).tocsc()
@@ -324,12 +380,12 @@ def _by_column(X: Array) -> Any:
 
 
 def _occupied(X: Array) -> NDArray[np.int64]:
-    """The columns that are not 0."""
+    """Return the columns that contain a nonzero value."""
     return np.flatnonzero(np.diff(X.indptr) if sp.issparse(X) else X.any(axis=0))
 
 
 def _entries(X: Array, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The rows at which a column is not 0, and its values there."""
+    """Return the rows in which a column is nonzero, and its values there."""
     if sp.issparse(X):
         part = slice(X.indptr[column], X.indptr[column + 1])
         return X.indices[part], X.data[part]
@@ -338,10 +394,10 @@ def _entries(X: Array, column: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def squared_distances(X: Array, Y: Array) -> NDArray[np.float64]:
-    """Squared Euclidean distances, dense; never negative, exactly 0 between equal rows."""
+    """Compute dense squared Euclidean distances: never negative, and exactly 0 between equal rows."""
     left, right = X, Y
     if not sp.issparse(X) and not sp.issparse(Y):
-        # Distances do not change under a shift; with this one, few pairs of rows far from the origin remain for below.
+        # A shift does not change distances, and this one leaves few pairs that must be recomputed below.
         origin = Y.mean(axis=0)
         left, right = X - origin, Y - origin
     norms = squares(left)[:, None] + squares(right)[None, :]
@@ -352,9 +408,9 @@ def squared_distances(X: Array, Y: Array) -> NDArray[np.float64]:
 
 
 class Distances:
-    """Squared Euclidean distances to the rows of Y, or functions of them; what they need of Y is made once.
+    """Squared Euclidean distances to the rows of Y, or functions of them; everything about Y is prepared once.
 
-    Where Y is packed, the distances of a row are the same whatever rows stand beside it.
+    If Y is packed, the distances of a row do not depend on the other rows in the same block.
     """
 
     def __init__(self, Y: Array, packed: bool = False):
@@ -368,11 +424,11 @@ class Distances:
             self._norms = np.concatenate([row_squares(part) for part in parts])
 
     def are_compiled(self, X: Array) -> bool:
-        """Whether the compiled core makes them, and functions of them."""
+        """Whether the compiled core computes the distances and functions of them."""
         return self._dense and not sp.issparse(X)
 
     def __call__(self, X: Array, shape: str = "square", scale: float = 1.0) -> NDArray[np.float64]:
-        """The distances of the rows of X, dense; another shape only where they are compiled."""
+        """Compute the dense distances from the rows of X; other shapes are available only if compiled."""
         if not self.are_compiled(X):
             return squared_distances(X, self._others)
         X = np.ascontiguousarray(X)
@@ -386,13 +442,13 @@ Products = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 def plain_products(Y: NDArray[np.float64], origin: NDArray[np.float64]) -> Products:
-    """Inner products with the rows of Y less an origin."""
+    """Return the inner products with the rows of Y minus an origin, as a function of rows."""
     shifted = Y - origin
     return lambda X: X @ shifted.T
 
 
 def packed_products(Y: NDArray[np.float64], origin: NDArray[np.float64] | None = None) -> Products:
-    """The same by the compiled core, from rows that are contiguous."""
+    """Return the same function computed by the compiled core, for contiguous rows."""
     panels = _core.panels(np.ascontiguousarray(Y).T, np.float64, origin)
 
     def products(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -404,13 +460,13 @@ def packed_products(Y: NDArray[np.float64], origin: NDArray[np.float64] | None =
 
 
 def row_squares(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The squared norm of every row of a dense matrix, without a matrix of squares."""
+    """Compute the squared norm of every row of a dense matrix, without a matrix of squares."""
     return np.einsum("ij,ij->i", X, X)
 
 
 def _near_pairs(distances: Any, norms: Any, X: Array, Y: Array) -> Iterator[tuple[Any, Any]]:
-    """Rows much nearer to each other than to the origin, so that the digits that count have cancelled, by blocks."""
-    near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # so that NaN, infinity less infinity, is among them
+    """Yield, in blocks, the pairs of rows so near to each other that their significant digits have cancelled."""
+    near_x, near_y = np.nonzero(~(distances > CANCELLED * norms))  # includes NaN, which is infinity minus infinity
     both_sparse = sp.issparse(X) and sp.issparse(Y)
     width = (X.nnz + Y.nnz) // (X.shape[0] + Y.shape[0]) if both_sparse else X.shape[1]
     step = max(1, BLOCK_ELEMENTS // max(1, width))
@@ -419,17 +475,17 @@ def _near_pairs(distances: Any, norms: Any, X: Array, Y: Array) -> Iterator[tupl
 
 
 def _pair_distances(X: Array, Y: Array) -> NDArray[np.float64]:
-    """The squared distance of every row of X to the same row of Y."""
+    """Compute the squared distance between each row of X and the row of Y with the same index."""
     return squares(X - Y if sp.issparse(X) == sp.issparse(Y) else dense(X) - dense(Y))
 
 
 def manhattan_distances(X: Array, Y: Array) -> NDArray[np.float64]:
-    """1-norm distances, dense."""
+    """Compute dense 1-norm distances."""
     return manhattan_distances_to(Y)(X)
 
 
 def manhattan_distances_to(Y: Array) -> Callable[[Any], NDArray[np.float64]]:
-    """1-norm distances to the rows of Y, dense, as a function of X."""
+    """Return the dense 1-norm distances to the rows of Y as a function of X."""
     compiled = by_columns("manhattan", Y)
 
     def distances(X: Array) -> NDArray[np.float64]:
@@ -440,7 +496,7 @@ def manhattan_distances_to(Y: Array) -> Callable[[Any], NDArray[np.float64]]:
 
 
 def with_short_indices(X: Array) -> Any:
-    """X with int32 indices where it is sparse: scikit-learn's loop over its entries takes no others."""
+    """Return X with int32 indices if it is sparse, the only ones that scikit-learn's loop over entries accepts."""
     if not sp.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     largest = np.iinfo(np.int32).max

@@ -18,11 +18,20 @@ from .families import Radial
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(ColumnBandwidths, Radial):
-    """k(x, y) = exp(-gamma ||x - y||^2).
+    """Gaussian (RBF) kernel, k(x, y) = exp(-gamma ||x - y||^2).
 
-    ``gamma="scale"`` has scikit-learn's meaning; ``gamma="median"`` is 1 / (2 median squared distance). With one
-    number per column it is exp(-sum gamma_i (x_i - y_i)^2).
+    Parameters
+    ----------
+    gamma : float, {"scale", "median"} or tuple of float, default=1.0
+        The inverse squared length scale. ``"scale"`` is 1 / (n_features * X.var()), as in scikit-learn; ``"median"``
+        is 1 / (2 * the median squared distance). With one number per column, the kernel is
+        exp(-sum gamma_i (x_i - y_i)^2).
 
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> Gaussian(0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
     >>> float(Gaussian((0.0625, 1.0))([[4.0, 1.0]], [[0.0, 2.0]])[0, 0]) == math.exp(-2.0)
     True
     """

@@ -18,10 +18,19 @@ from .families import FAR, column_derivatives, manhattan_distances_to, refuse_fa
 
 @dataclass(frozen=True, repr=False)
 class Laplacian(ColumnBandwidths):
-    """k(x, y) = exp(-gamma sum |x_i - y_i|).
+    """Laplacian kernel, k(x, y) = exp(-gamma sum |x_i - y_i|).
 
-    ``gamma="scale"`` is 1 / (width x variance) as in scikit-learn, ``gamma="median"`` 1 / median 1-norm distance. With
-    one number per column it is exp(-sum gamma_i |x_i - y_i|).
+    Parameters
+    ----------
+    gamma : float, {"scale", "median"} or tuple of float, default=1.0
+        The inverse length scale. ``"scale"`` is 1 / (n_features * X.var()), as in scikit-learn; ``"median"`` is
+        1 / the median 1-norm distance. With one number per column, the kernel is exp(-sum gamma_i |x_i - y_i|).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Laplacian
+    >>> Laplacian(0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
     """
 
     description = "Rows are alike where they are near in every column; likeness falls sharply, and allows for edges."
@@ -57,10 +66,10 @@ class Laplacian(ColumnBandwidths):
 
     def gradients(self, X: Array, Y: Array, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         slopes = -self.width * weights * self.gram(X, Y)
-        return self.coordinates(column_derivatives(np.sign, X, Y, slopes))  # signs are the same in both
+        return self.coordinates(column_derivatives(np.sign, X, Y, slopes))  # X and its coordinates have equal signs
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        # Each coordinate is Cauchy with scale gamma: its characteristic function is exp(-gamma |delta|).
+        # Each coordinate has the Cauchy distribution of scale gamma, whose transform is exp(-gamma |delta|).
         return self.width * np.tan(np.pi * (points - 0.5))
 
     def spectral_moment(self, n_features: int) -> float:

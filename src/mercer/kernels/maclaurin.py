@@ -1,4 +1,4 @@
-"""Any dot-product kernel, given by the coefficients of its series."""
+"""Any dot-product kernel, given by the coefficients of its power series."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ LONGEST_GAP = 256
 
 @dataclass(frozen=True, repr=False)
 class Maclaurin(DotProduct):
-    """k(x, y) = sum a_n <x, y>^n with a_n >= 0.
+    """Dot-product kernel given by its power series, k(x, y) = sum a_n <x, y>^n with a_n >= 0.
 
     Parameters
     ----------
-    coefficients : sequence of numbers, or callable
-        a_0, a_1, ..., or a function of n.
-    tol : float
-        A callable's sum ends once eight terms are smaller than this fraction of it, or after 256 zeros in a row.
-    radius : float
-        Where a callable's series diverges, if it does: squared norms must stay below.
+    coefficients : sequence of float or callable
+        The coefficients a_0, a_1, ..., or a function from n to a_n.
+    tol : float, default=1e-15
+        The relative precision of a sum whose coefficients are given by a function. The sum ends after eight terms
+        below this fraction of it, or after 256 coefficients in a row that are zero.
+    radius : float, default=inf
+        The radius of convergence of a series whose coefficients are given by a function. Squared norms of rows must
+        stay below it.
 
     Examples
     --------
@@ -58,7 +60,7 @@ class Maclaurin(DotProduct):
             raise ValueError("coefficients must not be empty")
         for n, a in enumerate(coefficients):
             self._check_coefficient(n, a)
-        object.__setattr__(self, "coefficients", coefficients)  # a list is not hashable
+        object.__setattr__(self, "coefficients", coefficients)  # a tuple, because a list is not hashable
 
     @staticmethod
     def _check_coefficient(n: int, a: Any) -> float:
@@ -76,7 +78,7 @@ class Maclaurin(DotProduct):
             return float(self.coefficients[n])
         try:
             return self._check_coefficient(n, self.coefficients(n))
-        except OverflowError as error:  # 1 / math.factorial(171), say; 0 or infinity, we cannot tell
+        except OverflowError as error:  # for example 1 / math.factorial(171), which may be 0 or infinite
             raise ValueError(f"Maclaurin coefficient a_{n} could not be computed: {error}; use floats") from error
 
     @property
@@ -89,7 +91,7 @@ class Maclaurin(DotProduct):
         total, power, quiet, gap = np.zeros_like(t), np.ones_like(t), 0, 0
         for n in range(LONGEST_SERIES):
             coefficient = self._coefficient(n)
-            # A zero says nothing about what comes after it, unless there are very many.
+            # A single zero says nothing about the terms after it; a very long run of zeros does.
             gap = gap + 1 if coefficient == 0 else 0
             if coefficient > 0:
                 term = coefficient * power

@@ -21,8 +21,8 @@ LARGE_NU = 50.0
 
 
 def _by_bessel(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Logarithms: z^nu and K_nu leave the range of float64 long before their product does. Beyond 2000 the product has
-    # left it too, for any nu below LARGE_NU, and K_nu is not computed any more; where K_nu overflows the limit is 1.
+    # In logarithms, because z^nu and K_nu leave the range of float64 long before their product does. Beyond 2000 the
+    # product has left it too, for any nu below LARGE_NU, and K_nu is not computed; where K_nu overflows the limit is 1.
     safe = np.where(z > 0, np.minimum(z, 2000.0), 1.0)
     with np.errstate(over="ignore"):
         bessel = kve(nu, safe)
@@ -31,7 +31,7 @@ def _by_bessel(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Debye's expansion of K_nu, uniform in z, divided by its value at 0: within 1e-10, and no term leaves float64.
+    # Debye's expansion of K_nu, uniform in z, divided by its value at 0: accurate to 1e-10, with no term out of range.
     def correction(p: Any) -> Any:
         u1 = (3 * p - 5 * p**3) / 24
         u2 = (81 * p**2 - 462 * p**4 + 385 * p**6) / 1152
@@ -47,10 +47,22 @@ def _by_expansion(nu: float, z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, repr=False)
 class Matern(ColumnBandwidths, Radial):
-    """k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = sqrt(2 nu) ||x - y|| / length_scale.
+    """Matern kernel, k(x, y) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z) with z = sqrt(2 nu) ||x - y|| / length_scale.
 
-    ``length_scale="scale"`` is sqrt(width x variance), ``"median"`` the median distance. With one number per
-    column every difference x_i - y_i is divided by its own.
+    Parameters
+    ----------
+    nu : float, default=1.5
+        The smoothness; larger values make what is learned smoother. With ``nu=0.5`` the kernel is
+        exp(-||x - y|| / length_scale); as nu grows, it approaches the Gaussian kernel.
+    length_scale : float, {"scale", "median"} or tuple of float, default=1.0
+        The length scale. ``"scale"`` is sqrt(n_features * X.var()) and ``"median"`` the median distance. With one
+        number per column, each difference x_i - y_i is divided by its own.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern
+    >>> Matern(0.5)([[0.0]], [[0.0], [1.0]]).round(3)
+    array([[1.   , 0.368]])
     """
 
     description = "Rows are alike where they are near each other; nu sets how smooth what is learned must be."
@@ -80,7 +92,7 @@ class Matern(ColumnBandwidths, Radial):
         return None if name is None else (name, math.sqrt(2.0 * self.nu) / self.width)
 
     def radial(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        # The bound changes nothing, every kernel is 0 there, but keeps the terms below from infinity times 0.
+        # The bound does not change any value, since the kernel is 0 there, but prevents infinity times 0 below.
         z = np.minimum(np.sqrt(2.0 * self.nu * squares) / self.width, 1e100)
         closed = {0.5: lambda: 1.0, 1.5: lambda: 1.0 + z, 2.5: lambda: 1.0 + z + z**2 / 3.0}
         if self.nu in closed:
@@ -88,8 +100,8 @@ class Matern(ColumnBandwidths, Radial):
         return _by_bessel(self.nu, z) if self.nu < LARGE_NU else _by_expansion(self.nu, z)
 
     def radial_slope(self, squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        # d/dz of z^nu K_nu(z) is -z^nu K_(nu - 1)(z): above nu = 1 that is a smoother kernel's value, and K is even
-        # in its order.
+        # The derivative of z^nu K_nu(z) is -z^nu K_(nu - 1)(z). Above nu = 1 that is the value of a smoother kernel;
+        # below, K is even in its order.
         factor = self.nu / (2.0 * self.width**2)
         order = self.nu - 1.0
         if order > 0.0:
@@ -103,7 +115,7 @@ class Matern(ColumnBandwidths, Radial):
             values = constant * z**order * kve(-order, np.minimum(z, 2000.0)) * np.exp(-z)
         return np.where(squares > 0.0, -2.0 * factor * values, 0.0)
 
-    # A frequency is a multivariate t: normals over the root of one chi-squared draw that its coordinates share.
+    # A frequency has a multivariate t distribution: normals over the root of one shared chi-squared draw.
 
     def _scales(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
         chi2 = 2.0 * gammaincinv(float(self.nu), uniforms)

@@ -1,4 +1,4 @@
-"""Kernels written as text, for configuration files and command lines."""
+"""Kernels written as text, for configuration files and the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .polynomial import Polynomial
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 50
-MAX_OPERATIONS = 100  # a chain of sums is a tree as deep as the chain is long, and every method descends it
+MAX_OPERATIONS = 100  # a chain of sums is a tree as deep as the chain is long, and every method recurses through it
 SHOWN = 60
 
 _TOKEN = re.compile(
@@ -34,26 +34,26 @@ _TOKEN = re.compile(
 
 
 SKLEARN_REFUSED = {
-    "sigmoid": "tanh(gamma <x, y> + coef0) is not positive definite, so that no features have it as their inner "
-    "product; did you mean 'polynomial' or 'gaussian'?",
+    "sigmoid": "tanh(gamma <x, y> + coef0) is not positive definite, so it is not the inner product of any features; "
+    "did you mean 'polynomial' or 'gaussian'?",
     "cosine": "cosine is <x, y> between rows of norm 1; did you mean 'linear' with scale='unit' of a learner, or after "
     "a Normalizer?",
-    "precomputed": "unknown kernel 'precomputed': that word stands alone, in Nystrom and in learners whose map it is",
+    "precomputed": "unknown kernel 'precomputed': give it alone, to Nystrom or to a learner with that map",
 }
-"""Names of scikit-learn that stand for no kernel here, and what to do instead."""
+"""Kernel names of scikit-learn that have no meaning here, with advice on what to use instead."""
 
 
 def chi2(gamma: float = 1.0) -> Kernel:
-    """exp(-gamma sum (x_i - y_i)^2 / (x_i + y_i)), under the name that it has in scikit-learn."""
+    """Return exp(-gamma sum (x_i - y_i)^2 / (x_i + y_i)), which scikit-learn calls chi2."""
     return Gaussian(gamma).of_distance(AdditiveChi2())
 
 
 class KernelSyntaxError(ValueError):
-    """Text that is not a kernel; the message points at the mistake."""
+    """Raised for text that does not describe a kernel; the message points at the mistake."""
 
 
 class _Part(NamedTuple):
-    """A part of the text and what it says: itself where it is a token, a kernel or a number once it is understood."""
+    """A piece of the text with its meaning: the token itself or, once it is understood, a kernel or a number."""
 
     value: Any
     start: int
@@ -62,22 +62,42 @@ class _Part(NamedTuple):
 
 
 def parse(text: str) -> Kernel:
-    """The kernel that ``text`` describes: the inverse of ``repr``, without evaluating any Python.
+    """Read the kernel that a text describes, without evaluating any Python.
 
-    Operators, ``.of(...)`` and ``.of_distance(...)`` bind as in Python, arguments are those of the constructors, and
-    names of kernels may be in lower case and have underscores.
+    This is the inverse of ``repr``. Operators, ``.of(...)`` and ``.of_distance(...)`` bind as in Python, arguments are
+    those of the constructors, and kernel names may be written in lower case with underscores.
 
-    A name with parentheses calls the constructor: ``"gaussian()"`` is ``Gaussian()``, with the gamma of 1 that it has
-    by default. A bare name leaves the bandwidth to the rows: ``"gaussian"`` is ``Gaussian("scale")``. Names of
-    scikit-learn mean what they mean there: ``"rbf"`` and ``"poly"`` (``"polynomial"`` too) are those of ``SVC`` with
-    its defaults, ``Gaussian("scale")`` and ``Polynomial(3, gamma="scale")``, ``"chi2"`` is ``Gaussian(1.0)`` of the
-    distance of ``AdditiveChi2()``, and ``"additive_chi2"`` is what ``AdditiveChi2Sampler`` approximates. There is no
-    ``"sigmoid"``, which is not positive definite, and no ``"cosine"``, which is ``"linear"`` between rows of norm 1.
+    Parameters
+    ----------
+    text : str
+        The description of a kernel, such as ``"0.7 * gaussian(0.5) + linear"``.
 
-    Reading text of unknown origin is safe: its length and
-    nesting are bounded and nothing but kernels is made of it (a kernel of huge degree may still be costly to map).
-    What is not a kernel raises a ``KernelSyntaxError``.
+    Returns
+    -------
+    Kernel
+        The kernel.
 
+    Raises
+    ------
+    KernelSyntaxError
+        If the text does not describe a kernel. The message points at the mistake.
+
+    Notes
+    -----
+    A name with parentheses calls the constructor: ``"gaussian()"`` is ``Gaussian()``, with its default gamma of 1. A
+    bare name leaves the bandwidth to be learned from the rows: ``"gaussian"`` is ``Gaussian("scale")``.
+
+    The names that scikit-learn uses have the same meaning here: ``"rbf"`` and ``"poly"`` (also ``"polynomial"``) are
+    the kernels of ``SVC`` with its defaults, ``Gaussian("scale")`` and ``Polynomial(3, gamma="scale")``; ``"chi2"`` is
+    ``Gaussian(1.0).of_distance(AdditiveChi2())``; ``"additive_chi2"`` is the kernel that ``AdditiveChi2Sampler``
+    approximates. There is no ``"sigmoid"``, which is not positive definite, and no ``"cosine"``, which is ``"linear"``
+    between rows of norm 1.
+
+    Text from an untrusted source is safe to read: its length and nesting are limited, and only kernels are created
+    from it. A kernel of very high degree may still be expensive to map.
+
+    Examples
+    --------
     >>> parse("0.7*gaussian(0.5) + polynomial(2, coef0=1).of(vovk_real(3))")
     0.7 * Gaussian(gamma=0.5) + Polynomial(degree=2, gamma=1.0, coef0=1).of(VovkReal(degree=3))
     >>> parse("rbf + 0.1 * linear")
@@ -92,7 +112,7 @@ def parse(text: str) -> Kernel:
 
 @operation
 def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
-    """A kernel as it is, or the one that text describes; ``name`` is that of the argument, for messages."""
+    """Return a kernel unchanged, or parse its description; ``name`` is the argument's name, for messages."""
     if isinstance(kernel, str):
         return parse(kernel)
     if not isinstance(kernel, Kernel):
@@ -104,7 +124,7 @@ def as_kernel(kernel: Any, name: str = "kernel") -> Kernel:
 
 
 def _error(text: str, part: _Part, reason: str) -> KernelSyntaxError:
-    """The error, with the text around the mistake on one line and carets below the mistake on the next."""
+    """Make an error that shows the text around the mistake, with carets below the mistake itself."""
     first, last = max(0, part.start - SHOWN), min(len(text), part.start + 2 * SHOWN)
     before, after = "..." if first > 0 else "", "..." if last < len(text) else ""
     shown = "".join(character if character.isprintable() else " " for character in text[first:last])
@@ -117,9 +137,9 @@ def _key(name: str) -> str:
 
 
 def _leaves() -> dict[str, Callable[..., Kernel]]:
-    """What can be called by name: the kernels that the package exports, except the ones written as operators.
+    """Return what can be called by name: the exported kernels, except those written as operators.
 
-    And what scikit-learn calls by another name.
+    The names that scikit-learn uses for some of them are included.
     """
     package = sys.modules[__package__]
     exported = [getattr(package, name) for name in package.__all__]
@@ -130,7 +150,7 @@ def _leaves() -> dict[str, Callable[..., Kernel]]:
 
 
 def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
-    """What a name without parentheses stands for."""
+    """Return the kernel that a name without parentheses denotes."""
     if make is Polynomial:
         return Polynomial(3, gamma=BANDWIDTH)  # as in SVC
     fields: dict[str, Any] = {}
@@ -140,7 +160,7 @@ def _with_learned_bandwidth(make: Callable[..., Kernel]) -> Kernel:
 
 
 class _Parser:
-    """Recursive descent: one method per rule, each of which takes the tokens it understands.
+    """A recursive-descent parser with one method per rule, each of which consumes the tokens it understands.
 
     expression := term ("+" term)*
     term       := factor ("*" factor)*
@@ -185,7 +205,7 @@ class _Parser:
         raise _error(self._text, name, f"{what} {name.value[:SHOWN]!r}; {hints[0]}")
 
     def _make(self, part: _Part, make: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> _Part:
-        """What this part of the text makes; where that is refused, the error points there."""
+        """Call ``make``; if it raises, make the error point at this part of the text."""
         try:
             return part._replace(value=make(*arguments, **keywords))
         except (ArithmeticError, TypeError, ValueError) as error:
@@ -197,7 +217,7 @@ class _Parser:
         raise _error(self._text, piece, "expected a kernel, found a number")
 
     def _operation(self, text: str) -> bool:
-        """Take this operator if it comes next."""
+        """Consume this operator if it comes next."""
         self._operations += self._next.value == text
         if self._operations > MAX_OPERATIONS:
             raise _error(self._text, self._next, f"a kernel is made with at most {MAX_OPERATIONS} operations")
@@ -220,7 +240,7 @@ class _Parser:
         left = self._factor()
         while self._operation("*"):
             right = self._factor()
-            number = left if isinstance(right.value, Kernel) else right  # what is at fault in a multiple
+            number = left if isinstance(right.value, Kernel) else right  # the part at fault in a multiple
             left = self._until_here(left.start, self._make(number, operator.mul, left.value, right.value).value)
         return left
 
@@ -236,7 +256,7 @@ class _Parser:
         return piece
 
     def _nested(self) -> _Part:
-        """An expression and the parenthesis that closes it."""
+        """Read an expression and its closing parenthesis."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _error(self._text, self._tokens[self._place - 1], f"kernels are nested at most {MAX_DEPTH} deep")
@@ -267,11 +287,11 @@ class _Parser:
             return self._make(name, _with_learned_bandwidth, make)
         self._items(")", lambda: self._argument(make.__name__, list(signature.parameters), positional, keywords))
         call = self._until_here(name.start)
-        self._make(call, signature.bind, *positional, **keywords)  # says what is missing or too many better than make
+        self._make(call, signature.bind, *positional, **keywords)  # its message about wrong arguments is clearer
         return self._make(call, make, *positional, **keywords)
 
     def _refuse(self, name: _Part) -> NoReturn:
-        """Say that no kernel has this name, and why where it is one of scikit-learn's."""
+        """Raise an error saying that no kernel has this name, with a reason if scikit-learn has one."""
         reason = SKLEARN_REFUSED.get(_key(name.value))
         if reason is not None:
             raise _error(self._text, name, reason)
@@ -280,7 +300,7 @@ class _Parser:
         self._unknown(name, "unknown kernel", known)
 
     def _items(self, closing: str, read: Callable[[], None]) -> bool:
-        """Read what stands between commas up to the closing bracket; whether there was a comma."""
+        """Read items separated by commas up to the closing bracket; return whether there was a comma."""
         start = self._place
         while not self._accept(closing):
             read()
@@ -310,7 +330,7 @@ class _Parser:
         if self._accept("(") or self._accept("["):
             values: list[int | float] = []
             comma = self._items(")" if token.value == "(" else "]", lambda: values.append(self._number().value))
-            # Without its comma a single number in parentheses is just that, as in Python.
+            # Without a trailing comma, a single number in parentheses is a number, as in Python.
             return values[0] if token.value == "(" and values and not comma else tuple(values)
         return self._number("a number, a string or a tuple of numbers").value
 

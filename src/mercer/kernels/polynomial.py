@@ -1,4 +1,4 @@
-"""The linear and the polynomial kernel."""
+"""The linear and polynomial kernels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ from .bandwidth import LearnedBandwidth, median_squared_distance
 from .families import CACHED_ELEMENTS, DotProduct
 
 MULTIPLIED = 8
-"""Powers up to this one are products: within a few units in the last place, and several times faster."""
+"""Powers up to this one are computed as products: accurate to a few units in the last place and much faster."""
 
 
 @dataclass(frozen=True, repr=False)
 class Linear(DotProduct):
-    """k(x, y) = <x, y>."""
+    """Linear kernel, k(x, y) = <x, y>.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 0.0]])
+    array([[3.]])
+    """
 
     description = "The inner product of rows: what is learned is a plane."
 
@@ -42,10 +49,21 @@ class Linear(DotProduct):
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(LearnedBandwidth, DotProduct):
-    """k(x, y) = (gamma <x, y> + coef0)^degree.
+    """Polynomial kernel, k(x, y) = (gamma <x, y> + coef0)^degree.
 
-    A negative ``coef0`` is evaluated exactly but has no feature map: the kernel is then not positive definite.
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree.
+    gamma : float or {"scale", "median"}, default=1.0
+        The factor of the inner product. ``"scale"`` and ``"median"`` are learned from the rows as for
+        :class:`Gaussian`.
+    coef0 : float, default=0.0
+        The constant term. A kernel with a negative constant is evaluated exactly but has no feature map, because it is
+        not positive definite.
 
+    Examples
+    --------
     >>> float(Polynomial(2, coef0=1.0)([[1.0, 2.0]], [[3.0, 0.0]])[0, 0])
     16.0
     """
@@ -102,7 +120,7 @@ class Polynomial(LearnedBandwidth, DotProduct):
             raise ValueError(f"coef0 must not be negative for a feature map, found {self.coef0!r}")
         n = np.arange(min(count, self.degree + 1))
         coefficients = np.zeros(count)
-        # In logarithms: a binomial coefficient of a high degree overflows long before its term does.
+        # In logarithms, because a binomial coefficient of high degree overflows long before its term does.
         binomial = gammaln(self.degree + 1.0) - gammaln(n + 1.0) - gammaln(self.degree - n + 1.0)
         powers = n * math.log(float(self.gamma)) + xlogy(self.degree - n, self.coef0)
         coefficients[: len(n)] = np.exp(binomial + powers)

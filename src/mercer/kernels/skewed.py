@@ -1,4 +1,4 @@
-"""The skewed kernels of histograms: shift-invariant in log(x + c)."""
+"""Skewed kernels for histograms, which are shift-invariant in log(x + c)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .base import Kernel, first_entry
 from .families import by_columns, column_product, manhattan_distances
 
 LONGEST = 300.0
-"""Coordinates whose exponentials, and sums and products of a few, stay far from the ends of float64."""
+"""Exponentials of coordinates within this limit, and sums and products of a few, stay within the range of float64."""
 
 
 @dataclass(frozen=True, repr=False)
 class _Skewed(Kernel):
-    """A shift-invariant kernel of log(x_i + c), defined where every x_i > -c."""
+    """Base class of kernels that are shift-invariant in log(x_i + c) and defined for x_i > -c."""
 
     skewedness: float = 1.0
 
@@ -39,7 +39,7 @@ class _Skewed(Kernel):
         return float(self.skewedness)
 
     def coordinates(self, X: Array) -> Array:
-        # log(x + c) less log c, which no difference sees: zeros stay zeros, and sparse rows sparse.
+        # log(x + c) - log(c), since a constant cancels in differences: zeros stay zeros, and sparse rows stay sparse.
         if sp.issparse(X):
             return (canonical_csr(X) * (1.0 / self.skewedness)).log1p()
         return namespace(X).log1p(X * (1.0 / self.skewedness))
@@ -55,7 +55,7 @@ class _Skewed(Kernel):
         return False
 
     def check_rows(self, X: Array) -> None:
-        # As coordinates computes it, so that an entry just above -c does not become the logarithm of 0.
+        # Computed like coordinates, so that an entry just above -c does not become the logarithm of 0.
         found = first_entry(X, lambda values: ~(values * (1.0 / self.skewedness) > -1.0))
         if found:
             raise ValueError(f"{self!r} needs entries above {-self.skewedness:g}; {found}")
@@ -68,13 +68,29 @@ class _Skewed(Kernel):
 
 
 def _exponentials(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """What makes cosh((u - v) / 2) a product of sums and products, for coordinates u and v."""
+    """Return the values that turn cosh((u - v) / 2), for coordinates u and v, into sums and products."""
     return np.exp(X), np.exp(-0.5 * X) * math.sqrt(0.5)
 
 
 @dataclass(frozen=True, repr=False)
 class SkewedChi2(_Skewed):
-    """k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c) for entries above -c, c the skewedness."""
+    """Skewed chi-squared kernel, k(x, y) = prod 2 sqrt((x_i + c)(y_i + c)) / (x_i + y_i + 2c).
+
+    Parameters
+    ----------
+    skewedness : float, default=1.0
+        The positive constant c; all entries must be greater than -c.
+
+    References
+    ----------
+    Li, Ionescu and Sminchisescu, Random Fourier approximations for skewed multiplicative histogram kernels, DAGM 2010.
+
+    Examples
+    --------
+    >>> from mercer.kernels import SkewedChi2
+    >>> SkewedChi2()([[0.0, 1.0]], [[0.0, 1.0], [3.0, 1.0]]).round(3)
+    array([[1. , 0.8]])
+    """
 
     description = "Histograms are alike where every bin is, measured on a logarithmic scale."
 
@@ -85,7 +101,7 @@ class SkewedChi2(_Skewed):
         return 1.0 / column_product(lambda delta: np.cosh(delta / 2.0), X, Y) if values is None else values
 
     def quantiles(self, points: NDArray[np.float64], n_features: int) -> NDArray[np.float64]:
-        # Each coordinate has the density sech(pi w).
+        # The density of each coordinate is sech(pi w).
         return np.log(np.tan(np.pi / 2.0 * points)) / np.pi
 
     def spectral_moment(self, n_features: int) -> float:
@@ -94,7 +110,23 @@ class SkewedChi2(_Skewed):
 
 @dataclass(frozen=True, repr=False)
 class SkewedIntersection(_Skewed):
-    """k(x, y) = prod min(x_i + c, y_i + c) / sqrt((x_i + c)(y_i + c)) for entries above -c, c the skewedness."""
+    """Skewed intersection kernel, k(x, y) = prod min(x_i + c, y_i + c) / sqrt((x_i + c)(y_i + c)).
+
+    Parameters
+    ----------
+    skewedness : float, default=1.0
+        The positive constant c; all entries must be greater than -c.
+
+    References
+    ----------
+    Li, Ionescu and Sminchisescu, Random Fourier approximations for skewed multiplicative histogram kernels, DAGM 2010.
+
+    Examples
+    --------
+    >>> from mercer.kernels import SkewedIntersection
+    >>> SkewedIntersection()([[0.0, 1.0]], [[0.0, 1.0], [3.0, 1.0]]).round(3)
+    array([[1. , 0.5]])
+    """
 
     description = "Histograms are alike where every bin is, on a logarithmic scale, with sharp edges."
 

@@ -13,7 +13,19 @@ from .families import DotProduct
 
 @dataclass(frozen=True, repr=False)
 class VovkReal(DotProduct):
-    """k(x, y) = 1 + t + ... + t^(degree-1), t = <x, y>."""
+    """Vovk's real polynomial kernel, k(x, y) = 1 + t + ... + t^(degree-1) with t = <x, y>.
+
+    Parameters
+    ----------
+    degree : int
+        The number of terms.
+
+    Examples
+    --------
+    >>> from mercer.kernels import VovkReal
+    >>> VovkReal(3)([[2.0]])
+    array([[21.]])
+    """
 
     description = "The first few powers of the inner product of rows, each with the same weight."
 
@@ -27,7 +39,7 @@ class VovkReal(DotProduct):
         return self.degree - 1
 
     def value(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        # The sum itself: the closed quotient is 0 / 0 at t = 1.
+        # The sum itself, because the closed form is 0 / 0 at t = 1.
         total = np.ones_like(t)
         for _ in range(self.degree - 1):
             total = total * t + 1.0
@@ -39,7 +51,14 @@ class VovkReal(DotProduct):
 
 @dataclass(frozen=True, repr=False)
 class VovkInfinite(DotProduct):
-    """k(x, y) = 1 / (1 - <x, y>), for rows of norm below 1."""
+    """Vovk's infinite polynomial kernel, k(x, y) = 1 / (1 - <x, y>), for rows of norm below 1.
+
+    Examples
+    --------
+    >>> from mercer.kernels import VovkInfinite
+    >>> VovkInfinite()([[0.5]]).round(3)
+    array([[1.333]])
+    """
 
     description = "All powers of the inner product of rows, each with the same weight."
 
