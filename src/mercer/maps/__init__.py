@@ -1,7 +1,7 @@
 """Feature maps: how a kernel is approximated.
 
-A line below registers a map: it makes it public here and in :mod:`mercer`, and the order of the lines is that of every
-list of maps.
+Each import below registers a map: it makes the map public here and in :mod:`mercer`. Every list of maps follows the
+order of these lines.
 """
 
 # isort: skip_file

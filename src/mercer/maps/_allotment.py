@@ -1,4 +1,4 @@
-"""How many features each degree of a series gets: the least expected squared error for a total width."""
+"""Distributing a total width over the degrees of a series so that the expected squared error is smallest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 MOST_UNITS = 256
-"""The width is dealt out in at most this many units: more would make no difference, and the search is quadratic."""
+"""The width is distributed in at most this many units: more make no difference, and the search is quadratic."""
 
 TIE = 1e-6
 """Errors that differ by less are equal, so that the last digits of a sum cannot decide between two maps."""
 
 
 class Term(NamedTuple):
-    """One degree: the squared error of leaving it out and, by width, of sketching it; the width that makes it exact."""
+    """One degree: its squared error if omitted or sketched at a given width, and the width that makes it exact."""
 
     degree: int
     omission: float
@@ -27,7 +27,7 @@ class Term(NamedTuple):
 
 
 class Allotment(NamedTuple):
-    """Width by degree, the degrees that are exact, and the expected squared error of the whole."""
+    """The width of each degree, the degrees that are exact, and the expected squared error of the whole map."""
 
     widths: dict[int, int]
     exact: tuple[int, ...]
@@ -35,7 +35,7 @@ class Allotment(NamedTuple):
 
 
 def rounded(values: Vector) -> Vector:
-    """Six digits of each number: what differs beyond them differs from machine to machine."""
+    """Round to six digits; beyond them, numbers differ from machine to machine."""
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.round(mantissa * 2.0**20) / 2.0**20, exponent)
 
@@ -43,9 +43,9 @@ def rounded(values: Vector) -> Vector:
 def _deal(
     terms: list[Term], budget: int, omitted: Callable[[tuple[int, ...]], float], needed: set[int], skipping: bool
 ) -> tuple[dict[int, int], float]:
-    """The best widths, the degrees ``needed`` among them, by dynamic programming over units of width.
+    """Find the best widths by dynamic programming over units of width; the degrees in ``needed`` must be included.
 
-    With ``skipping``, degrees may be left out before the last one that is kept.
+    With ``skipping``, degrees before the last included one may be omitted.
     """
     unit = -(-budget // MOST_UNITS) if budget > 0 else 1
     unit += unit % 2 if unit > 1 else 0  # an odd width costs a little accuracy
@@ -63,7 +63,7 @@ def _deal(
         best = total.min(axis=1)
         taken = _taken(choices, units)
         widths = {terms[place].degree: count * unit for place, count in taken.items()}
-        # Omitted degrees may add up: what the search assumed of them one by one gives way to what they cost together.
+        # Omitted degrees may add up, so their joint cost replaces what the search assumed of each of them.
         error = omitted(tuple(widths)) + sum(float(prices[place][count]) for place, count in taken.items())
         if needed <= widths.keys() and error < found[1] * (1.0 - TIE):
             found = widths, error
@@ -71,7 +71,7 @@ def _deal(
 
 
 def _taken(choices: list[NDArray[np.intp]], units: int) -> dict[int, int]:
-    """The units that each term took, where any, followed back from the last choice."""
+    """Return the units that each term received, traced back from the last choice."""
     taken: dict[int, int] = {}
     for place in range(len(choices) - 1, -1, -1):
         count = int(choices[place][units])
@@ -82,7 +82,7 @@ def _taken(choices: list[NDArray[np.intp]], units: int) -> dict[int, int]:
 
 
 def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
-    """Give what the units left over to the degree that gains most."""
+    """Give the width left over by the units to the degree that gains most."""
     kept = [term for term in terms if term.degree in widths]
     if not kept or rest == 0:
         return
@@ -95,7 +95,7 @@ def _spend(terms: list[Term], widths: dict[int, int], rest: int) -> None:
 
 
 def _search(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], float], needed: set[int]) -> Allotment:
-    """The best of what exact low degrees, skipped degrees and widths can do, never a map of nothing."""
+    """Search over exact low degrees, skipped degrees and widths for the best map that is not empty."""
     constant = [term for term in terms if term.degree == 0]
     linear = [term for term in terms if term.degree == 1 and term.exact_width is not None]
     found = Allotment({}, (), np.inf)
@@ -118,16 +118,24 @@ def _search(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], 
 
 
 def allot(terms: list[Term], width: int, omitted: Callable[[tuple[int, ...]], float]) -> Allotment:
-    """Choose widths, and which of degrees 0 and 1 are exact.
+    """Choose the width of each degree, and which of degrees 0 and 1 are exact.
 
     Parameters
     ----------
-    terms : the degrees of the series in order
-    width : what there is to give
-    omitted : the squared error, relative to the kernel, of leaving out all but the degrees named
+    terms : list of Term
+        The degrees of the series in order.
+    width : int
+        The total width.
+    omitted : callable
+        The squared error, relative to the kernel, if only the given degrees are kept.
+
+    Returns
+    -------
+    Allotment
+        The best allotment.
     """
-    # A map of next to nothing may well have the least squared error, and nobody wants it: the heaviest degree is kept,
-    # unless the width is so small that it would be worse than nothing and something else is there.
+    # A nearly empty map may have the least squared error, but is useless: the heaviest degree is therefore kept, unless
+    # the width is so small that sketching it would be worse than omitting it and another degree is available.
     heaviest = {max(terms, key=lambda term: term.omission).degree}
     found = _search(terms, width, omitted, heaviest)
     if found.error <= 1.0:

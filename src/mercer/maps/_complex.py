@@ -1,8 +1,7 @@
 """Complex signs and products, as pairs of real arrays.
 
-The maps that use them take a product of p complex projections z and give out its real and imaginary parts in turn,
-scaled by sqrt(2 / D): E[z(x) conj z(y)] = <x, y>^p, and the variance grows like 2^p where that of real signs grows like
-3^p.
+The maps that use them multiply p complex projections z and return the real and imaginary parts alternately, scaled by
+sqrt(2 / D): E[z(x) conj z(y)] = <x, y>^p. The variance grows like 2^p, compared with 3^p for real signs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def parts(turns: Array) -> Pair:
 
 
 def multiply(left: Pair | None, right: Pair) -> Pair:
-    """The product of two complex arrays; None is 1."""
+    """Multiply two complex arrays; None stands for 1."""
     if left is None:
         return right
     (a, b), (c, d) = left, right
@@ -33,12 +32,12 @@ def multiply(left: Pair | None, right: Pair) -> Pair:
 
 
 def to_real(product: Pair, width: int) -> Array:
-    """Features Re z_1, Im z_1, Re z_2, ... of this width, scaled."""
+    """Return the scaled features Re z_1, Im z_1, Re z_2, ... of this width."""
     return interleave(*product, width) * math.sqrt(2.0 / width)
 
 
 def independent_variance(moments: PairMoments, degree: int, width: int) -> NDArray[np.float64]:
-    """Variance of the estimate from uncorrelated complex features, the last one cut to its real part where odd."""
+    """Compute the variance of the estimate from uncorrelated complex features; an odd width ends with a real part."""
     p, D = degree, width
     t2p, whole = power(moments.t, 2 * p), power(moments.A, p) + power(moments.B, p)
     if D % 2 == 0:

@@ -1,4 +1,4 @@
-"""The projections of :class:`Compressed`: from the wide features of any map to few."""
+"""The projections of :class:`Compressed`, from the wide features of any map to few."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .construction import Native
 Matrix = NDArray[np.float64]
 
 CHUNK_BYTES = 16 * 2**20
-"""Wide features that are held at once, by each thread."""
+"""The number of wide features that each thread holds at a time."""
 MOST_ROWS = 2048
 STREAM_ROWS = 64
-"""Random rows are drawn this many at a time, each time from a stream of its own; a chunk is a multiple of it."""
+"""Random rows are drawn this many at a time, each time from a separate stream; a chunk is a multiple of it."""
 NEGLIGIBLE = 1e-13
 """A direction in which a matrix is smaller than this, relative to its largest, is rounding."""
 
 
 class CraftParameters(NamedTuple):
-    """The inner map's parameters, then the signs and the kept outputs of the projection."""
+    """The inner map's parameters, then the signs and the selected outputs of the projection."""
 
     map: Any
     signs: NDArray[np.int8]
@@ -38,39 +38,39 @@ class CraftParameters(NamedTuple):
 
     @property
     def _padded(self) -> int:
-        """The width of the transform: that of the output where few rows made the inner map narrower."""
+        """The width of the transform, at least that of the output even if few rows made the inner map narrower."""
         return padded_width(max(self.signs.shape[0], self.outputs.shape[0]))
 
     def project(self, wide: Array) -> Array:
-        """D rows of H diag(signs) z / sqrt(D)."""
+        """Compute D rows of H diag(signs) z / sqrt(D)."""
         xp = namespace(wide)
         turned = hadamard(pad(wide * xp.astype(self.signs, wide.dtype), self._padded))
         return xp.take(turned, self.outputs, axis=1) / math.sqrt(self.outputs.shape[0])
 
     def native(self, dtype: DTypeLike) -> Native:
-        """``project`` by the compiled core."""
+        """Return ``project`` by the compiled core."""
         signs, scale = _core.aligned(self.signs, dtype), 1.0 / math.sqrt(self.outputs.shape[0])
         return lambda wide, out: _core.craft(wide, signs, self.outputs, scale, out)
 
     def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
-        """The transpose of ``project``."""
+        """Apply the transpose of ``project``."""
         scattered = np.zeros((*coef.shape[:-1], self._padded), dtype=coef.dtype)
         scattered[..., self.outputs] = coef
         return hadamard(scattered)[..., : len(self.signs)] * self.signs / math.sqrt(len(self.outputs))
 
 
 class TefmParameters(NamedTuple):
-    """The inner map's parameters and orthonormal columns, on which its features are projected."""
+    """The inner map's parameters, and the orthonormal columns on which its features are projected."""
 
     map: Any
     projection: Matrix
 
     def project(self, wide: Array) -> Array:
-        """F Q."""
+        """Compute F Q."""
         return wide @ self.projection
 
     def native(self, dtype: DTypeLike) -> Native:
-        """``project`` without an array of its own."""
+        """Return ``project`` without a temporary array."""
 
         def write(wide: NDArray[Any], out: NDArray[Any]) -> int | None:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -80,18 +80,18 @@ class TefmParameters(NamedTuple):
         return write
 
     def fold(self, coef: NDArray[Any]) -> NDArray[Any]:
-        """w' = Q w."""
+        """Compute w' = Q w."""
         return coef @ self.projection.T.astype(coef.dtype)
 
 
 def draw_craft(rng: Stream, inner: Any, wide: int, width: int) -> CraftParameters:
-    """The projection of CRAFT, which does not look at the rows."""
+    """Draw the projection of CRAFT, which does not depend on the rows."""
     outputs = rng.child("outputs").permutation(padded_width(max(wide, width)))[:width]
     return CraftParameters(inner, rng.child("signs").signs((wide,)), outputs)
 
 
 class Tefm(NamedTuple):
-    """What the learning of a projection needs: ``features(X, first_row)`` gives the ``wide`` features F of rows."""
+    """The learning of a projection; ``features(X, first_row)`` computes the ``wide`` features F of rows."""
 
     features: Callable[[Array, int], Matrix]
     rows: Rows
@@ -100,19 +100,19 @@ class Tefm(NamedTuple):
 
     @property
     def chunk_rows(self) -> int:
-        """A power of two, whatever the blocks in which the rows arrive."""
+        """The size of a chunk, a power of two that does not depend on the blocks in which rows arrive."""
         rows = min(MOST_ROWS, padded_width(self.rows.n_rows))
         while rows > STREAM_ROWS and rows * self.wide * 8 > CHUNK_BYTES:
             rows //= 2
         return rows
 
     def learn(self, rng: Stream, method: str, power: int, width: int) -> tuple[Matrix, float | None]:
-        """The orthonormal columns Q and, where it is known, a lower bound of ||F Q||^2 / ||F||^2.
+        """Return the orthonormal columns Q and, if it is known, a lower bound of ||F Q||^2 / ||F||^2.
 
-        Where F is no wider than the output, Q copies it, and columns of zeros fill up the rest.
+        If F is no wider than the output, Q copies it and columns of zeros fill the rest.
         """
         check_memory((self.wide, width), 8, "the projection")
-        if self.wide <= width:  # few rows made the inner map narrower than the output: there is nothing to project
+        if self.wide <= width:  # few rows made the inner map narrower than the output: nothing to project
             return np.eye(self.wide, width), 1.0
         exact = self.rows.n_rows <= width
         make = gaussian_sketch if method == "tefm-g" else hadamard_sketch
@@ -126,7 +126,7 @@ class Tefm(NamedTuple):
         return Q, captured
 
     def _sum(self, part: Callable[[Matrix, int], tuple[Matrix, ...]], width: int) -> tuple[Matrix, ...]:
-        """The sum over all rows, one pass."""
+        """Sum over all rows in one pass."""
 
         def work(item: tuple[int, Array]) -> tuple[Matrix, ...]:
             first, X = item
@@ -137,15 +137,15 @@ class Tefm(NamedTuple):
 
 
 def _power_of(Q: Matrix) -> Callable[[Matrix, int], tuple[Matrix, Matrix]]:
-    """What a chunk adds to F'F Q, and to the squared norm of F."""
+    """Return the contributions of a chunk to F'F Q and to the squared norm of F."""
     return lambda F, first: (F.T @ (F @ Q), np.array([np.vdot(F, F)]))
 
 
 def _captured(Q: Matrix, Y: Matrix) -> float:
-    """A lower bound of what the columns of Y = A Q capture of the trace of A: trace((Q'AQ)^-1 Q'A^2 Q).
+    """Compute a lower bound, trace((Q'AQ)^-1 Q'A^2 Q), of the part of trace(A) that the columns of Y = A Q capture.
 
-    With M_i = Q'A^i Q they capture trace(M_2^-1 M_3). The matrix of blocks (M_1, M_2; M_2, M_3) is positive
-    semi-definite, so M_3 is at least M_2 M_1^-1 M_2. Terms that are left out lower the bound.
+    With M_i = Q'A^i Q, they capture trace(M_2^-1 M_3). The block matrix (M_1, M_2; M_2, M_3) is positive semi-definite,
+    so M_3 is at least M_2 M_1^-1 M_2. Omitting terms lowers the bound.
     """
     values, vectors = np.linalg.eigh(Q.T @ Y)
     kept = values > math.sqrt(NEGLIGIBLE) * values[-1]
@@ -154,7 +154,7 @@ def _captured(Q: Matrix, Y: Matrix) -> float:
 
 
 def orthonormal(Y: Matrix, rng: Stream, width: int) -> Matrix:
-    """``width`` orthonormal columns that span the columns of Y; random ones where Y spans fewer dimensions."""
+    """Return ``width`` orthonormal columns that span the columns of Y, with random ones if Y has lower rank."""
     Q, R = np.linalg.qr(Y)
     diagonal = np.abs(np.diag(R))
     if len(diagonal) != width or diagonal.min() <= NEGLIGIBLE * diagonal.max():
@@ -162,42 +162,42 @@ def orthonormal(Y: Matrix, rng: Stream, width: int) -> Matrix:
         spanned = Q @ U[:, sizes > NEGLIGIBLE * sizes[0]]
         rest = rng.normals((Y.shape[0], width - spanned.shape[1]))
         Q, _ = np.linalg.qr(np.concatenate([spanned, rest], axis=1))
-    # LAPACK leaves the signs open.
+    # LAPACK leaves the signs undetermined.
     return Q * np.sign(Q[np.abs(Q).argmax(axis=0), np.arange(width)])
 
 
 def gaussian_rows(rng: Stream, first: int, count: int, width: int) -> Matrix:
-    """Rows of the standard normal Theta; ``first`` is a multiple of ``STREAM_ROWS``."""
+    """Return rows of the standard normal matrix Theta; ``first`` is a multiple of ``STREAM_ROWS``."""
     return np.concatenate([block.normals((rows, width)) for block, rows in _streams(rng.child("theta"), first, count)])
 
 
 def sign_rows(rng: Stream, first: int, count: int) -> NDArray[np.int8]:
-    """Signs of rows."""
+    """Return the signs of rows."""
     return np.concatenate([block.signs((rows,)) for block, rows in _streams(rng.child("signs"), first, count)])
 
 
 def _streams(rng: Stream, first: int, count: int) -> list[tuple[Stream, int]]:
-    """The streams of consecutive blocks of rows, each with how many of its rows are wanted."""
+    """Return the streams of consecutive blocks of rows, each with the number of its rows that are needed."""
     starts = range(first, first + count, STREAM_ROWS)
     return [(rng.child(start // STREAM_ROWS), min(STREAM_ROWS, first + count - start)) for start in starts]
 
 
 def gaussian_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Callable[[Matrix, int], Matrix]:
-    """What a chunk adds to F' Theta, Theta standard normal."""
+    """Return the contribution of a chunk to F' Theta, with Theta standard normal."""
     return lambda F, first: F.T @ gaussian_rows(rng, first, len(F), width)
 
 
 def hadamard_columns(rng: Stream, n_rows: int, width: int) -> NDArray[np.int64]:
-    """Which columns of the Hadamard matrix Theta has: all of them unless there are more rows than the width."""
+    """Choose the columns of the Hadamard matrix in Theta: all of them unless there are more rows than the width."""
     size = padded_width(n_rows)
     return rng.child("columns").subset(size.bit_length() - 1, width if n_rows > width else size)
 
 
 def hadamard_sketch(rng: Stream, n_rows: int, chunk_rows: int, width: int) -> Callable[[Matrix, int], Matrix]:
-    """What a chunk adds to F' Theta, Theta = diag(signs) H[:, columns] / sqrt(number of columns).
+    """Return the contribution of a chunk to F' Theta, Theta = diag(signs) H[:, columns] / sqrt(number of columns).
 
-    Row ``first + i`` of H is row ``first`` times row i, and the low and the high bits of a column number tell them
-    apart: one transform of the chunk gives all columns up to a sign.
+    Row ``first + i`` of H is row ``first`` times row i, and they depend on the high and the low bits of a column
+    number, respectively: one transform of the chunk gives all columns up to a sign.
     """
     columns = hadamard_columns(rng, n_rows, width)
     low, high, scale = columns % chunk_rows, columns // chunk_rows, 1.0 / math.sqrt(len(columns))

@@ -1,4 +1,4 @@
-"""Fourier features: what the maps of shift-invariant kernels share, whoever draws the frequencies."""
+"""Fourier features: the common part of the maps for shift-invariant kernels, whatever draws the frequencies."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .estimator import FeatureMap
 from .refusals import unserved
 
 LONG_PHASES = {"float32": 32.0, "float64": 2.0**22}
-"""Up to these the compiled core has the digits of a phase: in float32 1e-5 of a turn, in float64 all."""
+"""The longest phases that the compiled core resolves: to 1e-5 of a turn in float32, fully in float64."""
 LONGEST_PHASE = 2.0**40
 """A longer phase has an error above 2^-13 of a turn in float64."""
 
 
 @in_double
 class Frequencies(NamedTuple):
-    """One frequency per row, and the offsets of the features that stand alone.
+    """One frequency per row, and the offsets of single features.
 
-    In float32 a long row or a heavy-tailed frequency would leave no digit of the phases.
+    Both are float64: in float32, a long row or a heavy-tailed frequency would leave no correct digit in a phase.
     """
 
     frequencies: NDArray[np.float64]
@@ -40,31 +40,30 @@ class Frequencies(NamedTuple):
 
 
 def frequency_table(frequencies: NDArray[np.float64], offset: NDArray[np.float64]) -> Frequencies:
-    """The parameters, in the order in memory that a product with sparse rows reads: it would copy any other."""
+    """Return the parameters in the memory order that products with sparse rows read without a copy."""
     return Frequencies(np.asfortranarray(frequencies), offset)
 
 
 def frequency_layout(count: int, n_features: int, offsets: int) -> Frequencies:
-    """How a table of frequencies looks."""
+    """Return the layout of a table of frequencies."""
     return Frequencies(floats(count, n_features), floats(offsets))
 
 
 def draw_offsets(rng: Stream, count: int) -> NDArray[np.float64]:
-    """Uniform offsets in [0, 2 pi)."""
+    """Draw uniform offsets in [0, 2 pi)."""
     return 2.0 * math.pi * rng.child("offset").uniforms((count,))
 
 
 def draw_frequencies(kernel: Kernel, rng: Stream, width: int, n_features: int) -> Frequencies:
-    """As many independent frequencies as paired features of this width need."""
+    """Draw the independent frequencies that paired features of this width need."""
     frequencies = kernel.frequencies(rng.child("frequencies"), (width + 1) // 2, n_features)
     return frequency_table(frequencies, draw_offsets(rng, 1))
 
 
 def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled: bool = False) -> NDArray[np.float64]:
-    """The lengths of ``count`` frequencies of a rotation-invariant kernel in this dimension.
+    """Draw the lengths of ``count`` frequencies of a rotation-invariant kernel in this dimension.
 
-    Where they are coupled, each pair comes from uniform numbers u and 1 - u, so that a short frequency is paired with
-    a long one.
+    Coupled lengths come in pairs from uniform numbers u and 1 - u, so that a short frequency is paired with a long one.
     """
 
     def draw(stream: Stream, size: int) -> NDArray[np.float64]:
@@ -78,10 +77,11 @@ def draw_radii(kernel: Kernel, rng: Stream, count: int, dimension: int, coupled:
 
 
 def waves(phases: Array, offset: Array, width: int) -> Array:
-    """sqrt(2 / D) (cos p_1, sin p_1, cos p_2, ...), D features in all.
+    """Compute the D features sqrt(2 / D) (cos p_1, sin p_1, cos p_2, ...).
 
-    Twice as many features as phases are all pairs. For every feature fewer, one phase at the end has one feature,
-    sqrt(2 / D) cos(p + offset), which already weighs half a pair: 2 cos cos averages to the cosine of the difference.
+    If there are twice as many features as phases, all features are pairs. For every feature fewer, one phase at the end
+    has a single feature, sqrt(2 / D) cos(p + offset). It has the right scale, since 2 cos cos averages to the cosine of
+    the difference.
     """
     xp = namespace(phases)
     pairs = width - phases.shape[1]
@@ -93,7 +93,7 @@ def waves(phases: Array, offset: Array, width: int) -> Array:
 
 
 def check_phases(phases: Array) -> None:
-    """Raise where half the phases of a row are so long that float64 has no digits left for their cosine."""
+    """Raise a ValueError if half the phases of a row are so long that float64 has no digits left for their cosine."""
     xp = namespace(phases)
     lengths = xp.abs(phases)
     lost = xp.sum(xp.astype(lengths > LONGEST_PHASE, phases.dtype), axis=1) > phases.shape[1] / 2
@@ -105,24 +105,24 @@ def check_phases(phases: Array) -> None:
 
 
 def fourier_features(params: Frequencies, X: Array, width: int) -> Array:
-    """The features of rows that are given in float64."""
+    """Compute the features of rows in float64."""
     phases = product(X, params.frequencies.T)
     check_phases(phases)
     return waves(phases, params.offset, width)
 
 
 def fourier_variance(kernel: Kernel, X: Array, Y: Array, width: int, form: str = "paired") -> NDArray[np.float64]:
-    """Variance of the estimate from independent frequencies.
+    """Compute the variance of the estimate from independent frequencies.
 
-    With k the kernel over its amplitude, D Var is 1 + k(2 delta) - 2 k^2 for pairs, 1 + k(2 delta) / 2 - k^2 for
-    features with an offset each.
+    With k the kernel divided by its amplitude, D Var is 1 + k(2 delta) - 2 k^2 for pairs and 1 + k(2 delta) / 2 - k^2
+    for single features with an offset.
     """
     U, V = kernel.coordinates(X), kernel.coordinates(Y)
     value, doubled = (kernel.spectral_block(c * U, c * V) / kernel.amplitude for c in (1.0, 2.0))
     single = 1.0 + doubled / 2.0 - value**2
     paired = 1.0 + doubled - 2.0 * value**2
     pairs = width // 2 if form == "paired" else 0
-    # What is left of equal numbers may be a negative rounding error.
+    # Rounding may leave a negative number where equal ones are subtracted.
     variance = np.maximum(2 * pairs * paired + (width - 2 * pairs) * single, 0.0)
     return kernel.amplitude**2 * variance / width**2
 
@@ -132,7 +132,7 @@ Waves = Callable[[Any, NDArray[Any]], NDArray[Any]]
 
 
 def matrix_waves(params: Frequencies, scale: float, dtype: DTypeLike) -> Waves:
-    """What writes scale (cos <w, x>, sin <w, x>, ...) of rows in this type, with frequencies that are a matrix."""
+    """Return what writes scale (cos <w, x>, sin <w, x>, ...) of rows of this type, for a matrix of frequencies."""
     panels, offset = _core.panels(params.frequencies.T, dtype), params.offset.astype(dtype)
 
     def write(X: Array, out: NDArray[Any]) -> NDArray[Any]:
@@ -144,9 +144,9 @@ def matrix_waves(params: Frequencies, scale: float, dtype: DTypeLike) -> Waves:
 def native_waves(
     kernel: Kernel, waves: Callable[[Any], Waves], reference: Callable[[Any], Any], dtype: DTypeLike
 ) -> Native:
-    """The compiled path of Fourier features; rows with long phases are mapped in float64, or by the ``reference``.
+    """Return the compiled version of Fourier features; rows with long phases are mapped in float64 or by ``reference``.
 
-    ``waves`` gives what writes the features of rows in a type.
+    ``waves`` returns what writes the features of rows of a given type.
     """
     write, limit = waves(dtype), LONG_PHASES[np.dtype(dtype).name]
 
@@ -175,9 +175,9 @@ def native_waves(
 
 
 class FourierConstruction(Construction):
-    """The features of frequencies w that a subclass draws.
+    """Fourier features of frequencies w that a subclass draws.
 
-    Unless it keeps them as a matrix, it also computes the phases <w, x>.
+    A subclass that does not store the frequencies as a matrix also computes the phases <w, x>.
     """
 
     def check_kernel(self) -> None:
@@ -190,30 +190,30 @@ class FourierConstruction(Construction):
 
     @property
     def n_frequencies(self) -> int:
-        """One frequency for every two features."""
+        """The number of frequencies, one for every two features."""
         return (self.n_components + 1) // 2
 
     def layout(self) -> Any:
         return frequency_layout(self.n_frequencies, self.n_features, 1)
 
     def phases(self, params: Any, X: Array) -> Array:
-        """<w, x> for every frequency w and every row of a tile in float64."""
+        """Compute <w, x> for every frequency w and every row of a tile in float64."""
         return product(X, params.frequencies.T)
 
     @property
     def scale(self) -> float:
-        """What a cosine is multiplied by."""
+        """The factor of a cosine."""
         return math.sqrt(2.0 * self.kernel.amplitude / self.n_components)
 
     def waves(self, params: Any, dtype: DTypeLike) -> Waves:
-        """What writes the features of rows in this type and returns their longest phases."""
+        """Return what writes the features of rows of this type and returns their longest phases."""
         return matrix_waves(params, self.scale, dtype)
 
     def gpu(self, params: Any, device: Any) -> Gpu | None:
         return self.gpu_waves(params, device) if self.kernel.chart is None else None
 
     def gpu_waves(self, params: Any, device: Any) -> Gpu | None:
-        """What writes the features of rows on a GPU, if their frequencies are of a kind that has a kernel there."""
+        """Return what writes the features of rows on a GPU, if there is a GPU kernel for these frequencies."""
         return kernels.matrix_waves(params.frequencies / math.pi, params.offset / math.pi, self.scale, device)
 
     def native(self, params: Any, dtype: DTypeLike) -> Native:
@@ -233,7 +233,7 @@ class FourierConstruction(Construction):
 
     @classmethod
     def row_operations(cls, n_features: int, width: int, degree: int) -> float:
-        return width * (0.5 * n_features + 30.0)  # a frequency has two features
+        return width * (0.5 * n_features + 30.0)  # each frequency gives two features
 
     @property
     def rows_alone(self) -> bool:
@@ -241,7 +241,7 @@ class FourierConstruction(Construction):
 
 
 class RotationInvariantConstruction(FourierConstruction):
-    """Frequencies that are directions times radii: the kernel must not single out any direction."""
+    """Frequencies that are directions times lengths, for kernels that prefer no direction."""
 
     def check_kernel(self) -> None:
         super().check_kernel()

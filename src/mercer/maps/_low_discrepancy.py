@@ -1,7 +1,7 @@
 """Points that fill the unit cube more evenly than random ones, each of them uniformly distributed over seeds.
 
-SciPy's own scrambling takes its randomness from NumPy's generators, whose streams may change; here the points are
-scrambled with words of a :class:`~mercer._random.Stream`. A longer sequence starts with the shorter one.
+SciPy's scrambling takes its randomness from NumPy's generators, whose streams may change; here the points are scrambled
+with words from a :class:`~mercer._random.Stream`. A longer sequence starts with the shorter one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .._random import Stream
 
 SOBOL_BITS = 30
 DIGITS = 52
-"""Binary digits of a point, as many as a float64 holds beside the half that keeps it off 0 and 1."""
+"""The binary digits of a point: as many as float64 can hold after the half unit that keeps points off 0 and 1."""
 
 
 def sobol(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first points of the Sobol sequence under a random digital shift, one per row.
+    """Return the first points of the Sobol sequence under a random digital shift, one per row.
 
-    Coordinates beyond the last that the sequence has are independent: there it would gain nothing anyway.
+    Coordinates beyond the last dimension of the sequence are independent; the sequence would have no advantage there.
     """
     check_memory((count, dimension), 8, "the points of a sequence")
     known = min(dimension, qmc.Sobol.MAXDIM)
@@ -35,7 +35,7 @@ def sobol(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
 
 
 def first_primes(count: int) -> NDArray[np.int64]:
-    """The first ``count`` primes: 2, 3, 5, ..."""
+    """Return the first ``count`` primes: 2, 3, 5, ..."""
     # The n-th prime is below n (log n + log log n) from n = 6 on.
     limit = 15 if count < 6 else math.ceil(count * (math.log(count) + math.log(math.log(count))))
     sieve = np.ones(limit + 1, dtype=bool)
@@ -47,7 +47,7 @@ def first_primes(count: int) -> NDArray[np.int64]:
 
 
 def halton(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """The first points of the Halton sequence, every digit scrambled by a random linear map, one per row."""
+    """Return the first points of the Halton sequence, with every digit scrambled by a random linear map."""
     check_memory((count, dimension), 8, "the points of a sequence")
     points = np.empty((count, dimension))
     for place, prime in enumerate(first_primes(dimension).tolist()):

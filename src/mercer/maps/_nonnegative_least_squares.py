@@ -7,16 +7,17 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 TOLERANCE = 1e-10
-"""A gradient this small, relative to the right-hand side, is 0."""
+"""A gradient this small, relative to the right-hand side, counts as 0."""
 PATIENCE = 3
 
 
 def nonnegative_minimum(gram: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The minimum of w' G w / 2 - b' w over w >= 0, for a positive definite G.
+    """Minimise w' G w / 2 - b' w over w >= 0, for a positive definite G.
 
-    Block principal pivoting: solve with a guess of which entries are free, exchange all that break the conditions of
-    the optimum (w >= 0 where free, gradient >= 0 elsewhere), and one at a time where that has not helped for a while,
-    which is known to end. A few Cholesky factorisations in place of one for every entry, as in SciPy's ``nnls``.
+    Block principal pivoting: solve for a guess of the free entries, then exchange all entries that violate the
+    conditions of the optimum (w >= 0 if free, gradient >= 0 otherwise), or only one of them if exchanging all has not
+    helped for a while, which is known to terminate. This takes a few Cholesky factorisations instead of one per entry,
+    as in SciPy's ``nnls``.
 
     References
     ----------

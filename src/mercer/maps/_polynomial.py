@@ -1,4 +1,4 @@
-"""Sketches of (gamma <x, y> + coef0)^p: one place turns them into sketches of <x, y>^p."""
+"""Sketches of (gamma <x, y> + coef0)^p, reduced here to sketches of <x, y>^p."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .refusals import unserved
 
 
 class HomogeneousForm(NamedTuple):
-    """weight <x', y'>^degree with x' = (scale x, constant)."""
+    """The form weight <x', y'>^degree with x' = (scale x, constant)."""
 
     weight: float
     degree: int
@@ -37,7 +37,7 @@ class HomogeneousForm(NamedTuple):
 
 
 def homogeneous_form(kernel: Kernel) -> HomogeneousForm | None:
-    """The form of a linear or polynomial kernel or a multiple of one; None for any other."""
+    """Return the form of a linear or polynomial kernel or a multiple of one; None for any other."""
     if isinstance(kernel, Scaled):
         inner = homogeneous_form(kernel.kernel)
         return inner and inner._replace(weight=inner.weight * float(kernel.weight))
@@ -52,18 +52,18 @@ def homogeneous_form(kernel: Kernel) -> HomogeneousForm | None:
 
 
 class PolynomialConstruction(Construction):
-    """A map of polynomial kernels that only has to sketch <x, y>^p."""
+    """Base class of maps for polynomial kernels, which only have to sketch <x, y>^p."""
 
     @abstractmethod
     def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Any:
-        """The parameters of a sketch of <x, y>^degree for rows of this width."""
+        """Draw the parameters of a sketch of <x, y>^degree for rows of this width."""
 
     @abstractmethod
     def sketch(self, params: Any, X: Array) -> Array:
-        """The features of one tile."""
+        """Compute the features of one tile."""
 
     def sketch_variance(self, moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-        """The variance of the estimate of <x, y>^degree."""
+        """Compute the variance of the estimate of <x, y>^degree."""
         return super().variance(None, None, None)
 
     @classmethod
@@ -94,5 +94,5 @@ class PolynomialConstruction(Construction):
         form = self.form
         moments = pair_moments(form.lift(X), form.lift(Y))
         variance = self.sketch_variance(moments, form.degree, form.width(X.shape[1]))
-        # What the formulas leave of two equal numbers may be a negative rounding error.
+        # Rounding may leave a negative number where the formulas subtract equal ones.
         return form.weight**2 * np.maximum(variance, 0.0)

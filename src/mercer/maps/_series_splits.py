@@ -1,8 +1,8 @@
 """Ways to write a kernel as a series in a small inner product.
 
 Every split has the form ``k(x, y) = sum_n b_n s_n(x) s_n(y) <r(x), r(y)>^n`` with scalars s_n and residual rows r: the
-closer the residuals are to 0, the fewer degrees matter. The vector that a split learns (a direction or a centre) is a
-parameter of the map; zeros mean that nothing is split off.
+closer the residuals are to 0, the fewer degrees matter. The vector that a split learns, a direction or a centre, is a
+parameter of the map; a vector of zeros means that nothing is split off.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Vector = NDArray[np.float64]
 
 
 NO_MEAN = 1e-10
-"""A mean that is this much shorter than the rows is rounding: its direction would differ from machine to machine."""
+"""A mean this much shorter than the rows is rounding: its direction would differ from machine to machine."""
 
 
 def mean_row(rows: Rows) -> tuple[Vector, float]:
-    """The mean of all rows, and the mean of their squared norms."""
+    """Return the mean of all rows, and the mean of their squared norms."""
     total, energy, count = np.zeros(rows.n_features), 0.0, 0
     for block in rows.blocks():
         total += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
@@ -36,43 +36,43 @@ def mean_row(rows: Rows) -> tuple[Vector, float]:
 
 
 class Split(ABC):
-    """How one kernel is split."""
+    """A way to split a kernel."""
 
     max_degree: int | None = None
     learns: str | None = None
-    """What ``split=`` calls the vector that can be learned."""
+    """The name, in ``split=``, of the vector that can be learned."""
 
     @abstractmethod
     def learn(self, rows: Rows) -> Vector:
-        """The vector learned from rows."""
+        """Learn the vector from rows."""
 
     @abstractmethod
     def neutral(self, n_features: int) -> Vector:
-        """The vector that splits nothing off."""
+        """Return the vector that splits nothing off."""
 
     @abstractmethod
     def series(self, count: int) -> Vector:
-        """b_0, b_1, ..."""
+        """Return b_0, b_1, ..."""
 
     @abstractmethod
     def residual(self, X: Array, vector: Array) -> Array:
-        """The rows r(x)."""
+        """Compute the residual rows r(x)."""
 
     def scalar(self, X: Array, vector: Array) -> Array | None:
-        """What s_n(x) is made of, one number per row."""
+        """Compute one number per row from which s_n(x) is made."""
         return None
 
     def scale(self, scalar: Array | None, degree: int) -> Array | None:
-        """s_n(x), None for 1."""
+        """Compute s_n(x); None stands for 1."""
         return scalar
 
     def width(self, n_features: int) -> int:
-        """The width of r(x)."""
+        """Return the width of r(x)."""
         return n_features
 
 
 class SeriesSplit(Split):
-    """Any dot-product kernel: its own series, nothing split off."""
+    """The plain series of any dot-product kernel, with nothing split off."""
 
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
@@ -92,10 +92,10 @@ class SeriesSplit(Split):
 
 
 class DirectionSplit(Split):
-    """<x, y>^p = sum C(p, n) (x_0 y_0)^(p-n) <r, r'>^n with x_0 = <x, u>, r = x - x_0 u.
+    """The split <x, y>^p = sum C(p, n) (x_0 y_0)^(p-n) <r, r'>^n with x_0 = <x, u> and r = x - x_0 u.
 
-    x is the lifted row (scale x, constant), so inhomogeneous polynomials are covered: u = the constant's coordinate
-    gives their own series, u = the direction of the mean leaves the smallest residuals.
+    Here x is the lifted row (scale x, constant), which covers inhomogeneous polynomials: if u is the constant's
+    coordinate, the result is their own series; if u is the direction of the mean, the residuals are smallest.
     """
 
     learns = "mean"
@@ -134,7 +134,7 @@ class DirectionSplit(Split):
 
 
 class CentreSplit(Split):
-    """exp(g <x, y>) and the Gaussian, about a centre m: r = x - m and the rest of the exponent is a scalar of each row.
+    """The split of exp(g <x, y>) and of the Gaussian about a centre m: r = x - m, and the rest is a scalar per row.
 
     The Gaussian is exp(-g ||r||^2) exp(-g ||r'||^2) exp(2 g <r, r'>), and exp(g <x, y>) is
     exp(g <m, x> - g ||m||^2 / 2) times the same of y times exp(g <r, r'>).
@@ -167,7 +167,7 @@ class CentreSplit(Split):
 
 
 def split_of(kernel: Kernel) -> Split | None:
-    """The split that serves a kernel, None where there is none."""
+    """Return the split for a kernel, or None."""
     weight, inner = 1.0, kernel
     while isinstance(inner, Scaled):
         weight, inner = weight * float(inner.weight), inner.kernel

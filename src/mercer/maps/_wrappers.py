@@ -1,4 +1,4 @@
-"""What maps around other maps share."""
+"""The parts shared by maps that wrap other maps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_map(name: str, map: Any) -> None:
 
 
 def construction_of(map: FeatureMap, width: int, rows: Rows) -> Construction:
-    """The construction of a map inside another one, at this width."""
+    """Return the construction of a map inside another one, at this width."""
     inner: FeatureMap = clone(map).set_params(n_components=width)
     return inner.construct(rows)
 
@@ -40,7 +40,7 @@ def construction_of(map: FeatureMap, width: int, rows: Rows) -> Construction:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WrapperConstruction(Construction):
-    """A map around another one, whose kernel it has."""
+    """A map around another one with the same kernel."""
 
     map: Construction
     parts: ClassVar[tuple[str, ...]] = ("map",)
@@ -61,7 +61,7 @@ class MapWrapper(FeatureMap):
         return self.settled(rows.n_features, map=inner)
 
     def _inner_width(self) -> int:
-        """The width of the map inside."""
+        """Return the width of the map inside."""
         return int(self.width())
 
     def takes_objects(self, X: Array, reset: bool) -> bool:
@@ -85,9 +85,9 @@ class PairConstruction(Construction):
     parts: ClassVar[tuple[str, ...]] = ("left", "right")
 
     def draw_both(self, rng: Stream, rows: Rows) -> tuple[FittedMap, FittedMap]:
-        """Both maps, drawn from streams of their own, so that two of the same map differ.
+        """Draw both maps from separate streams, so that two copies of the same map differ.
 
-        What depends on the rows and the seed alone they share: bandwidths, the uniform landmarks of two Nystrom maps.
+        What depends only on the rows and the seed is shared: bandwidths, and uniform landmarks of two Nystrom maps.
         """
         return self.left.draw(rng.child("left"), rows), self.right.draw(rng.child("right"), rows)
 
@@ -117,7 +117,7 @@ class MapPair(FeatureMap):
         return self.settled(rows.n_features, **both)
 
     def _inner_widths(self) -> tuple[int, int]:
-        """The widths of both maps inside."""
+        """Return the widths of both maps inside."""
         raise NotImplementedError
 
 
@@ -125,14 +125,14 @@ class MapPair(FeatureMap):
 
 
 class MappedRows(Rows):
-    """The features of rows under a map, made a tile at a time when they are asked for.
+    """The features of rows under a map, computed one tile at a time on demand.
 
     Parameters
     ----------
     construction : Construction
-        That of the map.
+        The construction of the map.
     fitted : FittedMap or None
-        The map itself; None while it is not drawn.
+        The map itself, or None until it is drawn.
     rows : Rows
         The rows that the map takes.
     """
@@ -153,18 +153,29 @@ class MappedRows(Rows):
 
     @property
     def dtype(self) -> Any:
-        return np.dtype(np.float64)  # whatever the rows have, so that no digits are lost on the way
+        return np.dtype(np.float64)  # whatever type the rows have, so that no digits are lost
 
     def choose(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most ``count`` rows, as the rows themselves would choose them."""
+        """Choose at most ``count`` rows, the same ones that the underlying rows choose.
+
+        Parameters
+        ----------
+        count : int
+            The largest number of rows.
+
+        Returns
+        -------
+        ndarray of int
+            The row numbers.
+        """
         return self._rows.choose(count)
 
     def take(self, numbers: NDArray[np.int64]) -> Any:
-        """The features of the rows of these numbers."""
+        """Compute the features of the rows with these numbers."""
         return stack_rows(list(self._tiles(self._checked_map(), self._rows.take(numbers))))
 
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        """One pass over the features of all rows in order, in smaller blocks, because features are wider than rows."""
+        """Pass over the features of all rows in order, in smaller blocks because features are wider than rows."""
         fitted = self._checked_map()
         for block, weight in self._rows.weighted_blocks():
             first = 0
@@ -178,7 +189,7 @@ class MappedRows(Rows):
             yield tile_features(fitted, double(X[tile]), 0, as_is=True)
 
     def _checked_map(self) -> FittedMap:
-        """The map, once it is known that its kernel takes the rows."""
+        """Return the map, after checking that its kernel accepts the rows."""
         if self._fitted is None:
             raise ValueError(
                 f"the outer map learns from rows, but the features of {self._construction.name}"

@@ -26,7 +26,7 @@ from .fitted_map import FittedMap
 from .refusals import unserved
 
 GRID = 4096
-"""The least number of ratios of two values at which the error is looked at."""
+"""The smallest number of ratios of two values at which the error is evaluated."""
 
 
 @in_double
@@ -38,7 +38,7 @@ class SpectralSamples(NamedTuple):
 
 
 class AdditiveConstruction(Construction):
-    """A few samples of the spectrum, for every column alike."""
+    """A few samples of the spectrum, the same for every column."""
 
     deterministic = True
 
@@ -68,7 +68,7 @@ class AdditiveConstruction(Construction):
 
     @property
     def max_error(self) -> float:
-        """The largest error of an estimate, over the sum of max(x_i, y_i)."""
+        """The largest error of an estimate, divided by the sum of max(x_i, y_i)."""
         weight, kernel = without_weight(self.kernel)
         return weight * _largest_error(kernel, self.order, self.step)
 
@@ -95,7 +95,7 @@ class AdditiveConstruction(Construction):
         return Z
 
     def native_entries(self, params: SpectralSamples, dtype: DTypeLike) -> Entries | None:
-        # Beyond these a feature may overflow, or a weight lose its digits, in float32.
+        # Beyond these, a feature may overflow, or a weight lose its digits, in float32.
         limit = math.sqrt(float(np.finfo(dtype).max))
         if not 1.0 / limit < float(params.weights.max()) < limit:
             return None
@@ -132,26 +132,26 @@ class AdditiveConstruction(Construction):
 
 
 class AdditiveMap(FeatureMap):
-    r"""The chi2, intersection, Jensen-Shannon and Hellinger kernels of rows without negative values.
+    r"""The chi-squared, intersection, Jensen-Shannon and Hellinger kernels of rows without negative values.
 
-    The map for histograms: counts of words, of gradients, of species. It is deterministic (``random_state`` changes
-    nothing), sparse rows have sparse features, and its error falls fast with the width, except for
+    The map for histograms: counts of words, gradients or species. It is deterministic (``random_state`` has no effect),
+    sparse rows have sparse features, and its error falls quickly with the width, except for
     :class:`~mercer.kernels.Intersection`, where it falls like log(m) / m.
 
-    With the spectrum :math:`\kappa` of the kernel and a step L that falls as m grows, each column x becomes 2m + 1
-    neighbouring columns, :math:`\sqrt{x L \kappa(0)}` and, for j = 1 .. m, :math:`\sqrt{2 x L \kappa(jL)}
-    \,[\cos, \sin](j L \log x)`; 0 becomes 0. For :class:`~mercer.kernels.Hellinger` the root of x is exact and alone.
-    Features of c x have c times the inner products of those of x, as the kernel has.
+    With the spectrum :math:`\kappa` of the kernel and a step L that shrinks as m grows, each column x becomes 2m + 1
+    adjacent columns, :math:`\sqrt{x L \kappa(0)}` and, for j = 1 .. m, :math:`\sqrt{2 x L \kappa(jL)}
+    \,[\cos, \sin](j L \log x)`; 0 becomes 0. For :class:`~mercer.kernels.Hellinger`, the square root of x alone is
+    exact. Like the kernel, the inner products of the features are homogeneous: scaling x by c scales them by c.
 
     Parameters
     ----------
     kernel : Kernel or str, default=AdditiveChi2()
-        AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one.
+        AdditiveChi2, Intersection, JensenShannon or Hellinger, or a multiple of one of them.
     n_components : int, default=256
-        The least width of the output. It is rounded up to a multiple d (2m + 1) of the number d of columns, with m at
+        The minimum number of features. It is rounded up to a multiple d (2m + 1) of the number d of columns, with m at
         least 1; for Hellinger's kernel it is d.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
@@ -162,7 +162,7 @@ class AdditiveMap(FeatureMap):
     step_ : float
         The distance L between frequencies.
     max_error_ : float
-        The error of an estimate is at most this, which is known to three digits, times the sum of max(x_i, y_i).
+        The error of an estimate is at most this number, which is known to three digits, times the sum of max(x_i, y_i).
 
     References
     ----------
@@ -212,20 +212,20 @@ class AdditiveMap(FeatureMap):
 
     @property
     def max_error_(self) -> float:
-        """Computed when it is asked for, because its grid is longer than any row of features."""
+        """The largest error relative to the sum of max(x_i, y_i), computed on first access."""
         return self.construction_.max_error
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the features: those of the columns, and what each feature is of its column.
+        """Return the names of the features, made from the names of the columns.
 
         Parameters
         ----------
         input_features : sequence of str or None, default=None
-            The names of the columns. None takes those of ``fit``, or "x0", "x1" and so on where it saw none.
+            The names of the columns. None means those of ``fit``, or "x0", "x1" and so on if it saw none.
 
         Returns
         -------
-        names : array of str objects
+        ndarray of str objects
             For two columns ``x0_sqrt``, ``x0_cos1``, ``x0_sin1``, ..., ``x1_sqrt``, ...
         """
         check_is_fitted(self)
@@ -235,7 +235,7 @@ class AdditiveMap(FeatureMap):
 
 
 def _features(params: SpectralSamples, values: Array) -> Array:
-    """A row of features, in float64, for every value."""
+    """Compute a row of features in float64 for every value."""
     xp = namespace(values)
     values = double(values)
     one = xp.ones_like(values)
@@ -245,17 +245,17 @@ def _features(params: SpectralSamples, values: Array) -> Array:
 
 
 def _energies(kernel: Additive, order: int, step: float) -> NDArray[np.float64]:
-    """L kappa(0) and 2 L kappa(j L): what every frequency contributes to k(1, 1)."""
+    """Return L kappa(0) and 2 L kappa(j L), the contribution of every frequency to k(1, 1)."""
     energies = step * kernel.spectrum(step * np.arange(order + 1.0))
     energies[1:] *= 2.0
     return energies
 
 
 def _largest_error(kernel: Additive, order: int, step: float) -> float:
-    """The largest error of k(1, y) over 0 < y <= 1, on a fine grid of log y.
+    """Find the largest error of k(1, y) over 0 < y <= 1, on a fine grid of log y.
 
-    The estimate of K is periodic in log y. After one period it is multiplied by so small a root of y that it only
-    falls; on a grid of one period the sum over frequencies is a Fourier transform.
+    The estimate of K is periodic in log y. Beyond one period it is multiplied by so small a root of y that the error
+    only falls; on a grid over one period, the sum over frequencies is a Fourier transform.
     """
     count = max(GRID, 16 * order)
     period = np.fft.fft(_energies(kernel, order, step), n=count).real

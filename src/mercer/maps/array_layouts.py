@@ -1,4 +1,4 @@
-"""How the arrays of a fitted map or learner must look: what a model file is checked against."""
+"""The expected layout of the arrays of a fitted map or learner, against which model files are checked."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Leaf:
-    """The type, the shape and the range of one array.
+    """The type, shape and range of one array.
 
     Parameters
     ----------
     dtypes : tuple of str
         The types that the array may have.
     shape : tuple of int or None
-        None stands for any length.
-    least, most : float
-        The smallest and the largest entry allowed.
+        The lengths of the axes; None stands for any length.
+    least : float
+        The smallest entry allowed.
+    most : float
+        The largest entry allowed.
     finite : bool, default=True
         Whether every entry must be finite.
     zero : bool, default=True
         Whether entries may be 0.
     attribute : str, default=""
-        The field of the construction that holds the array, where it was learned from rows and not drawn by the seed.
+        The field of the construction that holds the array, if it was learned from rows and not drawn from the seed.
     values : tuple of int or None
-        The exact entries, where nothing else will do.
+        The exact entries, if no others are allowed.
     """
 
     dtypes: tuple[str, ...]
@@ -49,7 +51,7 @@ class Choice:
     tree: Any
 
 
-# A leaf stands for an array, but is not of its type: hence Any.
+# A leaf stands for an array but does not have its type, hence Any.
 
 
 def floats(*shape: int | None, **bounds: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Calibrated: another map with its frequencies weighed by the data."""
+"""Calibrated: another map with weights on its frequencies that are learned from the data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .fitted_map import FittedMap
 Matrix = NDArray[np.float64]
 
 HELD_OUT = 4
-"""One sampled row in this many is held out to judge the weights."""
+"""One sampled row in this many is held out to evaluate the weights."""
 FEWEST_HELD_OUT = 2
 
 
@@ -40,12 +40,21 @@ class CalibratedParameters(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """How the weights were found and judged.
+    """How the weights were found and evaluated.
 
-    ``applied``: whether they helped; otherwise every weight is 1. ``error_before`` and ``error_after``: the relative
-    Frobenius error of the Gram matrix of the ``n_held_out`` rows that the weights have not seen (an inner map that
-    learns from rows may have), with weights of 1 and with theirs; NaN where there were too few rows to hold any out.
-    ``n_rows``: the rows all of whose pairs taught them.
+    Parameters
+    ----------
+    applied : bool
+        Whether the weights helped; otherwise every weight is 1.
+    error_before : float
+        The relative Frobenius error of the Gram matrix of the held-out rows with all weights equal to 1.
+    error_after : float
+        The same with the learned weights. Both errors are NaN if there were too few rows to hold any out.
+    n_rows : int
+        The number of rows from which the weights were learned, using all their pairs.
+    n_held_out : int
+        The number of held-out rows, which the weights have not seen (although an inner map that learns from rows may
+        have).
     """
 
     applied: bool
@@ -57,9 +66,9 @@ class Calibration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CalibratedConstruction(WrapperConstruction):
-    """A map and weights of its columns.
+    """A map and weights for its columns.
 
-    ``calibration``, which tells how the weights were found, is learned from rows.
+    ``calibration``, which describes how the weights were found, is learned from rows.
     """
 
     n_rows: int
@@ -94,7 +103,7 @@ class CalibratedConstruction(WrapperConstruction):
         if len(held_out) >= FEWEST_HELD_OUT:
             found = self._weights(*self._features_and_kernel(inner, sample[taught]))
             errors = _errors(found, *self._features_and_kernel(inner, sample[held_out]))
-            # Digits that differ from machine to machine must not decide.
+            # Digits that differ from machine to machine must not affect the decision.
             before, after = rounded(np.array(errors))
             applied = bool(after < before)
             weights = found if applied else weights
@@ -103,13 +112,13 @@ class CalibratedConstruction(WrapperConstruction):
         return self.fitted(parameters, map=inner.construction, calibration=calibration)
 
     def _features_and_kernel(self, inner: FittedMap, X: Array) -> tuple[Matrix, Matrix]:
-        """Features and Gram matrix, both of a kernel scaled to a mean k(x, x) of 1."""
+        """Compute features and Gram matrix, both for a kernel scaled to a mean k(x, x) of 1."""
         Z, K = features(inner, X, self.n_jobs), self.kernel(X)
         size = float(K.diagonal().mean()) or 1.0
         return Z / math.sqrt(size), K / size
 
     def _weights(self, Z: Matrix, K: Matrix) -> Matrix:
-        """The weights of the columns that are best on all pairs of these rows."""
+        """Find the weights of the columns that are best on all pairs of these rows."""
         step = 2 if self.map.paired else 1
         starts = np.arange(0, Z.shape[1], step)
         check_memory((len(starts), len(starts)), 16, "the moments of the weights")
@@ -157,34 +166,34 @@ class CalibratedConstruction(WrapperConstruction):
 class Calibrated(MapWrapper):
     r"""Another map with non-negative weights on its frequencies, fitted to the kernel on pairs of rows.
 
-    Wherever the rows to be mapped are like those of ``fit``: at the same width and the same cost of ``transform``, the
-    error of Fourier features falls, the more the fewer columns the rows have (to a third with 8 columns, by 15 to 30 %
-    with 20 to 800, for the Gaussian kernel at the median distance and 1,024 features). The estimate is biased towards
-    the rows of ``fit``; for other rows prefer the inner map alone. Works over any map: where columns are the cosine
-    and the sine of one frequency they share a weight, otherwise each column has its own.
+    If the rows to be mapped resemble those of ``fit``, the error of Fourier features falls at the same width and the
+    same cost of ``transform``, the more so the fewer columns the rows have: to a third with 8 columns, and by 15 to
+    30 % with 20 to 800 columns, for the Gaussian kernel at the median distance and 1,024 features. The estimate is
+    biased towards the rows of ``fit``; for other rows, prefer the inner map alone. It works with any map: the cosine
+    and the sine of one frequency share a weight, and every other column has its own.
 
-    With m weights w, and :math:`s_i(x, y)` what frequency i adds to the estimate, the weights minimise
+    With m weights w, and the contribution :math:`s_i(x, y)` of frequency i to the estimate, the weights minimise
 
     .. math:: \frac{1}{n^2} \sum_{x, y} \Big(k(x, y) - \sum_i w_i s_i(x, y)\Big)^2
               + \frac{r}{n m^2} \|w - 1\|^2, \qquad w \ge 0,
 
-    over all pairs of n sampled rows, each row with itself included, with k divided by the mean of k(x, x) and r the
-    ``regularization``: all :math:`n^2` pairs cost no more than a few thousand random ones, for the sum over pairs of
-    :math:`s_i s_j` is a square of entries of :math:`Z^\top Z`. On further rows, that nothing was fitted to, the weights
-    must lower the error; otherwise every weight is 1, and ``calibration_`` tells.
+    over all pairs of n sampled rows, including each row with itself, where k is divided by the mean of k(x, x) and r is
+    the ``regularization``. All :math:`n^2` pairs cost no more than a few thousand random ones, because the sum over
+    pairs of :math:`s_i s_j` is the square of an entry of :math:`Z^\top Z`. The weights must lower the error on other
+    rows, to which nothing was fitted; otherwise every weight is 1, and ``calibration_`` says so.
 
     Parameters
     ----------
     map : FeatureMap
         The map to calibrate. Its seed comes from this map.
     n_components : int or None, default=None
-        The width of the output; None means that of the map.
+        The number of features. None means that of the map.
     n_rows : int, default=2000
-        The number of rows that are sampled. Three in four teach the weights, and the others judge them.
+        The number of rows to sample. Three quarters of them determine the weights, and the others evaluate them.
     regularization : float, default=15.0
-        The number of rows that it takes to move weights away from 1.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of rows that it takes to move the weights away from 1.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
@@ -192,10 +201,10 @@ class Calibrated(MapWrapper):
     ----------
     map_ : FeatureMap
         The inner map, fitted.
-    weights_ : array of shape (n_components_,)
+    weights_ : ndarray of shape (n_components_,)
         The weight of each column.
     calibration_ : Calibration
-        How the weights were found and judged.
+        How the weights were found and evaluated.
 
     Examples
     --------
@@ -253,12 +262,12 @@ class Calibrated(MapWrapper):
 
     @property
     def calibration_(self) -> Calibration | None:
-        """How the weights were found and judged."""
+        """How the weights were found and evaluated."""
         return self.construction_.calibration
 
 
 def _errors(weights: Matrix, Z: Matrix, K: Matrix) -> tuple[float, float]:
-    """The relative Frobenius error without and with the weights."""
+    """Compute the relative Frobenius error without and with the weights."""
     size = float(np.linalg.norm(K)) or 1.0
     before, after = (float(np.linalg.norm(M @ Z.T - K)) / size for M in (Z, Z * weights))
     return before, after

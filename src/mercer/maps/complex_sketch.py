@@ -27,7 +27,7 @@ from .pair_moments import PairMoments, power
 
 
 class Srht(NamedTuple):
-    """Complex signs (block, degree, column) and the transform's outputs that each feature takes (degree, feature)."""
+    """Complex signs (block, degree, column), and the transform's outputs that each feature uses (degree, feature)."""
 
     turns: NDArray[np.int8]
     outputs: NDArray[np.int32]
@@ -40,12 +40,12 @@ class Rademacher(NamedTuple):
 
 
 def padded_width(n_features: int) -> int:
-    """The next power of two."""
+    """Return the next power of two."""
     return 1 << (n_features - 1).bit_length()
 
 
 def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
-    """Fresh signs and a fresh permutation for every degree and every block of as many features as the transform has."""
+    """Draw fresh signs and a fresh permutation for every degree and every block of features."""
     size, features = padded_width(n_features), (width + 1) // 2
     blocks = range(-(-features // size))
     turns = [rng.child("turns", block).quarter_turns((degree, n_features)) for block in blocks]
@@ -54,13 +54,13 @@ def draw_srht(rng: Stream, degree: int, n_features: int, width: int) -> Srht:
 
 
 def srht_layout(degree: int, n_features: int, width: int) -> Any:
-    """How :func:`draw_srht` fills its arrays."""
+    """Return the layout of the arrays of :func:`draw_srht`."""
     size, features = padded_width(n_features), (width + 1) // 2
     return Srht(quarter_turns(-(-features // size), degree, n_features), places(size, degree, features))
 
 
 def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float = 1.0) -> _core.SrhtTables:
-    """The parameters as the compiled core reads them, with the first ``columns`` columns of rows scaled."""
+    """Return the parameters as the compiled core reads them, with the first ``columns`` columns of rows scaled."""
     real, imaginary = (part.astype(np.float64) for part in parts(params.turns))
     for part in (real, imaginary):
         part[..., :columns] *= scale
@@ -68,12 +68,12 @@ def srht_tables(params: Srht, dtype: DTypeLike, columns: int = 0, scale: float =
 
 
 def apply_srht(params: Srht, X: Array, width: int) -> Array:
-    """The real features of this width that estimate <x, y>^degree."""
+    """Compute the real features of this width that estimate <x, y>^degree."""
     xp = namespace(X)
     blocks, degree, n_features = params.turns.shape
     size = padded_width(n_features)
     X = dense(X)[:, None, :]
-    # Output j of a feature's block, with the outputs of all blocks side by side.
+    # Output j of a feature's block, where the outputs of all blocks are concatenated.
     first = send(np.arange(params.outputs.shape[1], dtype=np.int32) // size * size, X)
     z: Pair | None = None
     for s in range(degree):
@@ -86,14 +86,14 @@ def apply_srht(params: Srht, X: Array, width: int) -> Array:
 
 
 def srht_pairs(n_features: int, width: int) -> int:
-    """Ordered pairs of features that share a block, counted as in D^2 Var; an odd last real part counts half."""
+    """Count the ordered pairs of features that share a block, as in D^2 Var; an odd last real part counts half."""
     size, whole, odd = padded_width(n_features), width // 2, width % 2
     full, rest = divmod(whole, size)
     return 2 * full * size * (size - 1) + 2 * rest * (rest - 1) + 2 * odd * rest
 
 
 def srht_correction(moments: PairMoments, degree: int, n_features: int) -> NDArray[np.float64]:
-    """What every such pair adds to D^2 Var; negative where the structure helps."""
+    """Return the contribution of each such pair to D^2 Var, negative where the structure helps."""
     others = max(padded_width(n_features) - 1, 1)
     t2 = moments.t**2
     A, B = t2 - (moments.N - moments.c) / others, t2 - (t2 - moments.c) / others
@@ -101,7 +101,7 @@ def srht_correction(moments: PairMoments, degree: int, n_features: int) -> NDArr
 
 
 def srht_variance(moments: PairMoments, degree: int, n_features: int, width: int) -> NDArray[np.float64]:
-    """The variance of the estimate from these features."""
+    """Compute the variance of the estimate from these features."""
     shared = srht_pairs(n_features, width) * srht_correction(moments, degree, n_features)
     return np.maximum(independent_variance(moments, degree, width) + shared / width**2, 0.0)
 
@@ -139,7 +139,7 @@ class ComplexSketchConstruction(PolynomialConstruction):
         if isinstance(params, Srht):
             return self._srht_native(params, dtype)
         features, degree, columns = params.turns.shape
-        # A quarter turn, turned by half a quarter, is (+-1 +- i) / sqrt(2): two real signs, and the rotations multiply.
+        # A power of i, rotated by 45 degrees, is (+-1 +- i) / sqrt(2), which is two real signs; rotations multiply.
         rotation = math.sqrt(2.0 * form.weight / self.n_components) * cmath.rect(
             0.5 ** (degree / 2), -math.pi / 4 * degree
         )
@@ -189,25 +189,25 @@ class ComplexSketchConstruction(PolynomialConstruction):
 class ComplexSketch(FeatureMap):
     r"""Polynomial kernels through products of complex random projections.
 
-    The plain map of lowest error for dense rows at degrees 2 to 4. Sparse rows are better served by
+    The plain map with the lowest error for dense rows at degrees 2 to 4. Sparse rows are better served by
     :class:`HadamardSketch`, which has the variance of ``projection="rademacher"`` at O(nnz) cost.
 
-    Each feature is :math:`\prod_{s=1}^p \langle r_s, x\rangle` with complex signs :math:`r_s`, given out as its real
-    and its imaginary part: for even D, :math:`D\,\mathrm{Var} = A^p + B^p - 2t^{2p}` in the notation of
-    :class:`TensorSketch`, where real signs would give :math:`R^p - t^{2p}`. ``projection="srht"`` takes rows of
-    :math:`H\,\mathrm{diag}(r_s)` without replacement, by a fast transform of the padded row; features of a block are
-    then negatively correlated and the variance is lower still. A larger map starts with the smaller one.
+    Each feature is :math:`\prod_{s=1}^p \langle r_s, x\rangle` with complex signs :math:`r_s`, and its real and
+    imaginary parts are returned. For even D, :math:`D\,\mathrm{Var} = A^p + B^p - 2t^{2p}` in the notation of
+    :class:`TensorSketch`, where real signs would give :math:`R^p - t^{2p}`. ``projection="srht"`` uses rows of
+    :math:`H\,\mathrm{diag}(r_s)` without replacement, computed by a fast transform of the padded row; features of a
+    block are then negatively correlated, which lowers the variance further. A larger map starts with the smaller one.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
-        Linear, Polynomial, or a multiple of one.
+        Linear, Polynomial, or a multiple of one of them.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     projection : {"srht", "rademacher"}, default="srht"
-        Structured projections by fast transforms, or independent ones.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        Whether projections are structured and computed by fast transforms, or independent.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

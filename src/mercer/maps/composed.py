@@ -1,4 +1,4 @@
-"""Composed: a map over the features of another map, for kernels of kernels."""
+"""Composed: a map on the features of another map, for kernels of kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .fitted_map import FittedMap, earliest
 
 @in_double
 class ComposedParameters(NamedTuple):
-    """The parameters of both maps: rounded to float32, long inner features would leave outer phases no digits."""
+    """The parameters of both maps, in float64: rounded inner features could leave outer phases without digits."""
 
     inner: Any
     outer: Any
@@ -87,7 +87,7 @@ class ComposedConstruction(Construction):
     def mean(self, params: ComposedParameters, X: Array, Y: Array) -> NDArray[np.float64]:
         if not self.inner.is_deterministic:
             raise NotImplementedError(
-                "the mean of Composed is not known: the outer kernel bends that of random features"
+                "the mean of Composed is not known: the outer kernel is not linear in the random inner features"
             )
         inner = self.part("inner", params)
         return self.part("outer", params).mean(inner.apply_as_is(X), inner.apply_as_is(Y))
@@ -104,39 +104,41 @@ class ComposedConstruction(Construction):
 
 
 class Composed(FeatureMap):
-    r"""A kernel of a kernel: the features of an outer map, applied to the features of an inner one.
+    r"""A kernel of a kernel: an outer map applied to the features of an inner one.
 
-    For kernels ``f.of(k)`` and ``g.of_distance(k)`` that no one map serves, above all the kernels of histograms over an
-    :class:`AdditiveMap`: the exponential chi2 kernel :math:`\exp(-\gamma \sum (x_i - y_i)^2 / (x_i + y_i))` is a
-    Gaussian over the features of chi2. Where one map serves the composition (:class:`RandomMaclaurin` does over
-    shift-invariant kernels) it has one source of error, not two.
+    For kernels ``f.of(k)`` and ``g.of_distance(k)`` that no single map supports, above all the kernels of histograms
+    over an :class:`AdditiveMap`: the exponential chi-squared kernel :math:`\exp(-\gamma \sum (x_i - y_i)^2 / (x_i +
+    y_i))` is a Gaussian of the chi-squared features. If one map supports the composition, as :class:`RandomMaclaurin`
+    does over shift-invariant kernels, it has one source of error instead of two.
 
-    With inner features u and v, <u, v> is about k(x, y) and :math:`\lVert u - v\rVert^2` about k(x, x) + k(y, y) -
-    2 k(x, y), the distance of k. An outer map of a dot-product kernel f(<u, v>) then estimates f(k(x, y)), one of a
-    kernel g that depends on :math:`\lVert u - v\rVert` alone (Gaussian, Matern) estimates g of the distance. Over a
-    deterministic inner map, mean and variance are the outer map's on its features. Sparse inner features go
-    into the outer map as they are.
+    For inner features u and v, <u, v> approximates k(x, y), and :math:`\lVert u - v\rVert^2` approximates the squared
+    distance k(x, x) + k(y, y) - 2 k(x, y) of the kernel. An outer map of a dot-product kernel f(<u, v>) therefore
+    estimates f(k(x, y)), and one of a kernel g that depends only on :math:`\lVert u - v\rVert` (Gaussian, Matern)
+    estimates g of the distance. If the inner map is deterministic, mean and variance are those of the outer map on its
+    features. Sparse inner features stay sparse on their way into the outer map.
 
     Parameters
     ----------
     outer : FeatureMap
-        A map of a dot-product kernel, or of one that depends on the distance alone. A bandwidth by rule, and whatever
-        else it learns, it learns from the inner features. Its ``n_components`` is replaced, and its seed comes from
-        this map.
+        A map of a dot-product kernel, or of one that depends only on the distance. It learns its bandwidth, and
+        whatever else it learns, from the inner features. Its ``n_components`` is replaced, and its seed comes from this
+        map.
     inner : FeatureMap
         A map that keeps its own ``n_components``; its seed comes from this map. If it is random, the outer map may
         learn parameters from its features, but no bandwidths or widths.
     n_components : int, default=256
-        The width of the output.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    outer_, inner_ : FeatureMap
-        The two maps, fitted.
+    outer_ : FeatureMap
+        The outer map, fitted.
+    inner_ : FeatureMap
+        The inner map, fitted.
 
     References
     ----------
@@ -190,14 +192,14 @@ class Composed(FeatureMap):
     def construct(self, rows: Rows) -> Construction:
         self.check_arguments()
         inner = clone(self.inner).construct(rows)
-        # Any stream draws the features of a map that is not random; of a random one they are not known yet.
+        # Any stream gives the features of a map that is not random; those of a random map are not known yet.
         known = inner.draw(Stream(0), rows) if inner.is_deterministic else None
         outer = construction_of(self.outer, int(self.n_components), MappedRows(inner, known, rows))
         return self.settled(rows.n_features, inner=inner, outer=outer)
 
 
 def composition(outer: Any, inner: Kernel) -> Kernel:
-    """What a map of the outer kernel estimates on features of the inner one."""
+    """Return the kernel that a map of the outer kernel estimates on features of the inner one."""
     if isinstance(outer, Kernel) and outer.is_dot_product:
         return outer.of(inner)
     if isinstance(outer, Kernel) and outer.is_rotation_invariant:

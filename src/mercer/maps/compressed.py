@@ -1,4 +1,4 @@
-"""Compressed: a wide map, projected down."""
+"""Compressed: a wide map followed by a projection."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .executor import features
 from .fitted_map import FittedMap, earliest
 
 FACTORS = {"craft": 8, "tefm-g": 4, "tefm-s": 4}
-"""What the papers take."""
+"""The values used in the papers."""
 
 SIZED_ROWS = 16
-"""Rows whose features tell the size of all."""
+"""The number of rows whose features determine the scale."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompressedConstruction(WrapperConstruction):
     """A wide map and a projection of its features.
 
-    ``captured`` is learned from rows: the share of the wide map's trace that the projection keeps, where it is known.
+    ``captured`` is learned from rows: the share of the wide map's trace that the projection keeps, if it is known.
     """
 
     method: str
@@ -60,7 +60,7 @@ class CompressedConstruction(WrapperConstruction):
             parameters = draw_craft(rng, inner.parameters, inner.n_components, width)
             return self.fitted(parameters, map=inner.construction)
 
-        # The projection does not depend on the size of the features, but their powers may leave float64.
+        # The projection does not depend on the scale of the features, but their powers may leave the range of float64.
         with np.errstate(over="ignore", invalid="ignore"):
             some = np.abs(inner.apply(double(rows.sample(SIZED_ROWS))))
         size = float(some[np.isfinite(some)].max(initial=0.0)) or 1.0
@@ -98,7 +98,7 @@ class CompressedConstruction(WrapperConstruction):
         return write
 
     def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
-        """What is learned on a projection needs none."""
+        """Fold the projection into the coefficients, so that a linear model does not need it."""
         return fitted.part("map").linear(fitted.parameters.fold(coef))
 
     def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
@@ -114,41 +114,41 @@ class CompressedConstruction(WrapperConstruction):
 class Compressed(MapWrapper):
     r"""Another map at ``factor`` times the width, compressed by a projection.
 
-    ``method="craft"`` projects at random. It is the choice for polynomial kernels of degree 4 and more, where an
+    ``method="craft"`` projects at random. It is the choice for polynomial kernels of degree 4 and higher, where an
     estimate needs many features but a learner wants few; below degree 3 the projection costs more accuracy than the
-    wider map gains. With E = factor D up-features z of the inner map, the output is D rows, without replacement, of
-    :math:`H\,\mathrm{diag}(signs)\, z / \sqrt D`: about :math:`D\,\mathrm{Var} = k(x,x)k(y,y) + k(x,y)^2 +
+    wider map gains. With E = factor D up-features z of the inner map, the output is D rows, chosen without replacement,
+    of :math:`H\,\mathrm{diag}(signs)\, z / \sqrt D`. Approximately, :math:`D\,\mathrm{Var} = k(x,x)k(y,y) + k(x,y)^2 +
     D\,\mathrm{Var}_E`, so the degree enters only through the wide map.
 
-    ``method="tefm-g"`` and ``"tefm-s"`` (training-efficient feature maps) learn the projection from the rows, and are
-    the choice wherever there are rows to learn from that are like those to be mapped, more of them than features: the
-    error is then near that of the wide map, for every kernel and inner map. (Over :class:`Calibrated` Fourier features
-    of a wide kernel both gains add up; of a narrow one in many columns they do not.) With F the n x E
-    matrix of up-features, which is never held as a whole,
+    ``method="tefm-g"`` and ``"tefm-s"`` (training-efficient feature maps) learn the projection from the rows. They are
+    the choice if there are more training rows than features and the rows to be mapped resemble them: the error is then
+    close to that of the wide map, for every kernel and inner map. (Over :class:`Calibrated` Fourier features both gains
+    add up for a wide kernel, but not for a narrow one in many columns.) With the n x E matrix F of up-features, which
+    is never stored as a whole,
 
     .. math:: Y = (F^\top F)^{power} F^\top \Theta, \qquad Q R = Y, \qquad Z = F Q.
 
     Theta is n x D standard normal for ``"tefm-g"``, and D random columns of :math:`\mathrm{diag}(signs) H / \sqrt D`
-    for ``"tefm-s"``, which saves one of the 2 ``power`` + 1 products with F. ``fit`` passes ``power`` + 1 times over
-    the rows. A projection shrinks: the eigenvalues of :math:`Z Z^\top` are at most those of :math:`F F^\top`, and the
-    estimate is not unbiased. Where the rows span no more than D dimensions (D rows or fewer, say),
-    :math:`Z Z^\top = F F^\top` on them, and the columns that are left over project on random directions.
+    for ``"tefm-s"``, which saves one of the 2 ``power`` + 1 products with F. ``fit`` reads the rows ``power`` + 1
+    times. A projection shrinks: the eigenvalues of :math:`Z Z^\top` are at most those of :math:`F F^\top`, so the
+    estimate is biased. If the rows span at most D dimensions (for example, if there are at most D rows),
+    :math:`Z Z^\top = F F^\top` on them, and the remaining columns project on random directions.
 
     Parameters
     ----------
     map : FeatureMap
         The map to compress. Its ``n_components`` is replaced, and its seed comes from this map.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     factor : int or None, default=None
-        The width of the inner map over that of the output; None means 8 for "craft" and 4 for the others.
+        The ratio of the width of the inner map to that of the output. None means 8 for "craft" and 4 for the others.
     method : {"craft", "tefm-g", "tefm-s"}, default="craft"
         How the projection is found.
     power : int, default=1
         The number of times F'F is applied to the sketch, for "tefm-g" and "tefm-s". 0 is the fastest and, for "tefm-s",
         what the paper describes; beyond 2 there is little to gain.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
@@ -158,7 +158,7 @@ class Compressed(MapWrapper):
         The inner map, fitted.
     captured_ : float or None
         The projection keeps at least this share of :math:`\|F\|_F^2`, the trace of the wide map's Gram matrix on the
-        rows of ``fit``. None where no pass over the rows tells: for "craft", and with ``power=0``.
+        rows of ``fit``. None if it is not computed: for "craft", and with ``power=0``.
 
     References
     ----------
@@ -221,18 +221,24 @@ class Compressed(MapWrapper):
 
     @property
     def captured_(self) -> float | None:
-        """The least share of the wide map's trace that the projection keeps, None where it is unknown."""
+        """A lower bound of the share of the wide map's trace that the projection keeps, or None if it is unknown."""
         return self.construction_.captured
 
     def fold(self, coef: Any) -> NDArray[Any]:
-        """The coefficients on the inner map's features that give the same linear model as ``coef`` on these.
+        """Return the coefficients on the inner map's features that give the same linear model as ``coef`` on these.
 
         ``transform(X) @ coef`` equals ``map_.transform(X) @ fold(coef)``, so a trained linear model predicts without
         the projection.
 
         Parameters
         ----------
-        coef : array of shape (..., n_components_)
+        coef : array-like of shape (..., n_components_)
+            The coefficients of linear models on these features.
+
+        Returns
+        -------
+        ndarray of shape (..., map_.n_components_)
+            The coefficients on the features of the inner map.
         """
         check_is_fitted(self)
         coef = np.asarray(coef)

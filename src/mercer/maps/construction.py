@@ -32,7 +32,7 @@ Entries = Callable[[NDArray[Any], NDArray[Any]], int | None]
 
 
 def in_tiles(write: Gpu, floats: int) -> Gpu:
-    """What writes features on a GPU a tile at a time, because each row needs so many floats on the way."""
+    """Return a function that writes features on a GPU one tile at a time, for maps that need many floats per row."""
 
     def write_tiles(X: Array, out: Array) -> Array:
         tile = device_tile_rows(floats)
@@ -43,7 +43,7 @@ def in_tiles(write: Gpu, floats: int) -> Gpu:
 
 
 class ColumnCount:
-    """Rows of which nothing is known but the number of columns: enough to draw what a seed alone decides."""
+    """Rows about which only the number of columns is known, enough to draw what depends on the seed alone."""
 
     def __init__(self, n_features: int):
         self.n_features = n_features
@@ -51,10 +51,10 @@ class ColumnCount:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Construction(ABC):
-    """A map whose arguments are settled and whose parameters are still to be drawn.
+    """A map whose arguments are settled and whose parameters have yet to be drawn.
 
-    A subclass gives ``draw`` and ``apply``, which are the whole mathematics, and ``layout``, which describes the
-    parameters to a model file. Fields that are named like arguments of the estimator take their values from it.
+    A subclass implements ``draw`` and ``apply``, which are all of its mathematics, and ``layout``, which describes the
+    parameters to a model file. Fields with the names of the estimator's arguments take their values from it.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class Construction(ABC):
     n_features : int
         The number of columns of the rows.
     n_components : int
-        The width of the output.
+        The number of features.
     asked : int or None
-        The width that was asked for.
+        The requested number of features.
     kernel : Kernel
-        The kernel that is approximated, with every field a number.
+        The kernel that is approximated, with a number in every field.
     """
 
     name: str
@@ -77,19 +77,19 @@ class Construction(ABC):
     kernel: Any = None
 
     parts: ClassVar[tuple[str, ...]] = ()
-    """Maps inside this one: fields that hold constructions, and fields of the parameters that hold theirs."""
+    """The maps inside this one: fields that hold constructions, and the fields of the parameters that hold theirs."""
 
     learned: ClassVar[dict[str, tuple[str, Any]]] = {}
-    """Fields that are learned from rows and are not arrays, with their types, by their names in model files."""
+    """Fields that are learned from rows and are not arrays: their types, by their names in model files."""
 
     largest_tile: ClassVar[int] = TILE
-    """The most rows in a tile, a power of two."""
+    """The largest number of rows in a tile, a power of two."""
 
     bias: ClassVar[str] = ""
     """Why the mean of the estimate is unknown, if it is."""
 
     deterministic: ClassVar[bool] = False
-    """Whether every seed gives the same features, provided that this is so for the maps inside."""
+    """Whether the features do not depend on the seed, provided that the same is true of the maps inside."""
 
     # -- what a map gives ----------------------------------------------------------------------------------------------
 
@@ -99,88 +99,88 @@ class Construction(ABC):
 
     @abstractmethod
     def apply(self, params: Any, X: Array) -> Array:
-        """The features of one tile of rows, dense: a pure function in any array namespace."""
+        """Compute the dense features of one tile of rows: a pure function in any array namespace."""
 
     def layout(self) -> Any:
-        """The parameters with a :class:`~mercer.maps.array_layouts.Leaf` in place of every array."""
-        raise NotImplementedError(f"{self.name} does not say what its parameters look like")
+        """Return the parameters with a :class:`~mercer.maps.array_layouts.Leaf` in place of every array."""
+        raise NotImplementedError(f"{self.name} does not describe the layout of its parameters")
 
     def native(self, params: Any, dtype: DTypeLike) -> Native | None:
-        """``apply`` by the compiled core, for NumPy and CSR tiles of this type; None where there is none."""
+        """Return the compiled version of ``apply`` for NumPy and CSR tiles of this type, or None."""
         return None
 
     def gpu(self, params: Any, device: Any) -> Gpu | None:
-        """``apply`` by a fused kernel for float32 rows on this device, a GPU; None where there is none.
+        """Return a fused version of ``apply`` for float32 rows on this device, a GPU, or None.
 
-        Rows that are not finite, outside of the kernel's domain or beyond the kernel's precision must be among those
-        that it marks, because nothing else looks at them. ``params`` are NumPy arrays.
+        It must mark rows that are not finite, outside the kernel's domain or beyond its precision, because nothing else
+        checks them. ``params`` are NumPy arrays.
         """
         return None
 
     def apply_sparse(self, params: Any, X: Array) -> Any:
-        """The features of one CSR tile as CSR."""
+        """Compute the features of one CSR tile as CSR."""
         raise NotImplementedError(f"{self.name} has no sparse features")
 
     def native_entries(self, params: Any, dtype: DTypeLike) -> Entries | None:
-        """``apply_sparse`` by the compiled core: it writes the features of stored entries, one after the other.
+        """Return the compiled version of ``apply_sparse``, which writes the features of one stored entry after another.
 
-        For maps that keep rows sparse and place the features of a column next to each other. Entries that are not
-        finite or outside the kernel's domain must be reported; no other entry may overflow.
+        It is for maps that keep rows sparse and put the features of a column next to each other. It must report entries
+        that are not finite or outside the kernel's domain; no other entry may overflow.
         """
         return None
 
     def mean(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
-        """The mean of the estimate over seeds; the kernel itself unless a map says otherwise."""
+        """Compute the mean of the estimate over seeds, which is the kernel unless a map overrides this."""
         if self.bias:
             raise NotImplementedError(f"the mean of {self.name} is not known: {self.bias}")
         return self.kernel(X, Y)
 
     def variance(self, params: Any, X: Array, Y: Array) -> NDArray[np.float64]:
-        """The variance of the estimate over seeds."""
+        """Compute the variance of the estimate over seeds."""
         raise NotImplementedError(
             f"no exact variance is known for {self.name}; mercer.kernel_error over several seeds measures it"
         )
 
     def check_kernel(self) -> None:
-        """Raise a ValueError if this map cannot serve the kernel."""
+        """Raise a ValueError if this map does not support the kernel."""
         return None
 
     def settled(self) -> Self:
-        """This construction with everything that follows from its arguments, such as a rounded width."""
+        """Return this construction with everything that follows from its arguments, such as a rounded width."""
         return self
 
     def adapted(self, rows: Rows) -> Self:
-        """This construction with everything that rows decide before parameters are drawn."""
+        """Return this construction with everything that depends on rows but precedes the drawing of parameters."""
         return self
 
     def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
-        """A map and coefficients for the linear model ``coef`` on the features of a fitted map, at the lowest cost.
+        """Return the cheapest map and coefficients for the linear model ``coef`` on the features of a fitted map.
 
-        Coefficients of None mean that the features of the map are themselves the values of the model.
+        If the coefficients are None, the features of the map are themselves the values of the model.
         """
         return fitted, coef
 
     def finished(self) -> Self:
-        """This construction without what only serves whoever has just drawn from it."""
+        """Return this construction without what is needed only right after drawing."""
         inner: dict[str, Any] = {part: construction.finished() for part, construction in self.inner_maps.items()}
         return replace(self, **inner) if inner else self
 
     evaluates_kernel: ClassVar[bool] = False
-    """Whether rows are mapped by values of the kernel itself."""
+    """Whether rows are mapped by evaluating the kernel itself."""
 
     # -- properties ----------------------------------------------------------------------------------------------------
 
     @property
     def keeps_sparse(self) -> bool:
-        """Whether sparse rows have sparse features, equally many for every stored entry."""
+        """Whether sparse rows have sparse features, the same number for every stored entry."""
         return False
 
     @property
     def rows_alone(self) -> bool:
-        """Whether ``native`` maps each dense row on its own, without BLAS and without room besides ``out``.
+        """Whether ``native`` maps each dense row on its own, without BLAS and without memory other than ``out``.
 
-        Rows may then be cut anywhere. Rows that are not finite or outside the kernel's domain must be among those that
-        ``native`` reports, because nothing else looks at them.
+        Rows may then be cut anywhere. ``native`` must report rows that are not finite or outside the kernel's domain,
+        because nothing else checks them.
         """
         return False
 
@@ -191,25 +191,25 @@ class Construction(ABC):
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every seed gives the same features."""
+        """Whether the features do not depend on the seed."""
         return self.deterministic and all(inner.is_deterministic for inner in self.inner_maps.values())
 
     @property
     def scratch(self) -> int:
-        """About how many floats one row needs while it is mapped."""
+        """The approximate number of floats that one row needs while it is mapped."""
         return 4 * (self.n_features + self.n_components)
 
     @classmethod
     def row_operations(cls, n_features: int, width: int, degree: int) -> float:
-        """Operations that map one row of ``n_features`` columns to ``width`` features, for a kernel of this degree.
+        """Estimate the operations that map one row of ``n_features`` columns to ``width`` features.
 
-        An operation is a multiplication and an addition in a product of large matrices; the factors are measured, and
-        decide between maps. The default is right for a product with a dense matrix.
+        One operation is a multiplication and an addition in a product of large matrices. The factors are measured and
+        decide between maps; the default is right for a product with a dense matrix. ``degree`` is that of the kernel.
         """
         return width * (n_features + 50.0)
 
     def sparse_frame(self, X: Array) -> Any:
-        """A CSR matrix for the features of CSR rows, whose values are still to be written."""
+        """Return a CSR matrix for the features of CSR rows, whose values have yet to be written."""
         return spread(X, self.n_components // X.shape[1])
 
     # -- maps inside ---------------------------------------------------------------------------------------------------
@@ -221,36 +221,36 @@ class Construction(ABC):
 
     @classmethod
     def takes_rows(cls, part: str) -> bool:
-        """Whether a map inside is given the rows themselves, and not features of another map inside."""
+        """Whether a map inside receives the rows themselves rather than features of another map inside."""
         return True
 
     def part(self, name: str, params: Any) -> FittedMap:
-        """A map inside, with its share of the parameters."""
+        """Return a map inside, with its share of the parameters."""
         return FittedMap(getattr(self, name), getattr(params, name))
 
     # -- fitted maps and model files -----------------------------------------------------------------------------------
 
     def fitted(self, params: Any, **learned: Any) -> FittedMap:
-        """This construction, with fields replaced by what was learned while drawing, and its parameters."""
+        """Combine this construction, updated by what was learned while drawing, with its parameters."""
         return FittedMap(replace(self, **learned) if learned else self, read_only(params))
 
     @property
     def draws_from_rows(self) -> bool:
-        """Whether ``draw`` looks at rows, so that a seed alone does not give the parameters again."""
+        """Whether ``draw`` depends on the rows, so that the seed alone does not reproduce the parameters."""
         return any(inner.draws_from_rows for inner in self.inner_maps.values())
 
     def check_learned(self) -> None:
-        """Raise a ValueError if learned values contradict each other."""
+        """Raise a ValueError if learned values are inconsistent."""
         return None
 
     def check_parameters(self, params: Any) -> None:
-        """Raise a ValueError if arrays that match their leaves contradict each other."""
+        """Raise a ValueError if arrays that match their leaves are inconsistent."""
         return None
 
     def redrawn(self, rng: Stream, kept: Any) -> Any:
-        """The parameters from the seed and from the arrays that rows gave."""
+        """Reproduce the parameters from the seed and from the arrays that were learned from rows."""
         if not self.draws_from_rows:
-            with single_threaded_blas():  # as in fit: the last digits of a decomposition depend on the threads
+            with single_threaded_blas():  # as in fit, because the last digits of a decomposition depend on the threads
                 return self.draw(rng, cast(Rows, ColumnCount(self.n_features))).parameters
         again = {part: inner.redrawn(rng.child(part), getattr(kept, part)) for part, inner in self.inner_maps.items()}
         return kept._replace(**again) if again else kept

@@ -1,4 +1,4 @@
-"""What is said of a map wherever maps are listed: the README, ``mercer maps``, pages about a model, the inventory."""
+"""What is said about a map wherever maps are listed: the README, ``mercer maps``, reports and the inventory."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 
 class MapDescription(NamedTuple):
-    """A map in a few words; d columns, nnz of them not zero, D features, degree p.
+    """A map in a few words, for rows with d columns and nnz nonzero entries, D features and a kernel of degree p.
 
     Parameters
     ----------
     features : str
         What the features are, as the end of a sentence.
     kernels : str
-        The kernels that the map serves.
+        The kernels that the map supports.
     when : str
-        When to take it.
+        When to choose it.
     cost : str
-        The operations that a row takes, up to a factor.
+        The number of operations per row, up to a constant factor.
     variance : str
         Whether the exact variance of its estimates is known.
     over : bool, default=False
-        Whether the map is made of other maps.
+        Whether the map is built from other maps.
     """
 
     features: str

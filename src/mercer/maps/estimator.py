@@ -1,4 +1,4 @@
-"""The scikit-learn contract of every feature map, and no mathematics."""
+"""The scikit-learn interface of every feature map; the mathematics is elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .table_input import feature_blocks, rows_to_fit, table_features
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParameters, ABC):
-    """A map Z of rows whose inner products <Z(x), Z(y)> estimate a kernel.
+    """Base class of feature maps: transformers Z whose inner products <Z(x), Z(y)> approximate a kernel.
 
     A subclass names its :class:`~mercer.maps.construction.Construction`, which holds the mathematics, and stores the
     arguments of its constructor.
@@ -44,44 +44,44 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     Parameters
     ----------
     kernel : Kernel or str
-        A kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` reads, such as
-        ``"gaussian(0.1)"``, or ``"gaussian"`` with the bandwidth learned from the rows. Text is kept as it is and
-        read in ``fit``. Where no kernel is given, the bandwidth of the default one is ``gamma="scale"``, as in
-        scikit-learn's ``SVC``. ``Gaussian()``, however, is the kernel with gamma = 1 on rows of any scale.
+        A kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` understands, such as
+        ``"gaussian(0.1)"``; the bandwidth of plain ``"gaussian"`` is learned from the rows. Text is stored unchanged
+        and parsed in ``fit``. The default kernel has ``gamma="scale"``, as in scikit-learn's ``SVC``. Note that
+        ``Gaussian()`` has gamma = 1 whatever the scale of the rows.
     n_components : int, default=256
-        The width of the output.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map: it draws the same parameters on every machine. Anything else yields a fresh integer in
-        ``fit``, which is kept as ``seed_``.
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        An int determines the parameters: it draws the same ones on every machine. Anything else provides a fresh
+        integer in ``fit``, which is stored as ``seed_``.
     n_jobs : int or None, default=None
-        The number of threads that map tiles of rows; None means as many as BLAS may use, -1 all cores. The result is
-        the same.
+        The number of threads that map tiles of rows. None means as many as BLAS may use, -1 all cores. The result does
+        not depend on it.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel with every field a number.
+        The kernel, with a number in every field.
     n_components_ : int
-        The width of the output.
-    parameters_ : NamedTuple of read-only NumPy arrays
-        What was drawn.
+        The number of features.
+    parameters_ : NamedTuple of ndarray
+        The parameters that were drawn, as read-only NumPy arrays.
     fitted_ : FittedMap
-        The construction of the map with its parameters.
+        The construction of the map together with its parameters.
     seed_ : int
-        The integer that draws these parameters again.
+        The integer that reproduces these parameters.
     """
 
     description: ClassVar[MapDescription] = MapDescription("features of its own", "its own", "", "", "no")
-    """What lists of maps and pages say of it."""
+    """What lists of maps and reports say about it."""
 
     construction: ClassVar[type[Construction]]
     """The mathematics of the map."""
 
     _choices: ClassVar[dict[str, tuple[Any, ...]]] = {}
-    """Arguments that take one of a few values."""
+    """Arguments with a fixed set of values."""
 
     has_landmarks: ClassVar[bool] = False
-    """Whether features belong to landmarks among the rows, so that there are no more of them than rows."""
+    """Whether features belong to landmarks chosen from the rows, so that there are at most as many as rows."""
 
     fitted_: FittedMap
 
@@ -105,31 +105,39 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Parameters
         ----------
-        X : matrix or table
-            A dense or CSR matrix of shape (n_rows, n_features), or a table of :mod:`mercer.data`.
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or Table
+            The rows, as a matrix or as a table of :mod:`mercer.data`.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
 
         Returns
         -------
-        self : FeatureMap
-            The fitted map.
+        FeatureMap
+            The fitted map itself.
         """
-        self.__dict__.pop("fitted_", None)  # a fit that fails leaves no features of other rows behind
+        self.__dict__.pop("fitted_", None)  # a fit that fails must not leave an earlier map behind
         seed = as_seed(self.random_state)
-        # The sample depends on the seed alone, so that every map with this seed learns the same bandwidth.
+        # The sample depends only on the seed, so that every map with this seed learns the same bandwidth.
         self.fit_rows(rows_to_fit(self, X, Stream(seed)), seed)
         return self
 
     def fit_rows(self, rows: Rows, seed: int) -> Self:
-        """Learn from validated rows, with the parameters that ``seed`` draws.
+        """Fit the map to validated rows, with the parameters that ``seed`` draws.
 
         Parameters
         ----------
         rows : Rows
+            The rows to learn from.
         seed : int
+            The seed of the parameters.
+
+        Returns
+        -------
+        FeatureMap
+            The fitted map itself.
         """
         self.seed_ = seed
-        with single_threaded_blas():  # so that what is learned does not depend on the number of threads
+        with single_threaded_blas():  # what is learned must not depend on the number of threads
             self.adopt(self._drawn(rows, seed))
         return self
 
@@ -139,33 +147,37 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return construction.draw(Stream(seed, type(self).__name__), rows)
 
     def construct(self, rows: Rows) -> Construction:
-        """The construction that the arguments and the rows lead to; parameters can be drawn from it.
+        """Return the construction that follows from the arguments and the rows, ready to draw parameters.
 
         Parameters
         ----------
         rows : Rows
+            The rows to learn from.
 
         Returns
         -------
-        construction : Construction
+        Construction
+            The construction.
         """
         self.check_arguments()
         return self.settled(rows.n_features, kernel=self.resolved_kernel(rows)).adapted(rows)
 
     def settled(self, n_features: int, **given: Any) -> Construction:
-        """The construction before rows are looked at.
+        """Return the construction that follows from the arguments alone, before any rows are read.
 
         Parameters
         ----------
         n_features : int
             The number of columns.
-        given : the resolved ``kernel``, or the constructions of the maps inside this one
+        **given : dict
+            The resolved ``kernel``, or the constructions of the maps inside this one.
 
         Returns
         -------
-        construction : Construction
+        Construction
+            The construction.
         """
-        # Attributes rather than parameters: a subclass may set some of them itself.
+        # Attributes rather than parameters, because a subclass may set some of them itself.
         names = (field.name for field in fields(self.construction))
         arguments = {name: getattr(self, name) for name in names if hasattr(self, name)}
         sizes = {"n_features": n_features, "n_components": int(self.width()), "asked": self.n_components}
@@ -174,31 +186,44 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return construction.settled()
 
     def width(self) -> Any:
-        """The width that is asked for; ``n_components_`` is what it becomes."""
+        """Return the requested number of features, of which ``n_components_`` is the rounded value.
+
+        Returns
+        -------
+        int or None
+            The number of features.
+        """
         return self.n_components
 
     def resolved_kernel(self, rows: Rows) -> Any:
-        """The kernel with every field a number.
+        """Return the kernel with a number in every field.
 
         Parameters
         ----------
         rows : Rows
+            The rows from which bandwidths are learned.
+
+        Returns
+        -------
+        Kernel
+            The resolved kernel.
         """
         return as_kernel(self.kernel).resolve(rows)
 
     def check_arguments(self) -> None:
-        """Raise an error that names the first argument with an impossible value."""
+        """Raise an error that names the first invalid argument, if there is one."""
         check_whole("n_components", self.width())
         check_jobs(self.n_jobs)
         for name, choices in self._choices.items():
             check_choice(name, getattr(self, name), choices)
 
     def adopt(self, fitted: FittedMap) -> None:
-        """Take over a fitted map, and let the maps inside take over theirs.
+        """Adopt a fitted map, and let the maps inside this one adopt theirs.
 
         Parameters
         ----------
         fitted : FittedMap
+            The map to adopt.
         """
         self.fitted_ = fitted.construction.finished().fitted(fitted.parameters)
         self.n_features_in_ = fitted.construction.n_features
@@ -215,7 +240,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return False
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "fitted_")  # the number of columns is known before the parameters are drawn
+        return hasattr(self, "fitted_")  # the number of columns is known before parameters are drawn
 
     # -- what was learned ----------------------------------------------------------------------------------------------
 
@@ -226,17 +251,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @property
     def kernel_(self) -> Any:
-        """The kernel with every field a number."""
+        """The kernel, with a number in every field."""
         return self.fitted_.kernel
 
     @property
     def n_components_(self) -> int:
-        """The width of the output."""
+        """The number of features."""
         return self.fitted_.n_components
 
     @property
     def parameters_(self) -> Any:
-        """The parameters, a NamedTuple of read-only arrays."""
+        """The parameters, as a NamedTuple of read-only arrays."""
         return self.fitted_.parameters
 
     @property
@@ -244,24 +269,30 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return self.n_components_
 
     def width_for(self, n_rows: int) -> int:
-        """How many features the map is expected to have when fitted to ``n_rows`` different rows.
+        """Return the expected number of features when fitted to ``n_rows`` distinct rows.
 
         Parameters
         ----------
         n_rows : int
+            The number of rows.
+
+        Returns
+        -------
+        int
+            The number of features.
         """
         width = int(self.n_components)
         return min(width, n_rows) if self.has_landmarks else width
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether every seed gives the same features, once arguments and rows are given."""
+        """Whether the features do not depend on the seed, given the arguments and the rows."""
         inner = [getattr(self, part) for part in self.construction.parts]
         return self.construction.deterministic and all(map.is_deterministic for map in inner)
 
     # -- features ------------------------------------------------------------------------------------------------------
 
-    # scikit-learn would otherwise offer to route ``out`` as metadata of the rows.
+    # Otherwise scikit-learn would offer to route ``out`` as metadata.
     __metadata_request__transform: ClassVar[dict[str, str]] = {"out": UNUSED}
 
     def transform(self, X: Array, out: Any = None) -> Any:
@@ -269,18 +300,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
         Parameters
         ----------
-        X : matrix or table
-            A dense or CSR matrix, or a torch or CuPy array, of shape (n_rows, n_features), or a table.
-        out : array or None, default=None
-            An array of shape (n_rows, n_components_) and the dtype of the features, which is written to and returned.
-            Memory that was used before is faster to write than fresh memory. After an error its content is lost.
+        X : {array-like, sparse matrix, tensor} of shape (n_samples, n_features) or Table
+            The rows: a NumPy, SciPy sparse, torch or CuPy matrix, or a table of :mod:`mercer.data`.
+        out : ndarray of shape (n_samples, n_components_) or None, default=None
+            An array with the dtype of the features, which is written to and returned. Reused memory is faster to write
+            than fresh memory. After an error its content is undefined.
 
         Returns
         -------
-        Z : array of shape (n_rows, n_components_)
-            In the precision, the namespace and on the device of X. Dense, except for maps that say otherwise.
+        {ndarray, sparse matrix, tensor} of shape (n_samples, n_components_)
+            The features, with the dtype, array library and device of X. They are dense unless the map says otherwise.
         """
-        if not hasattr(self, "fitted_"):  # a hundred times cheaper than the question that follows
+        if not hasattr(self, "fitted_"):  # a hundred times cheaper than the check that follows
             check_is_fitted(self)
         if isinstance(X, Table):
             return table_features(self, X, out)
@@ -289,7 +320,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         check = row_check(X, check_rows, lambda: check_rows(self.validated(given)))
         if is_sparse(X) and self.fitted_.keeps_sparse:
             if out is not None:
-                raise ValueError("out must be None where sparse rows have sparse features, found an array")
+                raise ValueError("out must be None if sparse rows have sparse features, found an array")
             return sparse_features(self.fitted_, X, self.n_jobs, check)
         if out is None:
             check_memory((X.shape[0], self.n_components_), X.dtype.itemsize, "the array of features")
@@ -298,15 +329,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
         return features(self.fitted_, X, self.n_jobs, out=out, check=check)
 
     def transform_blocks(self, table: Table) -> Iterator[Any]:
-        """Map the rows of a table block by block, for tables whose features do not fit in memory.
+        """Map the rows of a table block by block, if its features do not fit in memory.
 
         Parameters
         ----------
         table : Table
+            The rows.
 
-        Yields
-        ------
-        Z : array of shape (n_rows_of_block, n_components_)
+        Returns
+        -------
+        iterator of ndarray of shape (n_samples_in_block, n_components_)
+            The features of one block after another.
         """
         check_is_fitted(self)
         return feature_blocks(self, table)
@@ -314,47 +347,58 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # -- moments of the estimate ---------------------------------------------------------------------------------------
 
     def mean(self, X: Array, Y: Any = None) -> NDArray[np.float64]:
-        """The exact mean, over seeds, of the estimate <Z(x), Z(y)>: the kernel itself where the map is unbiased.
+        """Compute the exact mean of the estimate <Z(x), Z(y)> over seeds, which is the kernel if the map is unbiased.
 
         Parameters
         ----------
-        X : matrix of shape (n_rows, n_features)
-        Y : matrix of shape (n_other_rows, n_features) or None, default=None
-            None means X.
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+            The rows x.
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None, default=None
+            The rows y. If None, ``X`` is used.
 
         Returns
         -------
-        mean : array of shape (n_rows, n_other_rows)
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The means.
         """
         return self.fitted_.mean(*self.validated_pair(X, Y))
 
     def variance(self, X: Array, Y: Any = None) -> NDArray[np.float64]:
-        """The exact variance, over seeds, of the estimate <Z(x), Z(y)> for every row x of X and y of Y.
+        """Compute the exact variance of the estimate <Z(x), Z(y)> over seeds.
 
-        What the map learned from data, and not from the seed, is held fixed.
+        Whatever the map learned from the data rather than from the seed is held fixed.
 
         Parameters
         ----------
-        X : matrix of shape (n_rows, n_features)
-        Y : matrix of shape (n_other_rows, n_features) or None, default=None
-            None means X.
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+            The rows x.
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None, default=None
+            The rows y. If None, ``X`` is used.
 
         Returns
         -------
-        variance : array of shape (n_rows, n_other_rows)
+        ndarray of shape (n_samples_X, n_samples_Y)
+            The variances.
         """
         X, Y = self.validated_pair(X, Y)
         with np.errstate(over="ignore", invalid="ignore"):
             variance = self.fitted_.variance(X, Y)
-        return np.where(np.isnan(variance), np.inf, variance)  # inf - inf: beyond what float64 can tell
+        return np.where(np.isnan(variance), np.inf, variance)  # NaN is inf - inf: too large for float64
 
     def validated_pair(self, X: Array, Y: Array) -> tuple[Any, Any]:
-        """Two sets of rows in float64, or of objects, that the kernel takes; Y = None means X.
+        """Validate two sets of rows: matrices in float64, or objects that the kernel accepts.
 
         Parameters
         ----------
-        X : matrix of shape (n_rows, n_features)
-        Y : matrix of shape (n_other_rows, n_features) or None
+        X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+            The first rows.
+        Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None
+            The second rows. If None, ``X`` is used.
+
+        Returns
+        -------
+        tuple
+            Both sets of rows.
         """
         check_is_fitted(self)
         pair = [to_numpy(self.validated(M)) for M in (X, X if Y is None else Y)]
@@ -366,34 +410,46 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
     # -- validation ----------------------------------------------------------------------------------------------------
 
     def takes_objects(self, X: Array, reset: bool) -> bool:
-        """Whether this map, or one inside it, takes X as a sequence of objects and not as rows of numbers.
+        """Whether this map, or one inside it, treats X as a sequence of objects instead of rows of numbers.
 
         Parameters
         ----------
-        X : what ``fit`` or ``transform`` was given
+        X : object
+            The argument of ``fit`` or ``transform``.
         reset : bool
             Whether the map is being fitted.
+
+        Returns
+        -------
+        bool
+            True for a sequence of objects.
         """
         parts = self.get_params(deep=False).values() if reset else ()
         return any(part.takes_objects(X, reset) for part in parts if isinstance(part, FeatureMap))
 
     def validated(self, X: Array, reset: bool = False, finite: bool = True) -> Any:
-        """X as maps take it: two-dimensional, of a floating type, with the columns of ``fit``.
+        """Validate X: two-dimensional, of a floating-point type, with the columns of ``fit``.
 
         Parameters
         ----------
-        X : matrix, frame or sequence
+        X : array-like, sparse matrix, data frame or sequence
+            The rows.
         reset : bool, default=False
             Whether the map is being fitted.
         finite : bool, default=True
-            Whether to look for NaN and infinities; if not, the entries of NumPy and CSR rows are still to be checked.
+            Whether to check for NaN and infinities. If False, the entries of NumPy and CSR rows remain to be checked.
+
+        Returns
+        -------
+        {ndarray, sparse matrix, tensor} of shape (n_samples, n_features)
+            The validated rows.
         """
         if self.takes_objects(X, reset):
             return as_objects(X)
         if not is_foreign(X):
             validate = partial(validated, self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
             if not finite:
-                with suppress(ValueError):  # then everything is checked, in scikit-learn's order
+                with suppress(ValueError):  # the full check follows, in scikit-learn's order
                     return validate(ensure_all_finite=False)
             with located(X):
                 return validate()
@@ -408,7 +464,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelParame
 
     @property
     def domain_is_non_negative(self) -> bool:
-        """Whether rows must have no negative values, because the kernel or a map inside this one asks for it."""
+        """Whether rows must not contain negative values, because of the kernel or of a map inside this one."""
         parts = [self.known_kernel, *self.get_params(deep=False).values()]
         return any(part.domain_is_non_negative for part in parts if isinstance(part, Kernel | FeatureMap))
 

@@ -1,4 +1,4 @@
-"""Rows through a fitted map: cut into tiles, checked, mapped on threads or a device, and put together."""
+"""Running rows through a fitted map: cut into tiles, checked, mapped on threads or a device, and assembled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .fitted_map import FittedMap
 from .row_checks import Check
 
 MENDED_ROWS = 4096
-"""Rows that a fused kernel could not map, and that the reference maps at once."""
+"""The number of rows that the reference maps at once after a fused kernel could not map them."""
 
 
 def features(
@@ -25,21 +25,27 @@ def features(
     out: Array = None,
     check: Check | None = None,
 ) -> Array:
-    """The features of every row of X, dense.
+    """Compute the dense features of every row of X.
 
     Parameters
     ----------
     fitted : FittedMap
-    X : matrix
+        The map.
+    X : {ndarray, sparse matrix, tensor} of shape (n_samples, n_features)
         Validated rows.
     n_jobs : int or None
         The number of threads.
     first_row : int, default=0
         The number of the first row, for messages.
-    out : array or None
-        Written to and returned.
-    check : callable or None
-        Raises an error where a tile has rows that must not be mapped.
+    out : ndarray or None, default=None
+        The array that is written to and returned.
+    check : callable or None, default=None
+        Raises an error if a tile contains rows that must not be mapped.
+
+    Returns
+    -------
+    {ndarray, tensor} of shape (n_samples, n_components)
+        The features.
     """
     Z = feature_array(X, fitted.n_components) if out is None else out
     if on_gpu(X):
@@ -70,7 +76,7 @@ def features(
 
 
 def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check: Check | None) -> Array:
-    """The same on a GPU: by the fused kernel of the map in one go, or by its reference in large tiles."""
+    """Compute the features on a GPU, by the map's fused kernel in one go or by its reference in large tiles."""
     write = fitted.gpu(X)
     fitted = fitted.on(X)
 
@@ -95,7 +101,7 @@ def device_features(fitted: FittedMap, X: Array, first_row: int, Z: Array, check
 
 
 def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = False) -> Array:
-    """The features of one tile by the reference, or with ``as_is`` in whatever form is cheapest."""
+    """Compute the features of one tile by the reference; with ``as_is``, in whatever form is cheapest."""
     with np.errstate(over="ignore", invalid="ignore"):
         Z = fitted.apply_as_is(X) if as_is else fitted.apply(X)
     _refuse(first_overflow(Z), first_row, Z)
@@ -103,14 +109,14 @@ def tile_features(fitted: FittedMap, X: Array, first_row: int, as_is: bool = Fal
 
 
 def _refuse(row: int | None, first_row: int, Z: Array) -> None:
-    """Raise an error if a row of a tile, which begins with row ``first_row``, has overflowed."""
+    """Raise an error if a row of a tile that begins with row ``first_row`` has overflowed."""
     if row is not None:
         row += first_row
         raise ValueError(f"the features of row {row} overflow {Z.dtype}: scale the rows down or lower the degree")
 
 
 def sparse_features(fitted: FittedMap, X: Array, n_jobs: int | None, check: Check) -> Any:
-    """The features of all CSR rows as CSR, for a map that keeps rows sparse."""
+    """Compute the features of all CSR rows as CSR, for a map that keeps rows sparse."""
     fitted, X = fitted.on(X), canonical_csr(X)
     construction = fitted.construction
     length, itemsize = fitted.n_components // X.shape[1], X.dtype.itemsize + X.indices.itemsize
@@ -126,7 +132,7 @@ def sparse_features(fitted: FittedMap, X: Array, n_jobs: int | None, check: Chec
         run_tiles(fill_entries, X.nnz, tile_entries(length), n_jobs)
         return Z
     check(X)
-    # A tile holds what its stored entries need, not what its dense rows would.
+    # The memory of a tile is that of its stored entries, not that of dense rows.
     rows = tile_rows(construction.scratch * X.nnz // (X.shape[0] * X.shape[1]))
 
     def fill(tile: slice) -> None:

@@ -1,4 +1,4 @@
-"""Fastfood: Gaussian frequencies out of signs, a permutation and a diagonal."""
+"""Fastfood: Gaussian frequencies made from signs, a permutation and a diagonal."""
 
 from __future__ import annotations
 
@@ -89,23 +89,24 @@ class FastfoodConstruction(RotationInvariantConstruction):
 
 
 class Fastfood(FourierMap):
-    r"""Random Fourier features in O(D log d) per row, unbiased, from two Walsh-Hadamard transforms per block.
+    r"""Unbiased random Fourier features in O(D log d) per row, from two Walsh-Hadamard transforms per block.
 
-    The forerunner of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
-    lower; this one is for comparisons, and where even a bias of 0.001 is too much.
+    The predecessor of :class:`StructuredFourier`, whose frequencies are nearly orthogonal and whose error is therefore
+    lower. Use this one for comparisons, or if even a bias of 0.001 is too much.
 
-    Blocks of d' frequencies are the rows of :math:`S H G P H B / \sqrt{d'}` on the row padded to the power of two d':
-    signs B, a permutation P, a random unit vector G on the diagonal, and independent lengths S from the law of the
-    kernel's frequencies in d' dimensions. Each row is exactly such a frequency; rows of one block are dependent.
+    Blocks of d' frequencies are the rows of :math:`S H G P H B / \sqrt{d'}`, applied to the row padded to the power of
+    two d': signs B, a permutation P, a random unit vector G on the diagonal, and independent lengths S with the
+    distribution of the kernel's frequencies in d' dimensions. Each row has exactly the distribution of a frequency;
+    rows of one block are dependent.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
         A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
     n_components : int, default=256
-        The width of the output.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

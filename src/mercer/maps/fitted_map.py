@@ -32,14 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """A construction and its parameters.
+    """A construction together with its parameters.
 
-    It owns what is derived from the parameters for speed: copies in another precision or on another device, and the
-    tables of the compiled core. These are made on first use and never go stale, because parameters are read-only.
+    It owns everything that is derived from the parameters for speed: copies in another precision or on another device,
+    and the tables of the compiled core. These are made on first use and never become stale, because parameters are
+    read-only.
 
     Parameters
     ----------
     construction : Construction
+        The mathematics of the map.
     parameters : NamedTuple
         A tree of arrays.
     """
@@ -66,7 +68,7 @@ class FittedMap:
         return self.construction.keeps_sparse
 
     def on(self, X: Array) -> FittedMap:
-        """This map with its parameters on the device of X and in its precision."""
+        """Return this map with its parameters on the device of X and in its precision."""
         key = precision_and_device(X)
         if key in self._copies:
             return self._copies[key]
@@ -76,7 +78,7 @@ class FittedMap:
         return self._copies.setdefault(key, FittedMap(self.construction, sent))
 
     def native(self, dtype: DTypeLike) -> Native | None:
-        """What the compiled core offers for NumPy and CSR tiles of this type, if anything."""
+        """Return the compiled core's function for NumPy and CSR tiles of this type, if there is one."""
         if not _core.AVAILABLE:
             return None
         key = np.dtype(dtype), _core.ISA
@@ -85,7 +87,7 @@ class FittedMap:
         return self._writers[key]
 
     def gpu(self, X: Array) -> Gpu | None:
-        """The fused kernel for rows like these, if they are on a GPU and there is one."""
+        """Return the fused kernel for rows like these, if they are on a GPU and there is one."""
         if not (on_gpu(X) and is_float32(X) and has_torch() and compiler.is_available()):
             return None
         key = "gpu", str(X.device)
@@ -95,11 +97,11 @@ class FittedMap:
         return self._writers[key]
 
     def apply(self, X: Array) -> Array:
-        """The features of one tile of rows, by the reference."""
+        """Compute the features of one tile of rows by the reference."""
         return self.construction.apply(self.parameters, X)
 
     def mapped(self, X: Array) -> Array:
-        """The features of one tile of rows, by the compiled core where it can."""
+        """Compute the features of one tile of rows, by the compiled core if possible."""
         native = self.native(X.dtype) if has_kernels(X) else None
         if native is None:
             return self.apply(X)
@@ -108,7 +110,7 @@ class FittedMap:
         return Z
 
     def apply_as_is(self, X: Array) -> Array:
-        """The features of one tile of rows, sparse where they can be."""
+        """Compute the features of one tile of rows, sparse if possible."""
         if not (is_sparse(X) and self.keeps_sparse):
             return self.mapped(X)
         entries = self.construction.native_entries(self.parameters, X.dtype) if _core.AVAILABLE else None
@@ -120,7 +122,7 @@ class FittedMap:
         return Z
 
     def writer(self, dtype: DTypeLike) -> Native:
-        """What writes the features of a tile inside another map: the compiled core, or a copy of the reference."""
+        """Return what writes a tile of features inside another map: the compiled core, or a copy of the reference."""
         native = self.native(dtype)
         if native is not None:
             return native
@@ -133,21 +135,21 @@ class FittedMap:
         return write
 
     def mean(self, X: Array, Y: Array) -> NDArray[np.float64]:
-        """The exact mean of the estimate over seeds."""
+        """Compute the exact mean of the estimate over seeds."""
         return self.construction.mean(self.parameters, X, Y)
 
     def variance(self, X: Array, Y: Array) -> NDArray[np.float64]:
-        """The exact variance of the estimate over seeds."""
+        """Compute the exact variance of the estimate over seeds."""
         return self.construction.variance(self.parameters, X, Y)
 
     def part(self, name: str) -> FittedMap:
-        """A map inside this one."""
+        """Return a map inside this one."""
         if name not in self._parts:
             self._parts[name] = self.construction.part(name, self.parameters)
         return self._parts[name]
 
     def linear(self, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
-        """A map and coefficients for the linear model ``coef`` on these features, at the lowest cost."""
+        """Return the cheapest map and coefficients for the linear model ``coef`` on these features."""
         return self.construction.linear(self, coef)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -155,12 +157,12 @@ class FittedMap:
 
 
 def _again(construction: Construction, parameters: Any) -> FittedMap:
-    """A fitted map out of a pickle or a deep copy, in which NumPy forgets that arrays are read-only."""
+    """Rebuild a fitted map from a pickle or a deep copy, in which NumPy forgets that arrays are read-only."""
     return FittedMap(construction, read_only(parameters))
 
 
 def read_only(tree: Any) -> Any:
-    """A tree of arrays whose NumPy arrays cannot be written to; arrays of other libraries stay as they are."""
+    """Return a tree of arrays whose NumPy arrays are read-only; arrays of other libraries are left unchanged."""
     if isinstance(tree, tuple):
         parts = [read_only(part) for part in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
@@ -175,5 +177,5 @@ def _arrays(tree: Any) -> list[Any]:
 
 
 def earliest(*reports: int | None) -> int | None:
-    """The first row that one of several writers has reported, if any."""
+    """Return the first row that any of several writers has reported, or None."""
     return min((row for row in reports if row is not None), default=None)

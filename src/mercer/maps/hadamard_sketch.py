@@ -1,4 +1,4 @@
-"""HadamardSketch: TensorSketch over the group (Z_2)^m, additions only."""
+"""HadamardSketch: TensorSketch over the group (Z_2)^m, with additions only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
 
     @property
     def bits(self) -> int:
-        """The bits of a bucket."""
+        """The number of bits of a bucket."""
         return ((self.n_components + 1) // 2 - 1).bit_length()
 
     def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> ComplexHashes:
@@ -50,7 +50,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
         size, kept = 1 << self.bits, (self.n_components + 1) // 2
         product: Pair | None = None
         for buckets, turns in zip(params.buckets, params.turns, strict=True):
-            # A complex sign is a real sign and a choice of part: one real count sketch holds both parts side by side.
+            # A complex sign is a real sign and a choice of part: one real count sketch holds both parts.
             xp = namespace(buckets)
             part = xp.astype(turns % 2, buckets.dtype)
             both = count_sketch(X, buckets + size * part, 1 - 2 * (turns // 2), 2 * size)
@@ -64,7 +64,7 @@ class HadamardSketchConstruction(PolynomialConstruction):
         places = params.buckets + np.int32(size) * (params.turns % 2)
         signs = (1 - 2 * (params.turns // 2)).astype(dtype)
         signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
-        if form.constant == 0.0:  # an entry that is 0 may go anywhere
+        if form.constant == 0.0:  # the bucket of an entry that is 0 does not matter
             places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
         scale = math.sqrt(2.0 * form.weight / self.n_components)
 
@@ -91,13 +91,13 @@ class HadamardSketchConstruction(PolynomialConstruction):
 
 
 class HadamardSketch(FeatureMap):
-    r"""Polynomial kernels through the product of the Walsh-Hadamard transforms of complex count sketches.
+    r"""Polynomial kernels through the product of Walsh-Hadamard transforms of complex count sketches.
 
-    The map for sparse rows: O(degree (nnz + D log D)) per row, only additions, no complex Fourier transform. On
-    dense rows :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
+    The map for sparse rows: O(degree (nnz + D log D)) per row, using only additions and no complex Fourier transform.
+    On dense rows, :class:`ComplexSketch` has a somewhat lower error at degrees 2 and 3.
 
-    Buckets are added with XOR in place of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
-    :math:`\lceil D/2\rceil` outputs of the transform are kept: they are uncorrelated, so that for even D exactly
+    Buckets are combined by XOR instead of addition modulo D, signs are drawn from :math:`\{1, i, -1, -i\}`, and any
+    :math:`\lceil D/2\rceil` outputs of the transform are kept. They are uncorrelated, so that for even D exactly
 
     .. math:: D\,\mathrm{Var} = A^p + B^p - 2t^{2p}
 
@@ -106,11 +106,11 @@ class HadamardSketch(FeatureMap):
     Parameters
     ----------
     kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
-        Linear, Polynomial, or a multiple of one.
+        Linear, Polynomial, or a multiple of one of them.
     n_components : int, default=256
-        The width of the output.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

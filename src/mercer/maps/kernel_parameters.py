@@ -12,16 +12,16 @@ from ..kernels import Kernel, KernelSyntaxError, parse
 
 
 class KernelParameters(BaseEstimator):
-    """An estimator whose kernel parameters answer to ``set_params(kernel__gamma=...)`` although kernels are frozen.
+    """Base class of estimators that accept ``set_params(kernel__gamma=...)`` although kernels are frozen.
 
-    Also where the kernel is given as text, or left out.
+    This also works if the kernel is given as text or left at its default.
     """
 
     _kernel_names: ClassVar[tuple[str, ...]] = ("kernel",)
-    """The parameters that take kernels."""
+    """The names of the parameters that hold kernels."""
 
     def _kernel_of(self, name: str, params: Mapping[str, Any]) -> Kernel | None:
-        """The kernel that one of these parameters stands for; None where it has no fields, as a function has none."""
+        """Return the kernel that one of these parameters denotes; None if it has no fields, like a function."""
         value = params.get(name)
         if name in self._kernel_names and isinstance(value, str) and value != "precomputed":
             return parse(value)
@@ -29,29 +29,29 @@ class KernelParameters(BaseEstimator):
 
     @property
     def known_kernel(self) -> Kernel | None:
-        """The kernel, as well as it is known before ``fit``; ``fit`` refuses text that describes no kernel."""
+        """The kernel, as far as it is known before ``fit``, which refuses text that does not describe a kernel."""
         with suppress(KernelSyntaxError):
             return self._kernel_of("kernel", self.get_params(deep=False))
         return None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to list the parameters of inner maps and the fields of kernels too, such as ``kernel__gamma``;
-            also for kernels that are given as text or left out.
+            Whether to include the parameters of inner maps and the fields of kernels, such as ``kernel__gamma``, even
+            if the kernel is given as text or left at its default.
 
         Returns
         -------
-        params : dict
-            The parameters themselves are as they were given.
+        dict
+            The parameters, exactly as they were given.
         """
         params: dict[str, Any] = super().get_params(deep)
         if deep:
             for name in self._kernel_names:
-                with suppress(KernelSyntaxError):  # text that is no kernel is refused in fit
+                with suppress(KernelSyntaxError):  # fit refuses text that is not a kernel
                     kernel = self._kernel_of(name, params)
                     fields = {} if kernel is None else kernel.get_params()
                     params |= {f"{name}__{field}": value for field, value in fields.items()}
@@ -63,11 +63,13 @@ class KernelParameters(BaseEstimator):
         Parameters
         ----------
         **params : dict
-            ``kernel__gamma`` replaces the kernel by one with this gamma, ``kernel__left__gamma`` reaches into a sum.
+            The new values. ``kernel__gamma`` replaces the kernel by one with this gamma, and ``kernel__left__gamma``
+            reaches into a sum.
 
         Returns
         -------
-        self : the estimator
+        KernelParameters
+            The estimator itself.
         """
         given = self.get_params(deep=False) | {name: value for name, value in params.items() if "__" not in name}
         inner: dict[str, dict[str, Any]] = {}
@@ -83,7 +85,7 @@ class KernelParameters(BaseEstimator):
         return self
 
     def _with_fields(self, name: str, given: Mapping[str, Any], fields: dict[str, Any]) -> Kernel:
-        """The kernel of this name with other fields."""
+        """Return the kernel of this name with some fields replaced."""
         kernel = self._kernel_of(name, given)
         if kernel is None:
             raise ValueError(

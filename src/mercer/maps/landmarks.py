@@ -1,4 +1,4 @@
-"""Which rows become landmarks."""
+"""The choice of landmarks among the rows."""
 
 from __future__ import annotations
 
@@ -42,21 +42,20 @@ SMALLEST_RIDGE = 1e-9
 
 
 def kernel_block(kernel: Any, X: Array, landmarks: Any) -> Matrix:
-    """k of a tile of rows against landmarks, in float64."""
+    """Compute k of a tile of rows and landmarks, in float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         return kernel.gram(double(X) if isinstance(kernel, Kernel) else X, landmarks)
 
 
 def kernel_epsilon(kernel: Any, rows: Rows) -> float:
-    """The relative rounding of kernel values: that of float64, or of the matrix where it was computed by others."""
+    """Return the relative rounding of kernel values: that of float64, or of a precomputed matrix."""
     return float(np.finfo(rows.dtype if isinstance(kernel, Precomputed) else np.float64).eps)
 
 
 class Candidates:
-    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix, a block at a time.
+    """The rows that landmarks may come from, at most ``count`` seeded ones, and their kernel matrix, block by block.
 
-    ``negative`` is the most negative eigenvalue, of the blocks that were looked at, that is no rounding; 0 where none
-    was found.
+    ``negative`` is the most negative eigenvalue beyond rounding of the blocks that were examined, or 0.
     """
 
     def __init__(self, kernel: Any, rows: Rows, count: int):
@@ -64,28 +63,28 @@ class Candidates:
         self.rows = rows
         self.epsilon = kernel_epsilon(kernel, rows)
         self.numbers: Indices = rows.choose(count)
-        # A precomputed matrix has a row for every column: its rows are read when they are needed.
+        # A precomputed matrix has as many columns as rows; its rows are read on demand.
         self._sample = None if isinstance(kernel, Precomputed) else rows.sample(count)
         self._noise = max(NOISE, 64.0 * self.epsilon)
         self.negative = 0.0
         if isinstance(kernel, Kernel):
-            _ = self.diagonal  # names a row that overflows before the landmarks do
+            _ = self.diagonal  # raises an error that names a row that overflows, before the landmarks do
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def sample(self, places: Any) -> Any:
-        """The candidates at these places, a slice or indices, as rows."""
+        """Return the candidates at these places, a slice or indices, as rows."""
         return self.rows.take(self.numbers[places]) if self._sample is None else self._sample[places]
 
     def landmarks(self, places: Indices) -> Any:
-        """The candidates at these places as landmarks."""
+        """Return the candidates at these places as landmarks."""
         return as_landmarks(self.kernel, self.rows, self.numbers[places])
 
     def columns(self, places: Indices) -> Matrix:
-        """The columns of the kernel matrix at these places."""
+        """Compute the columns of the kernel matrix at these places."""
         check_memory((len(self), len(places)), 8, "the kernel matrix of max_rows rows against landmarks")
-        if self._sample is None:  # symmetric: its rows
+        if self._sample is None:  # the matrix is symmetric, so these are its rows
             return dense(double(self.sample(places)[:, self.numbers])).T
         landmarks, values = self.landmarks(places), np.empty((len(self), len(places)))
         for tile in tiles(len(self), BLOCK_ROWS):
@@ -93,50 +92,55 @@ class Candidates:
         return values
 
     def block(self, places: Indices) -> Matrix:
-        """The rows and columns of the kernel matrix at these places."""
+        """Compute the rows and columns of the kernel matrix at these places."""
         return kernel_block(self.kernel, self.sample(places), self.landmarks(places))
 
     def whitening(self, W: Matrix, rank: int) -> Matrix:
-        """V Sigma^(-1/2) of the kernel matrix of some landmarks, see :func:`whitening`."""
+        """Compute V Sigma^(-1/2) of the kernel matrix of some landmarks; see :func:`whitening`."""
         root, negative = whitening(W, self.epsilon, rank)
         self.negative = min(self.negative, negative)
         return root
 
     def unexplained(self, residual: Vector) -> Vector:
-        """The residual diagonal with 0 for what is rounding."""
+        """Return the residual diagonal with rounding errors replaced by 0."""
         return explained(residual, self.diagonal, self._noise)
 
     def probes(self, rng: Stream, residual: Vector | None, landmarks: Indices) -> Indices:
-        """Places of a few candidates, no landmarks: those with the lowest residual k(x, x) - ||phi(x)||^2, and others.
+        """Choose a few candidates that are not landmarks, to test whether the kernel is positive semi-definite.
 
-        The lowest, as a negative one proves that the kernel is no kernel; random others for kernels whose diagonal
-        tells nothing, such as distances. Where no residual is known, random ones alone.
+        Some have the lowest residual k(x, x) - ||phi(x)||^2, since a negative one disproves it; the others are random,
+        for kernels whose diagonal says nothing, such as distances. All are random if no residual is known.
         """
         places = np.flatnonzero(~np.isin(self.numbers, landmarks))
         lowest = places[:0] if residual is None else places[np.argsort(residual[places], kind="stable")[:PROBES]]
         return np.union1d(lowest, places[rng.permutation(len(places))[:PROBES]])
 
     def judge(self, left: Matrix, landmarks: Matrix, cross: Matrix, inner: Matrix) -> None:
-        """Look for negative eigenvalues where what probes lack of the kernel is not positive semi-definite.
+        """Look for negative eigenvalues if the part of the kernel that probes miss is not positive semi-definite.
 
         Parameters
         ----------
-        left : what the features lack of the kernel matrix of the probes
-        landmarks, inner : the kernel matrix of the landmarks, and that of the probes
-        cross : that of the probes against the landmarks
+        left : ndarray of shape (n_probes, n_probes)
+            The part of the probes' kernel matrix that the features miss.
+        landmarks : ndarray of shape (n_landmarks, n_landmarks)
+            The kernel matrix of the landmarks.
+        cross : ndarray of shape (n_probes, n_landmarks)
+            The kernel matrix of the probes and the landmarks.
+        inner : ndarray of shape (n_probes, n_probes)
+            The kernel matrix of the probes.
         """
         if np.linalg.eigvalsh(left)[0] >= -self._noise * float(np.abs(inner).max()):
             return
-        # Where the landmarks' matrix is nearly singular rounding alone can do that. Eigenvalues of the whole are safe.
+        # Rounding alone can do that if the landmarks' matrix is nearly singular, but not to eigenvalues of the whole.
         whole = np.block([[landmarks, cross.T], [cross, inner]])
         self.negative = min(self.negative, most_negative(np.linalg.eigvalsh(whole), self.epsilon))
 
     def pivots(self, rng: Stream, count: int, tol: float) -> Pivots:
-        """Places of at most ``count`` candidates drawn by randomly pivoted Cholesky."""
+        """Choose at most ``count`` candidates by randomly pivoted Cholesky."""
         return rpcholesky(rng, self.diagonal, self.columns, self.block, count, tol, self._noise, self._factor(count))
 
     def _factor(self, count: int) -> DeviceFactor | None:
-        """Where the factor of ``count`` rows is on a device; None where it is in memory."""
+        """Return the factor of ``count`` rows on a device, or None if it is in memory."""
         device, rows = self.rows.device, self._sample
         if device is None or rows is None or not isinstance(self.kernel, Kernel):
             return None
@@ -161,7 +165,7 @@ class Candidates:
 
 
 def as_landmarks(kernel: Any, rows: Rows, numbers: Indices) -> Any:
-    """These rows in the form in which kernels take landmarks: float64 rows, objects, or columns of the matrix."""
+    """Return these rows in the form in which kernels take landmarks: float64 rows, objects, or matrix columns."""
     if isinstance(kernel, Precomputed):
         return numbers
     landmarks = rows.take(numbers)
@@ -169,20 +173,21 @@ def as_landmarks(kernel: Any, rows: Rows, numbers: Indices) -> Any:
 
 
 def leverage(rng: Stream, candidates: Candidates, count: int) -> Indices:
-    """Places of ``count`` candidates drawn without replacement in proportion to their ridge leverage scores."""
+    """Draw ``count`` candidates without replacement, in proportion to their ridge leverage scores."""
     scores = leverage_scores(candidates, count)
     with np.errstate(divide="ignore"):
-        # The smallest of exponential times: one after another, each in proportion to its score among the rest.
+        # The smallest exponential times: this draws one after another, each in proportion to its score among the rest.
         times = -np.log(rng.uniforms((len(scores),))) / scores
     order = np.argsort(times, kind="stable")[:count]
     return np.sort(order[np.isfinite(times[order])])
 
 
 def leverage_scores(candidates: Candidates, count: int) -> Vector:
-    """phi' (Phi' Phi + ridge)^-1 phi + (k(x, x) - ||phi||^2) / ridge from a pilot map on ``count`` uniform landmarks.
+    """Compute ridge leverage scores from a pilot map with ``count`` uniform landmarks.
 
-    The ridge is what the largest ``count`` / 8 eigenvalues leave of the trace, over their number: directions that it
-    drowns are not worth a landmark of their own, and each of the others gets several.
+    The score is phi' (Phi' Phi + ridge)^-1 phi + (k(x, x) - ||phi||^2) / ridge. The ridge is the part of the trace
+    outside the largest ``count`` / 8 eigenvalues, divided by their number: directions below it are not worth a
+    landmark, and each of the others gets several.
     """
     check_memory((3, len(candidates), count), 8, "the kernel values and features behind leverage scores")
     numbers = candidates.rows.choose(count)
@@ -202,23 +207,23 @@ def leverage_scores(candidates: Candidates, count: int) -> Vector:
 
 
 def kmeans(X: Array, start: Any) -> Any:
-    """The centres of Lloyd's algorithm on rows X, from these rows."""
+    """Find the centres of Lloyd's algorithm on the rows X, starting from given rows."""
     X = with_short_indices(double(X))
     check_memory(start.shape, 8, "the cluster centres")
     start = dense(double(start))
-    # Of equal centres all but one lose their rows, and scikit-learn would move them somewhere else.
+    # All but one of several equal centres lose their rows, and scikit-learn would move them elsewhere.
     start = start[np.sort(np.unique(start, axis=0, return_index=True)[1])]
-    # From given centres it draws nothing; on one thread its sums do not depend on how many there are.
+    # With given centres it draws nothing; on one thread its sums do not depend on the number of threads.
     model = KMeans(len(start), init=start, n_init=1, max_iter=LLOYD_STEPS, algorithm="lloyd")
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates: fewer distinct rows than centres
-        centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without those that have no rows left
-    # Means lie between the rows; rounding must not take them out of the kernel's domain, below 0 above all.
+        centres = model.fit(X).cluster_centers_[np.unique(model.labels_)]  # without centres that have no rows left
+    # Means lie between rows; rounding must not take them out of the kernel's domain, above all not below 0.
     return sp.csr_array(centres) if sp.issparse(X) else np.clip(centres, X.min(axis=0), X.max(axis=0))
 
 
 def name_rows(landmarks: Any, rows: Rows) -> bool:
-    """Whether what the user gave are row numbers rather than objects like the rows."""
+    """Whether the user gave row numbers rather than objects like the rows."""
     if isinstance(landmarks, np.ndarray) and landmarks.dtype.kind in "iu":
         return True
     if not all(is_whole(item) for item in as_objects(landmarks, "landmarks")):
@@ -234,7 +239,7 @@ def name_rows(landmarks: Any, rows: Rows) -> bool:
 
 
 def given_numbers(landmarks: Any, n_rows: int) -> Indices:
-    """Row numbers that the user gave."""
+    """Validate row numbers given by the user."""
     for place, number in enumerate(landmarks):
         if not is_whole(number):
             raise ValueError(f"landmarks must be whole row numbers or a matrix, found {number!r} at place {place}")
@@ -250,7 +255,7 @@ def given_numbers(landmarks: Any, n_rows: int) -> Indices:
 
 
 def given_rows(landmarks: Any, n_features: int) -> Any:
-    """Landmark rows that the user gave."""
+    """Validate landmark rows given by the user."""
     rows = check_matrix(landmarks, "landmarks").astype(np.float64)
     if rows.shape[1] != n_features:
         raise ValueError(f"landmarks has {rows.shape[1]} columns but X has {n_features}")

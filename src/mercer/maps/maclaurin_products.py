@@ -1,4 +1,4 @@
-"""Random products: features that estimate a series sum a_n k^n by the product of N scalar features of k."""
+"""Random products: features that estimate a series sum a_n k^n by products of N scalar features of k."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Series = NDArray[np.float64]
 
 LONGEST_SERIES = 512
 LONGEST_PRODUCT = 1 << 20
-"""No series that a map can hold has a higher degree."""
+"""The highest degree of any series that a map can hold."""
 RAREST_DEGREE = 60
-"""Degrees of an endless series whose probability is below 2**-60 are not drawn."""
+"""Degrees of an infinite series with a probability below 2**-60 are not drawn."""
 
 
 NativePart = Callable[[Any, NDArray[Any], int], int | None]
-"""Writes features of a tile from a column on, and returns the first row of which one overflowed."""
+"""Writes features of a tile from a column on, and returns the first row in which one overflowed."""
 
 
 class RandomProducts(NamedTuple):
-    """Feature i is ``weights[i]`` times the product of the next ``degrees[i]`` factors.
+    """Random products: feature i is ``weights[i]`` times the product of the next ``degrees[i]`` factors.
 
-    The factors are <signs, x>, a row of signs each, or where an inner kernel is composed over, its own random products.
+    A factor is <signs, x> with one row of signs or, in a composition, a random product of the inner kernel.
     """
 
     weights: NDArray[np.float64]
@@ -45,7 +45,7 @@ class RandomProducts(NamedTuple):
 
 
 def canonical(kernel: Kernel) -> Kernel:
-    """The same kernel with a weight in front of a composition moved into its series."""
+    """Return the same kernel with a weight in front of a composition moved into its series."""
     if isinstance(kernel, Scaled):
         inner = canonical(kernel.kernel)
         if isinstance(inner, Composition):
@@ -54,22 +54,22 @@ def canonical(kernel: Kernel) -> Kernel:
 
 
 def kernel_series(kernel: Kernel, base: float) -> Series:
-    """The coefficients a_n of f, for f(<x, y>) or f(inner), up to the highest degree that can be drawn."""
+    """Return the coefficients a_n of f, for f(<x, y>) or f(inner), up to the highest degree that can be drawn."""
     outer = kernel.outer if isinstance(kernel, Composition) else kernel
     if outer.max_degree is not None:
         return outer.series(outer.max_degree + 1)
     if isinstance(kernel, Composition) and kernel.has_spectrum:
-        return outer.series(kernel.series_length())  # drawn by their weight in the amplitude, whatever the base
+        return outer.series(kernel.series_length())  # drawn by their share of the amplitude, whatever the base
     return outer.series(min(LONGEST_SERIES, 1 + math.ceil(RAREST_DEGREE / math.log2(base))))
 
 
 def argument(kernel: Kernel) -> Kernel | None:
-    """What the series is a series of: an inner kernel, or None for <x, y>."""
+    """Return the argument of the series: an inner kernel, or None for <x, y>."""
     return kernel.inner if isinstance(kernel, Composition) else None
 
 
 def degree_law(series: Series, base: float) -> Series:
-    """P[n] proportional to base^-n over the degrees of the series."""
+    """Return P[n], proportional to base^-n over the degrees of the series."""
     degrees = np.flatnonzero(series)
     if degrees.size == 0:
         return np.zeros(len(series))
@@ -79,7 +79,7 @@ def degree_law(series: Series, base: float) -> Series:
 
 
 def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
-    """The number of features per degree: one each, most probable first, the rest in proportion to the law."""
+    """Return the number of features per degree: one each, most probable first, and the rest in proportion to P."""
     counts = np.zeros(len(law), dtype=np.int64)
     kept = np.flatnonzero(law)[:count]
     counts[kept] = 1
@@ -93,7 +93,7 @@ def fixed_counts(law: Series, count: int) -> NDArray[np.int64]:
 def draw_products(
     rng: Stream, series: Series, inner: Kernel | None, base: float, count: int, n_features: int, fixed: bool = False
 ) -> RandomProducts:
-    """``count`` independent scalar features of the series; with ``fixed`` counts per degree, one map of unit scale."""
+    """Draw ``count`` independent scalar features of the series; with ``fixed`` counts per degree, one map."""
     law = degree_law(series, base)
     if not law.any():
         degrees, weights = np.zeros(count, dtype=np.int32), np.zeros(count)
@@ -112,7 +112,7 @@ def draw_products(
 
 
 def product_layout(kernel: Kernel, count: int | None, n_features: int) -> RandomProducts:
-    """The layout of random products: factors are signs, or products again where there is an inner kernel."""
+    """Return the layout of random products, whose factors are signs or the products of an inner kernel."""
     inner, factors = argument(kernel), signs(None, n_features)
     if inner is not None:
         factors = Choice(factors, product_layout(inner, None, n_features))
@@ -121,7 +121,7 @@ def product_layout(kernel: Kernel, count: int | None, n_features: int) -> Random
 
 
 def check_products(params: RandomProducts) -> None:
-    """Raise where the degrees do not say how many factors there are."""
+    """Raise a ValueError if the degrees do not match the number of factors."""
     factors = params.factors
     found = len(factors.weights if isinstance(factors, RandomProducts) else factors)
     wanted = int(params.degrees.sum(dtype=np.int64))
@@ -134,7 +134,7 @@ def check_products(params: RandomProducts) -> None:
 
 
 def random_products(params: RandomProducts, X: Array) -> Array:
-    """The features of one tile."""
+    """Compute the features of one tile."""
     xp = namespace(X)
     degrees = to_numpy(params.degrees)
     starts = np.cumsum(degrees) - degrees
@@ -159,7 +159,7 @@ def random_products(params: RandomProducts, X: Array) -> Array:
 
 
 def flattened(params: RandomProducts) -> RandomProducts:
-    """The same features as products of sign projections alone: products of products are products."""
+    """Return the same features as products of sign projections only: products of products are products."""
     if not isinstance(params.factors, RandomProducts):
         return params
     inner, ends = flattened(params.factors), np.cumsum(params.degrees)
@@ -170,7 +170,7 @@ def flattened(params: RandomProducts) -> RandomProducts:
 
 
 def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLike) -> NativePart | None:
-    """What writes these features, times the scale; None where weights of products of products are beyond the type."""
+    """Return what writes these features, times the scale; None if weights of nested products exceed the type."""
     flat = flattened(params)
     weights = (flat.weights.astype(np.float64) * scale).astype(dtype)
     if flat is not params and not ((weights >= np.finfo(dtype).tiny) & np.isfinite(weights)).all():
@@ -181,7 +181,7 @@ def native_random_products(params: RandomProducts, scale: float, dtype: DTypeLik
 
 
 def gpu_random_products(params: RandomProducts, scale: float, first: int, device: Any) -> Gpu | None:
-    """What writes these features, times the scale, to columns from ``first`` on, on a GPU; None as above."""
+    """Return what writes these features, times the scale, from column ``first`` on, on a GPU; None as above."""
     flat = flattened(params)
     weights = flat.weights.astype(np.float64) * scale
     single = weights.astype(np.float32)
@@ -192,9 +192,9 @@ def gpu_random_products(params: RandomProducts, scale: float, first: int, device
 
 
 def native_products(products: _core.SignProducts, negative: Callable[[int, int], NDArray[Any]]) -> NativePart:
-    """What writes such products; their signs are packed when the first rows come."""
+    """Return what writes such products; their signs are packed when the first rows arrive."""
 
-    lock = Lock()  # else all threads would pack at once
+    lock = Lock()  # otherwise all threads would pack at once
 
     @cache
     def packed(sparse: bool) -> NDArray[Any]:
@@ -209,9 +209,9 @@ def native_products(products: _core.SignProducts, negative: Callable[[int, int],
 
 
 def second_moment(kernel: Kernel, base: float, X: Array, Y: Array, series: Series | None = None) -> Series:
-    """E[W(x)^2 W(y)^2] of one scalar feature W of the kernel, infinite where its series diverges.
+    """Compute E[W(x)^2 W(y)^2] of one scalar feature W of the kernel, infinite where its series diverges.
 
-    ``series`` stands in for the kernel's own where only some of its degrees are drawn.
+    ``series`` replaces the kernel's own if only some of its degrees are drawn.
     """
     inner = argument(kernel)
     factor = pair_moments(X, Y).R if inner is None else second_moment(inner, base, X, Y)

@@ -1,4 +1,4 @@
-"""Nystrom: features from the kernel's values at a few landmarks, for any kernel on anything."""
+"""Nystrom: features from a kernel's values at a few landmarks, for any kernel on any kind of object."""
 
 from __future__ import annotations
 
@@ -47,9 +47,20 @@ RULES = ("uniform", "kmeans", "leverage", "rpcholesky")
 
 
 class ResidualTrace(NamedTuple):
-    """``trace``: the sum of k(x, x) - ||Z(x)||^2; ``relative``: over that of k(x, x); ``rows``: of how many rows.
+    """The part of the kernel that Nystrom features miss, as a trace.
 
-    Both are NaN where the kernel was seen not to be positive semi-definite: then no trace bounds an error.
+    Parameters
+    ----------
+    trace : float
+        The sum of k(x, x) - ||Z(x)||^2 over the rows.
+    relative : float
+        The trace divided by the sum of k(x, x).
+    rows : int
+        The number of rows.
+
+    Notes
+    -----
+    Both traces are NaN if the kernel turned out not to be positive semi-definite: then no trace bounds the error.
     """
 
     trace: float
@@ -59,10 +70,10 @@ class ResidualTrace(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NystromConstruction(Construction):
-    """Landmarks chosen among the rows, and the inverse root of their kernel matrix.
+    """Landmarks chosen from the rows, and the inverse root of their kernel matrix.
 
-    ``n_landmarks`` is learned from rows. ``measure`` returns the residual trace of a kernel that is a function, which
-    is measured only when somebody asks for it; None where it is known or cannot be known.
+    ``n_landmarks`` is learned from rows. ``measure`` returns the residual trace of a kernel that is a function; it is
+    measured only on demand. ``measure`` is None if the trace is known or cannot be known.
     """
 
     rank: int | None
@@ -79,7 +90,7 @@ class NystromConstruction(Construction):
         "n_components_": ("n_components", int),
         "_n_landmarks": ("n_landmarks", int),
     }
-    largest_tile = 128  # that many kernel values stay in cache until they are multiplied
+    largest_tile = 128  # so many kernel values stay in cache until they are multiplied
 
     @property
     def draws_from_rows(self) -> bool:
@@ -116,11 +127,11 @@ class NystromConstruction(Construction):
 
     @property
     def _most(self) -> int:
-        """The most eigenpairs to keep."""
+        """The largest number of eigenpairs to keep."""
         return self.n_landmarks if self.rank is None else int(self.rank)
 
     def _given(self, rows: Rows) -> tuple[Any, Any]:
-        """Landmarks that were given, and their row numbers (none where they are rows themselves)."""
+        """Return the landmarks that were given and their row numbers, which are absent for a matrix of landmarks."""
         landmarks, none = self.landmarks, np.zeros(0, dtype=np.int64)
         if rows.dtype == object:
             if not name_rows(landmarks, rows):
@@ -148,11 +159,11 @@ class NystromConstruction(Construction):
         check_memory((count, count), 8, "the kernel matrix of the landmarks")
         gram = self._gram(landmarks, rows)
         root = candidates.whitening(gram, self._most)
-        # A wrapper counts on the width that was settled; `fit` drops these columns again.
+        # A wrapper relies on the width settled before; `fit` drops these columns again.
         root = pad(root, min(self.n_landmarks, self._most))
         params, probes = NystromParameters(stored(landmarks), chosen, root, np.zeros(3)), rng.child("probes")
         if self._is_function and not self._by("leverage", "rpcholesky"):
-            # Every value is a call of the function: a few rows are looked at, and all of them when somebody asks.
+            # Every value is a call of the function: only a few rows are examined now, and all of them on demand.
             self._judge(probes, None, params, gram, candidates)
             later = None
             if candidates.negative == 0.0:
@@ -161,7 +172,7 @@ class NystromConstruction(Construction):
         return self.fitted(params._replace(residual=self._residual(probes, params, gram, candidates)))
 
     def _landmarks(self, rng: Stream, rows: Rows, candidates: Candidates) -> tuple[Any, Any]:
-        """Landmarks and their row numbers."""
+        """Choose landmarks, and return them with their row numbers."""
         if not isinstance(self.landmarks, str):
             return self._given(rows)
         count = self.n_landmarks
@@ -175,11 +186,11 @@ class NystromConstruction(Construction):
             return kmeans(candidates.sample(slice(None)), rows.sample(count)), np.zeros(0, dtype=np.int64)
         if len(chosen) == 0:  # a kernel that is 0 on all rows: any of them will do
             chosen = rows.choose(1)
-        # Centres are no rows, also where there are so few rows that each is one.
+        # Centres are not rows, even if there are so few rows that each of them is a centre.
         return as_landmarks(self.kernel, rows, chosen), chosen[:0] if self._by("kmeans") else chosen
 
     def _gram(self, landmarks: Any, rows: Rows) -> NDArray[np.float64]:
-        """The kernel matrix of the landmarks."""
+        """Compute the kernel matrix of the landmarks."""
         if isinstance(self.kernel, Kernel):
             return self.kernel(landmarks)
         left = rows.take(landmarks) if self._is_precomputed else landmarks
@@ -189,12 +200,12 @@ class NystromConstruction(Construction):
     def _residual(
         self, rng: Stream, params: NystromParameters, gram: NDArray[np.float64], candidates: Candidates
     ) -> NDArray[np.float64]:
-        """The residual trace, the trace and the number of rows; NaN and a warning if the kernel is not definite."""
+        """Return the residual trace, the trace and the number of rows; warn if the kernel is not positive definite."""
         residual = candidates.diagonal.copy()
         for tile in tiles(len(candidates), tile_rows(self.scratch)):
             residual[tile] -= squares(self.apply(params, double(candidates.sample(tile))))
         self._judge(rng, residual, params, gram, candidates)
-        # Beyond rounding a negative residual is an error too: of a nearly singular matrix of landmarks.
+        # Beyond rounding, a negative residual is an error as well, of a nearly singular matrix of landmarks.
         trace = float(candidates.unexplained(np.abs(residual)).sum()) if candidates.negative == 0.0 else math.nan
         return np.array([trace, float(candidates.diagonal.sum()), len(candidates)])
 
@@ -206,7 +217,7 @@ class NystromConstruction(Construction):
         gram: NDArray[np.float64],
         candidates: Candidates,
     ) -> None:
-        """Warn where what the features lack of the kernel is not positive semi-definite on a few candidates."""
+        """Warn if the part of the kernel that the features miss is not positive semi-definite on a few candidates."""
         places = candidates.probes(rng, residual, params.indices)
         if candidates.negative == 0.0 and len(places):
             X, inner = double(candidates.sample(places)), candidates.block(places)
@@ -234,14 +245,14 @@ class NystromConstruction(Construction):
         return features if X.dtype == object else namespace(X).astype(features, X.dtype)
 
     def _has_dense_landmarks(self, params: NystromParameters) -> bool:
-        """Whether kernel values can be made of plain rows and landmarks."""
+        """Whether kernel values can be computed from dense rows and landmarks."""
         return isinstance(self.kernel, Kernel) and not isinstance(params.landmarks, SparseRows)
 
     def gpu(self, params: NystromParameters, device: Any) -> Gpu | None:
         if not self._has_dense_landmarks(params):
             return None
         place = Device.at(device)
-        # Whitening would blow up the last digits of float32.
+        # Whitening would amplify the rounding errors of float32.
         precise = np.float64 if self.whiten else np.float32
         values, whitening = self.kernel.tensor_values_at(params.landmarks, place, precise), place.sent(params.whitening)
 
@@ -280,7 +291,7 @@ class NystromConstruction(Construction):
         return features
 
     def trimmed(self, params: NystromParameters) -> FittedMap:
-        """The map without the columns of zeros at the end."""
+        """Return the map without the columns of zeros at the end."""
         if not self.whiten:
             return self.fitted(params, n_components=params.whitening.shape[1])
         root = params.whitening
@@ -288,11 +299,11 @@ class NystromConstruction(Construction):
         return self.fitted(params._replace(whitening=np.ascontiguousarray(root[:, :kept])), n_components=kept)
 
     def finished(self) -> Self:
-        # A copy has landmarks, and not the rows behind them: what is not measured by then never will be.
+        # A copy has the landmarks but not the rows behind them, so that nothing can be measured later.
         return replace(super().finished(), measure=None)
 
     def linear(self, fitted: FittedMap, coef: NDArray[Any]) -> tuple[FittedMap, NDArray[Any] | None]:
-        """Kernel values are multiplied once, and by few columns."""
+        """Combine whitening and coefficients, so that kernel values are multiplied once and by few columns."""
         if not self.whiten:
             return fitted, coef
         params: NystromParameters = fitted.parameters
@@ -315,27 +326,18 @@ class NystromConstruction(Construction):
 
 
 class Nystrom(FeatureMap):
-    r"""Features that are exact at landmarks, for any kernel and any objects.
+    r"""Nystrom features: exact at landmarks, for any kernel and any kind of object.
 
-    The map for kernels that have no other, and the most accurate one wherever few directions carry the kernel: wide
-    bandwidths, low dimension, clustered rows. Every landmark costs one kernel value per row; for narrow bandwidths in
-    high dimension random features of the same width come close and need no data.
+    The only map for kernels without structure, and the most accurate one if few directions carry most of the kernel:
+    wide bandwidths, low dimension, clustered rows. Every landmark costs one kernel evaluation per row. For narrow
+    bandwidths in high dimension, random features of the same width come close and need no data.
 
-    With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
-    eigenvalue first. Of c landmarks, eigenpairs up to :math:`c\,\epsilon` times the largest are rounding and left out,
-    with :math:`\epsilon` that of the kernel matrix: of float64, in which kernels are evaluated for float32 rows too,
-    or of a precomputed matrix itself. What the features lack of the kernel is positive semi-definite, so its trace
-    bounds every error; ``residual_trace_`` measures it on training rows, after the cut. For a function or a matrix that
-    is not positive semi-definite there is no such bound. Where that is seen, in the landmarks' matrix, by a row with
-    k(x, x) < ||Z(x)||^2 or on a few random rows, there is a warning, and the trace is NaN.
+    ``landmarks="uniform"`` is free, and nested: a larger map keeps the landmarks of a smaller one. ``"rpcholesky"``
+    draws each landmark in proportion to the part of k(x, x) that the previous ones leave unexplained; it finds small
+    clusters that uniform landmarks miss, and is nested too. ``"leverage"`` draws by ridge leverage scores computed from
+    a uniform pilot map. ``"kmeans"`` uses cluster centres, which suit smooth kernels on dense rows.
 
-    ``landmarks="uniform"`` costs nothing and nests: a larger map keeps the landmarks of a smaller one.
-    ``"rpcholesky"`` draws each in proportion to what those before leave of k(x, x), and finds small clusters that
-    uniform ones miss; its first landmarks are those of a smaller map. ``"leverage"`` draws by ridge leverage scores
-    from a uniform pilot map; the ridge is what the first n_components / 8 eigenvalues leave of the trace, divided by
-    their number. ``"kmeans"`` takes cluster centres, good for smooth kernels on dense rows.
-
-    Landmarks are rows of the training data: they are part of the map, and :func:`mercer.save` and pickles hold them.
+    Landmarks are rows of the training data. They are part of the map, so model files and pickles contain them.
 
     Parameters
     ----------
@@ -343,44 +345,60 @@ class Nystrom(FeatureMap):
         A kernel of :mod:`mercer.kernels`, text that describes one, a function, or "precomputed". A function takes two
         objects, or two float64 rows of a matrix, and returns a number; it is called for one row and one landmark at a
         time, from several threads unless ``n_jobs=1``. With "precomputed", ``fit`` takes the square kernel matrix and
-        ``transform`` the values of new rows against those of the fit.
+        ``transform`` the values of new rows against the training rows.
     n_components : int, default=256
         The number of landmarks to choose. If there are fewer rows, all of them are landmarks and the map is exact on
-        them. Not used if landmarks are given.
+        them. Ignored if landmarks are given.
     rank : int or None, default=None
-        The most eigenpairs to keep; None means as many as landmarks.
-    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"}, or row numbers or landmarks, default="uniform"
-        A rule, the numbers of rows, or a matrix or sequence of landmarks. Among objects that are integers themselves,
-        row numbers are a NumPy array of integers, and landmarks one of dtype object.
+        The largest number of eigenpairs to keep. None means as many as there are landmarks.
+    landmarks : {"uniform", "kmeans", "leverage", "rpcholesky"} or array-like, default="uniform"
+        A rule, row numbers, or the landmarks themselves as a matrix or sequence. If the objects are themselves
+        integers, give row numbers as a NumPy array of integers and landmarks as an array of dtype object.
     tol : float, default=0.0
         Stop "rpcholesky" when the residual trace is at most this fraction of the trace.
     max_rows : int, default=10_000
-        The most rows from which landmarks (other than uniform ones) are chosen and the residual trace is measured.
+        The largest number of rows from which landmarks (except uniform ones) are chosen and on which the residual trace
+        is measured.
     whiten : bool, default=True
-        Whether features are whitened, so that their inner products approximate the kernel. Without it the features are
-        the kernel values :math:`k(x, L)` themselves, which cost no decomposition and no product: for models that
-        penalise :math:`\alpha^\top k(L, L) \alpha` themselves, as the learners of :mod:`mercer.learn` do. There is
+        Whether to whiten the features, so that their inner products approximate the kernel. If False, the features are
+        the kernel values :math:`k(x, L)` themselves, which need no decomposition and no product. This is for models
+        that penalise :math:`\alpha^\top k(L, L) \alpha` themselves, like the learners of :mod:`mercer.learn`. There is
         then no residual trace.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the landmarks; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
     n_components_ : int
-        The width of the output: the number of eigenpairs kept. It is at most the number of landmarks, and smaller for
-        duplicates and for kernels of low rank. Inside another map, columns of zeros stand for those left out, because
-        the width is fixed before landmarks are known.
-    component_indices_ : array of int or None
-        The row numbers of the landmarks, None for "kmeans" and for given landmarks.
+        The number of features, which is the number of eigenpairs kept. It is at most the number of landmarks, and
+        smaller for duplicate rows and kernels of low rank. Inside another map, whose width is fixed before landmarks
+        are known, columns of zeros take the place of missing eigenpairs.
+    component_indices_ : ndarray of int or None
+        The row numbers of the landmarks, or None for "kmeans" and for landmarks given as rows.
     residual_trace_ : ResidualTrace
-        The trace, the relative trace and the number of rows: all rows if there are at most ``max_rows`` of them, else
-        ``data.as_rows(X, seed_).choose(max_rows)``. NaN if the kernel is not positive semi-definite. If the kernel is a
-        function, and landmarks are not chosen by its values at all rows ("leverage", "rpcholesky"), it is measured when
-        first asked for: ``fit`` calls the function only for landmarks and 16 other rows, and keeps the rows. In copies
-        and pickles it is then NaN.
+        The trace of the part of the kernel that the features miss, the same relative to the trace of the kernel, and
+        the number of rows: all rows if there are at most ``max_rows`` of them, otherwise
+        ``data.as_rows(X, seed_).choose(max_rows)``. It is NaN if the kernel is not positive semi-definite. If the
+        kernel is a function and landmarks are not chosen by its values on all rows ("leverage", "rpcholesky"), the
+        trace is measured when it is first accessed: ``fit`` calls the function only for landmarks and 16 other rows,
+        and keeps the rows. In copies and pickles it is then NaN.
 
+    Notes
+    -----
+    With landmarks L and :math:`k(L, L) = V \Sigma V^\top`, the features are :math:`k(x, L) V \Sigma^{-1/2}`, largest
+    eigenvalue first. Eigenvalues up to :math:`c\,\epsilon` times the largest, for c landmarks, are rounding errors and
+    dropped. Here :math:`\epsilon` is the precision of the kernel matrix: that of a precomputed matrix, and otherwise
+    that of float64, in which kernels are evaluated for float32 rows too.
+
+    The part of the kernel that the features miss is positive semi-definite, so its trace bounds every error;
+    ``residual_trace_`` measures it on training rows. A function or matrix that is not positive semi-definite has no
+    such bound. If this shows, in the landmarks' matrix, in a row with k(x, x) < ||Z(x)||^2 or on a few random rows,
+    a warning is issued and the trace is NaN.
+
+    The ridge of the leverage scores is the part of the trace outside the first ``n_components / 8`` eigenvalues,
+    divided by their number.
     References
     ----------
     Williams and Seeger, Using the Nystrom method to speed up kernel machines, NIPS 2000.
@@ -397,7 +415,7 @@ class Nystrom(FeatureMap):
     >>> map.fit_transform(X).shape, bool(map.residual_trace_.relative < 1e-3)
     ((500, 64), True)
 
-    Strings, by the letters that they share:
+    Strings, compared by the letters that they share:
 
     >>> words = ["cat", "act", "dog", "god", "cart"]
     >>> letters = mercer.Nystrom(lambda a, b: len(set(a) & set(b))).fit(words)
@@ -474,19 +492,20 @@ class Nystrom(FeatureMap):
         return super().resolved_kernel(rows)
 
     def fit(self, X: Array, y: Any = None) -> Self:
-        """Choose landmarks among the rows of X and decompose their kernel matrix.
+        """Choose landmarks from the rows of X and decompose their kernel matrix.
 
         Parameters
         ----------
-        X : matrix or sequence
-            A dense or CSR matrix of shape (n_rows, n_features). Where the kernel is a function, any sequence of objects
-            (numbers as a list or an array of dtype object); where it is "precomputed", the square kernel matrix.
-        y : ignored
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+            The rows. If the kernel is a function, any sequence of objects (with numbers as a list or an array of dtype
+            object); if it is "precomputed", the square kernel matrix.
+        y : None
+            Ignored; present because scikit-learn's pipelines pass it.
 
         Returns
         -------
-        self : Nystrom
-            The fitted map.
+        Nystrom
+            The fitted map itself.
         """
         return super().fit(X, y)
 
@@ -503,13 +522,13 @@ class Nystrom(FeatureMap):
 
     @property
     def component_indices_(self) -> NDArray[np.int64] | None:
-        """The row numbers of the landmarks, None for "kmeans" and for given landmarks."""
+        """The row numbers of the landmarks, or None for "kmeans" and for landmarks given as rows."""
         indices = self.parameters_.indices
         return indices if len(indices) else None
 
     @property
     def residual_trace_(self) -> ResidualTrace:
-        """Of a function it is measured when it is asked for: one call for every row, and one for every landmark."""
+        """The part of the kernel that the features miss, measured on first access if the kernel is a function."""
         check_is_fitted(self)
         measure = self._measure
         if measure is not None:

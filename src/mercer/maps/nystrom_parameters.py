@@ -1,4 +1,4 @@
-"""The parameters of Nystrom: landmarks, dense or sparse, and what whitens their kernel values."""
+"""The parameters of Nystrom: landmarks, dense or sparse, and the matrix that whitens their kernel values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ class SparseRows(NamedTuple):
 
 @in_double
 class NystromParameters(NamedTuple):
-    """Landmarks, their row numbers where they have some, V Sigma^(-1/2), and the residual trace with what it is of.
+    """Landmarks, their row numbers if they have any, V Sigma^(-1/2), and the residual trace.
 
-    Without whitening there are no rows of V Sigma^(-1/2), and as many columns as landmarks.
-
-    Landmarks are float64 rows, the parts of a CSR matrix where that is smaller, an array of objects, or the columns of
-    a precomputed matrix. ``residual`` holds the residual trace, the trace, and the number of rows behind both.
-    Sigma^(-1/2) would blow up the last digits of float32.
+    Landmarks are float64 rows, the parts of a CSR matrix if that is smaller, an array of objects, or the columns of a
+    precomputed matrix. Without whitening, V Sigma^(-1/2) has no rows and as many columns as there are landmarks.
+    ``residual`` holds the residual trace, the trace, and the number of rows behind both. Everything is float64, because
+    Sigma^(-1/2) would amplify the rounding errors of float32.
     """
 
     landmarks: Any
@@ -38,7 +37,7 @@ class NystromParameters(NamedTuple):
 
 
 def stored(landmarks: Any) -> Any:
-    """Landmarks as plain arrays: sparse ones as the parts of a CSR matrix unless dense ones are smaller."""
+    """Return landmarks as plain arrays: the parts of a CSR matrix if they are sparse and that is smaller."""
     if not sp.issparse(landmarks):
         return landmarks
     matrix = sp.csr_array(landmarks)
@@ -49,7 +48,7 @@ def stored(landmarks: Any) -> Any:
 
 
 def restored(landmarks: Any, n_features: int) -> Any:
-    """What :func:`stored` was given, as NumPy has it."""
+    """Return what :func:`stored` was given, as NumPy or SciPy arrays."""
     if not isinstance(landmarks, SparseRows):
         return to_numpy(landmarks)
     parts = SparseRows(*map(to_numpy, landmarks))
@@ -57,7 +56,7 @@ def restored(landmarks: Any, n_features: int) -> Any:
 
 
 def nystrom_layout(precomputed: bool, width: int, n_features: int) -> NystromParameters:
-    """What the parameters look like; for objects they are Python's own and not arrays."""
+    """Return the layout of the parameters; objects are stored as Python objects rather than arrays."""
     rows = Leaf(("int64",), (None,), 0, n_features - 1) if precomputed else floats(None, n_features)
     parts = Leaf(("int32", "int64"), (None,), 0, n_features - 1), Leaf(("int32", "int64"), (None,), 0)
     sparse: Any = SparseRows(floats(None), *parts)  # type: ignore[arg-type]
@@ -67,7 +66,7 @@ def nystrom_layout(precomputed: bool, width: int, n_features: int) -> NystromPar
 
 
 def check_parameters(params: NystromParameters, kernel: Any, n_features: int, whiten: bool) -> None:
-    """Raise where the arrays do not belong together, or landmarks are outside the kernel's domain."""
+    """Raise a ValueError if the arrays are inconsistent, or landmarks are outside the kernel's domain."""
     landmarks = params.landmarks
     if isinstance(landmarks, SparseRows):
         ends = landmarks.indptr
@@ -79,7 +78,7 @@ def check_parameters(params: NystromParameters, kernel: Any, n_features: int, wh
             or landmarks.indices.dtype != ends.dtype
             or (np.diff(ends) < 0).any()
         ):
-            raise ValueError("the sparse landmarks are no CSR matrix")
+            raise ValueError("the sparse landmarks are not a CSR matrix")
     rows = restored(landmarks, n_features)
     count = rows.shape[0]
     if not whiten and params.whitening.shape != (0, count):

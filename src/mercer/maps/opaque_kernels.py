@@ -1,4 +1,4 @@
-"""Kernels that are known by their values alone: a function of two objects, or a matrix."""
+"""Kernels known only by their values: a function of two objects, or a matrix."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Pairwise:
     function: Callable[[Any, Any], Any]
 
     def __call__(self, X: Array, Y: Any = None) -> Matrix:
-        """The Gram matrix of the objects of X against those of Y."""
+        """Compute the Gram matrix of the objects in X and Y."""
         return self.gram(X, X if Y is None else Y)
 
     takes_every_row = True
 
     def check_rows(self, X: Array) -> None:
-        """Whatever the function takes."""
+        """Accept whatever the function accepts."""
 
     def gram(self, X: Array, Y: Array) -> Matrix:
         right = _items(Y)
@@ -56,14 +56,14 @@ class Pairwise:
 
 @dataclass(frozen=True)
 class Precomputed:
-    """A kernel matrix in place of rows: row i holds k(x_i, y) for every y of the fit."""
+    """A kernel matrix in place of rows: row i holds k(x_i, y) for every training row y."""
 
     def __call__(self, X: Array, Y: Any = None) -> Matrix:
-        """The Gram matrix of some rows against all of them, which is those rows themselves."""
+        """Return the Gram matrix of some rows and all training rows, which is the rows themselves."""
         whole = X if Y is None else Y
         if whole.shape[0] != whole.shape[1]:
             raise ValueError(
-                "a precomputed kernel knows no value between two new rows: expected the square matrix of the fit, "
+                "a precomputed kernel has no value for two new rows: expected the square matrix of the fit, "
                 f"found shape {whole.shape}"
             )
         return dense(double(X))
@@ -71,21 +71,21 @@ class Precomputed:
     takes_every_row = True
 
     def check_rows(self, X: Array) -> None:
-        """Whatever the matrix holds."""
+        """Accept whatever the matrix holds."""
 
     def gram(self, X: Array, Y: NDArray[np.int64]) -> Matrix:
         return dense(double(X[:, Y]))
 
 
 def _items(X: Array) -> Any:
-    """What the function is called on: objects as they are, rows of numbers dense and in float64."""
+    """Return what the function is called with: objects unchanged, rows of numbers as dense float64 rows."""
     return dense(double(X))
 
 
 def is_matrix(X: Array) -> bool:
-    """Whether these are rows of numbers, rather than a sequence of objects of any kind.
+    """Whether these are rows of numbers rather than a sequence of objects of any kind.
 
-    An array of numbers with one axis is neither: it may as well be one row, or a column that lost its second axis.
+    A one-dimensional array of numbers is ambiguous: it may be a single row, or a column that lost its second axis.
     """
     if sp.issparse(X) or is_foreign(X):
         return True
@@ -107,13 +107,13 @@ def is_matrix(X: Array) -> bool:
 
 
 def as_objects(X: Array, name: str = "X") -> NDArray[Any]:
-    """A sequence of objects as a one-dimensional array."""
+    """Return a sequence of objects as a one-dimensional array."""
     listed = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not listed or sp.issparse(X) or isinstance(X, str | bytes | Mapping) or hasattr(X, "columns"):
         raise TypeError(f"{name} must be a sequence of objects, found {reprlib.repr(X)}")
     if len(X) == 0:
         raise ValueError(f"{name} must hold at least one object, found none")
     objects = np.empty(len(X), dtype=object)
-    for place, item in enumerate(X):  # one by one: NumPy would make lists of equal length a matrix
+    for place, item in enumerate(X):  # one by one, because NumPy would turn lists of equal length into a matrix
         objects[place] = item
     return objects

@@ -19,12 +19,12 @@ from .fitted_map import FittedMap
 
 
 def orthogonal_directions(rng: Stream, count: int, dimension: int) -> NDArray[np.float64]:
-    """Unit vectors, one per row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
+    """Draw unit vectors, one per row, orthogonal and uniformly distributed within blocks of ``dimension`` rows."""
     check_memory((count, dimension), 8, "the frequencies of a map")
     blocks = []
     for start in range(0, count, dimension):
         rows = min(dimension, count - start)
-        # The signs make it Gram-Schmidt: each direction is uniform, and depends on the normals before it alone.
+        # The signs turn QR into Gram-Schmidt: each direction is uniform and depends only on the normals before it.
         Q, R = np.linalg.qr(rng.child(start // dimension).normals((rows, dimension)).T)
         blocks.append((Q * np.sign(np.diag(R))).T)
     return np.concatenate(blocks)
@@ -46,26 +46,26 @@ class OrthogonalFourierConstruction(RotationInvariantConstruction):
 class OrthogonalFourier(FourierMap):
     r"""Random Fourier features whose frequencies are orthogonal within blocks.
 
-    The map to begin with for Gaussian and Matern kernels on dense rows of up to a few thousand columns: unbiased, and
-    with a lower error than :class:`RandomFourier` at the same width wherever two rows are similar (for the Gaussian
-    kernel about a quarter of the variance at :math:`\sqrt{2\gamma}\,\|x - y\| = 1`, no gain beyond 3). For wider rows
-    :class:`StructuredFourier` draws almost the same features without storing a matrix.
+    The map to start with for Gaussian and Matern kernels on dense rows with up to a few thousand columns. It is
+    unbiased, and at the same width has a lower error than :class:`RandomFourier` wherever two rows are similar: for the
+    Gaussian kernel, about a quarter of the variance at :math:`\sqrt{2\gamma}\,\|x - y\| = 1`, and no gain beyond 3. For
+    wider rows, :class:`StructuredFourier` draws almost the same features without storing a matrix.
 
-    Blocks of d directions are uniformly random orthogonal matrices; each is stretched to a length drawn independently
-    from the law that the kernel's frequencies have. (Constant lengths, which some implementations use, leave a bias
-    that no number of features removes.)
+    Blocks of d directions are uniformly random orthogonal matrices; each direction is scaled to a length drawn
+    independently from the distribution of the lengths of the kernel's frequencies. (Constant lengths, which some
+    implementations use, cause a bias that no number of features removes.)
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
         A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     coupled : bool, default=False
-        Whether to couple the lengths in pairs, a short one with a long one: the error is lower for near rows, and may
-        be higher for far ones if there are only two or three columns.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        Whether to couple the lengths in pairs, a short one with a long one. The error is lower for nearby rows, but may
+        be higher for distant ones if there are only two or three columns.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

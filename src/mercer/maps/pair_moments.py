@@ -1,4 +1,4 @@
-"""The second moments of pairs of rows that every variance of a product sketch is made of."""
+"""The second moments of pairs of rows, from which the variance of every product sketch is computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 
 class PairMoments(NamedTuple):
-    """For rows x, y: ``t = <x, y>``, ``N = ||x||^2 ||y||^2`` and ``c = sum x_i^2 y_i^2``.
+    """Moments of pairs of rows x and y: ``t = <x, y>``, ``N = ||x||^2 ||y||^2`` and ``c = sum x_i^2 y_i^2``.
 
     With r a vector of independent signs, E[<r,x>^2 <r,y>^2] = R for real signs; with complex ones
     E|<r,x>|^2|<r,y>|^2 = A and E[<r,x>^2 conj(<r,y>^2)] = B.
@@ -39,7 +39,7 @@ class PairMoments(NamedTuple):
 
 
 def power(values: Matrix, degree: int) -> Matrix:
-    """The whole power by squaring: NumPy's ``**`` takes the general one, many times as long."""
+    """Compute an integer power by repeated squaring, much faster than NumPy's general ``**``."""
     result = np.ones_like(values)
     while degree > 0:
         if degree % 2:
@@ -51,6 +51,6 @@ def power(values: Matrix, degree: int) -> Matrix:
 
 
 def pair_moments(X: Array, Y: Array) -> PairMoments:
-    """The moments of every row of X with every row of Y, dense or CSR."""
+    """Compute the moments of every row of X with every row of Y, dense or CSR."""
     squared = [M.multiply(M) if sp.issparse(M) else M * M for M in (X, Y)]
     return PairMoments(inner_products(X, Y), np.outer(squares(X), squares(Y)), inner_products(*squared))

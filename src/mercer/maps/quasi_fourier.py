@@ -1,4 +1,4 @@
-"""QuasiFourier: frequencies from points that fill the cube evenly."""
+"""QuasiFourier: frequencies from points that fill the unit cube evenly."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .fitted_map import FittedMap
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QuasiFourierConstruction(FourierConstruction):
-    """Frequencies from a scrambled sequence of low discrepancy."""
+    """Frequencies from a scrambled low-discrepancy sequence."""
 
     sequence: str
 
     def check_kernel(self) -> None:
         super().check_kernel()
-        self.kernel.spectral_dimension(1)  # a composition refuses here, with the reason
+        self.kernel.spectral_dimension(1)  # a composition raises an error here, with the reason
 
     def draw(self, rng: Stream, rows: Rows) -> FittedMap:
         points_of = _low_discrepancy.sobol if self.sequence == "sobol" else _low_discrepancy.halton
@@ -32,24 +32,25 @@ class QuasiFourierConstruction(FourierConstruction):
 
 
 class QuasiFourier(FourierMap):
-    r"""Fourier features at quasi-Monte-Carlo frequencies: unbiased, with an error that falls faster than the root of D.
+    r"""Fourier features at quasi-Monte Carlo frequencies: unbiased, with an error that falls faster than 1 / sqrt(D).
 
-    The best plain map for rows of up to about 50 columns, and for kernels that :class:`OrthogonalFourier` cannot
-    serve (Laplacian, Cauchy, the skewed ones); with hundreds of columns it gains nothing on :class:`RandomFourier`.
+    The best plain map for rows with up to about 50 columns, and for kernels that :class:`OrthogonalFourier` does not
+    support (Laplacian, Cauchy, the skewed kernels). With hundreds of columns it has no advantage over
+    :class:`RandomFourier`.
 
-    Scrambled Sobol or Halton points in the unit cube go through the inverse distribution functions of the kernel's
-    spectral law, one coordinate of the frequency after the other.
+    Scrambled Sobol or Halton points in the unit cube are mapped to frequencies by the quantile functions of the
+    kernel's spectral distribution, coordinate by coordinate.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
-        A kernel with a spectral law, or a sum, product or multiple of such kernels; not a composition.
+        A kernel with a spectral distribution, or a sum, product or multiple of such kernels, but not a composition.
     n_components : int, default=256
-        The width of the output; powers of two suit Sobol points best.
+        The number of features; powers of two suit Sobol points best.
     sequence : {"sobol", "halton"}, default="sobol"
         The sequence of points.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

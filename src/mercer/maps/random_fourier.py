@@ -1,4 +1,4 @@
-"""RandomFourier: shift-invariant kernels by independent frequencies."""
+"""RandomFourier: shift-invariant kernels by independent random frequencies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .fitted_map import FittedMap
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RandomFourierConstruction(FourierConstruction):
-    """Independent frequencies, in pairs of features or with an offset each."""
+    """Independent frequencies, each with a pair of features or with one feature and an offset."""
 
     form: str
 
@@ -54,31 +54,31 @@ class RandomFourierConstruction(FourierConstruction):
 
 
 class RandomFourier(FourierMap):
-    r"""Random Fourier features: any kernel that can draw frequencies, by independent draws.
+    r"""Random Fourier features: any kernel with a spectral distribution, by independent draws of frequencies.
 
-    The classic, with an exact variance, for every shift-invariant kernel, the skewed kernels, their sums, products
-    and compositions. For the Gaussian and Matern kernels :class:`OrthogonalFourier` has a lower error at the same
-    cost, for fewer than about 50 columns :class:`QuasiFourier` too.
+    The classic map, with an exact variance, for every shift-invariant kernel, the skewed kernels, and their sums,
+    products and compositions. For the Gaussian and Matern kernels, :class:`OrthogonalFourier` has a lower error at the
+    same cost; for fewer than about 50 columns, so does :class:`QuasiFourier`.
 
-    The spectral law of the kernel gives frequencies w with :math:`k(x, y) = k(0)\,E\cos\langle w, x - y\rangle`.
-    ``form="paired"`` has D/2 of them and the features :math:`\sqrt{2/D}\,(\cos\langle w, x\rangle, \sin\langle w,
-    x\rangle)`, ``form="offset"`` D of them and :math:`\sqrt{2/D} \cos(\langle w, x\rangle + b)`, b uniform. With
-    k(0) = 1 and :math:`\delta = x - y`, exactly,
+    The spectral distribution of the kernel gives frequencies w with :math:`k(x, y) = k(0)\,E\cos\langle w, x -
+    y\rangle`. With ``form="paired"``, D/2 of them give the features :math:`\sqrt{2/D}\,(\cos\langle w, x\rangle,
+    \sin\langle w, x\rangle)`; with ``form="offset"``, D of them give :math:`\sqrt{2/D} \cos(\langle w, x\rangle + b)`
+    with uniform b. For k(0) = 1 and :math:`\delta = x - y`, the exact variances are given by
 
     .. math:: D\,\mathrm{Var} = 1 + k(2\delta) - 2k(\delta)^2 \quad\text{or}\quad 1 + k(2\delta)/2 - k(\delta)^2.
 
-    For the Gaussian and the Laplacian kernel pairs are never worse, and they need half the projections.
+    For the Gaussian and Laplacian kernels, pairs are never worse, and they need half as many projections.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
-        A kernel with a spectral law.
+        A kernel with a spectral distribution.
     n_components : int, default=256
-        The width of the output; an odd one ends in a single feature with an offset.
+        The number of features; an odd number ends with a single feature with an offset.
     form : {"paired", "offset"}, default="paired"
-        A cosine and a sine for each frequency, or one cosine with a random offset.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        Whether each frequency gives a cosine and a sine, or one cosine with a random offset.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

@@ -1,4 +1,4 @@
-"""RandomMaclaurin: any dot-product kernel by random products, and compositions."""
+"""RandomMaclaurin: any dot-product kernel, and compositions, by random products."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from .refusals import unserved
 
 
 class MaclaurinParameters(NamedTuple):
-    """The degrees that are exact and the scale of their features, then the random features for the rest and theirs."""
+    """The exact degrees and the scale of their features, then the random features for the other degrees and theirs."""
 
     exact: NDArray[np.int64]
     exact_scales: NDArray[np.float64]
@@ -62,7 +62,7 @@ class MaclaurinParameters(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MaclaurinConstruction(Construction):
-    """Random products of random degrees, beside degrees that are kept exactly."""
+    """Random products of random degrees, in addition to degrees that are kept exactly."""
 
     base: float
     exact_terms: bool
@@ -86,7 +86,7 @@ class MaclaurinConstruction(Construction):
     # -- what is kept exactly, and what is drawn -----------------------------------------------------------------------
 
     def _series(self) -> NDArray[np.float64]:
-        """a_n, cut at ``max_degree``, without the degrees so rare that they cannot be drawn."""
+        """Return a_n up to ``max_degree``, without degrees so rare that they cannot be drawn."""
         kernel, base = canonical(self.kernel), float(self.base)
         series = kernel_series(kernel, base)
         series = series if self.max_degree is None else series[: self.max_degree + 1]
@@ -97,7 +97,7 @@ class MaclaurinConstruction(Construction):
         """The degrees that are kept exactly."""
         series, left = self._series(), self.n_components
         kept: list[int] = []
-        # The row itself can only be a feature where the series is one of <x, y>.
+        # The row itself can be a feature only if the series is one of <x, y>.
         costs = {1: self.n_features, 0: 1} if self.kernel.is_dot_product else {0: 1}
         for degree, cost in costs.items() if self.exact_terms else ():
             others = np.delete(series, [degree, *kept]).any() if degree < len(series) else True
@@ -107,18 +107,18 @@ class MaclaurinConstruction(Construction):
         return tuple(sorted(kept))
 
     def _random_series(self) -> NDArray[np.float64]:
-        """a_n of the degrees that are drawn at random."""
+        """Return a_n of the degrees that are drawn at random."""
         series = self._series().copy()
         series[list(self.exact_degrees)] = 0.0
         return series
 
     @property
     def random_width(self) -> int:
-        """How many features are random."""
+        """The number of random features."""
         return self.n_components - sum(self.n_features if degree else 1 for degree in self.exact_degrees)
 
     def _fourier_kernel(self) -> Composition | None:
-        """The random part where it is shift-invariant and frequencies add up."""
+        """Return the random part if it is shift-invariant, so that frequencies add up."""
         kernel, series = canonical(self.kernel), self._random_series()
         if not isinstance(kernel, Composition) or not kernel.has_spectrum or not series.any():
             return None
@@ -200,7 +200,7 @@ class MaclaurinConstruction(Construction):
         def write(X: Array, out: Array) -> Array:
             isfinite = namespace(X).isfinite
             lost, place = write_random(X, out), 0
-            lost |= ~isfinite(X.sum(dim=1))  # which products of no factors do not see
+            lost |= ~isfinite(X.sum(dim=1))  # products without factors do not depend on the row
             for degree, scale in exact:
                 width = X.shape[1] if degree else 1
                 out[:, place : place + width] = X * scale if degree else scale
@@ -232,7 +232,7 @@ class MaclaurinConstruction(Construction):
         return write
 
     def _counts(self, random: RandomProducts) -> dict[int, int]:
-        """The degrees that have features, with their number."""
+        """Return the degrees that have features, with their number."""
         degrees, counts = np.unique(random.degrees[random.weights > 0], return_counts=True)
         return dict(zip(degrees.tolist(), counts.tolist(), strict=True))
 
@@ -273,32 +273,32 @@ class MaclaurinConstruction(Construction):
 class RandomMaclaurin(FeatureMap):
     r"""Any dot-product kernel :math:`f(\langle x, y\rangle) = \sum a_n \langle x, y\rangle^n`, by random degrees.
 
-    Kar and Karnick's map: it serves every kernel with a non-negative series, and compositions f(k) over any
-    shift-invariant or dot-product kernel k. For accuracy prefer :class:`TaylorSketch`, whose error at equal width is
-    often half or less.
+    Kar and Karnick's map supports every kernel with a non-negative series, and compositions f(k) with any
+    shift-invariant or dot-product kernel k. For accuracy, prefer :class:`TaylorSketch`, whose error at equal width is
+    often half as large or less.
 
-    Each feature draws a degree N with probability P[N] proportional to :math:`base^{-N}` over the degrees that the
-    series has, and gives out :math:`\sqrt{a_N / P[N]} \prod_{j \le N} \langle\omega_j, x\rangle / \sqrt D` with sign
-    vectors :math:`\omega_j` (the paper's P is normalised at base 2 only). Exactly, :math:`D\,\mathrm{Var} = \sum a_n^2
-    R^n / P[n] - f(t)^2` in the notation of :class:`TensorSketch`. For f(k) with a shift-invariant k the features are
-    Fourier features whose frequencies are sums of N frequencies of k.
+    Each feature draws a degree N with probability P[N] proportional to :math:`base^{-N}` over the degrees of the series
+    and is :math:`\sqrt{a_N / P[N]} \prod_{j \le N} \langle\omega_j, x\rangle / \sqrt D` with sign vectors
+    :math:`\omega_j`. (The paper's P is normalised only for base 2.) Exactly, :math:`D\,\mathrm{Var} = \sum a_n^2 R^n /
+    P[n] - f(t)^2` in the notation of :class:`TensorSketch`. For f(k) with a shift-invariant k, the features are Fourier
+    features whose frequencies are sums of N frequencies of k.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
         A dot-product kernel, or a sum, product or multiple of such kernels, or ``f.of(k)``.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     base : float, default=2.0
-        How fast the probability of a degree falls; above 1.
+        How fast the probability of a degree falls; greater than 1.
     exact_terms : bool, default=False
-        Whether to keep degree 1 (the row itself) and then degree 0 (a constant) exactly, each only while a random
-        feature remains: the paper's H0/1. ``exact_degrees_`` tells which degrees are exact.
+        Whether to keep degree 1 (the row itself) and then degree 0 (a constant) exactly, each only if a random feature
+        remains: the paper's H0/1. ``exact_degrees_`` lists the exact degrees.
     max_degree : int or None, default=None
-        Where to cut the series. Every kept degree then has a fixed number of features (frequencies of a composition are
-        still drawn), and ``mean`` gives what is left of the kernel.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        Where to truncate the series. Every remaining degree then has a fixed number of features (frequencies of a
+        composition are still drawn), and ``mean`` is the truncated kernel.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

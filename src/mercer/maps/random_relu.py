@@ -52,25 +52,25 @@ class RandomReluConstruction(Construction):
 
 
 class RandomRelu(FeatureMap):
-    r"""Random rectified linear units: the arc-cosine kernel of an infinitely wide layer of a neural network.
+    r"""Random rectified linear units, for the arc-cosine kernel of an infinitely wide layer of a neural network.
 
-    For rows whose direction matters more than their length, and for comparisons with neural networks. The features are
+    For rows whose direction matters more than their length, and for comparisons with neural networks: the features are
     the first layer of a network whose weights are never trained, so a linear model on them is a network with one random
     hidden layer.
 
-    With D normal vectors w the features are :math:`\sqrt{2/D}\,\max(0, \langle w, x\rangle)`. With the arc-cosine
-    kernels :math:`k_1` and :math:`k_2` of orders 1 and 2, exactly,
+    With D normal vectors w, the features are :math:`\sqrt{2/D}\,\max(0, \langle w, x\rangle)`. Their exact variance,
+    with the arc-cosine kernels :math:`k_1` and :math:`k_2` of orders 1 and 2, is given by
 
     .. math:: D\,\mathrm{Var} = 2 k_2(x, y) - k_1(x, y)^2.
 
     Parameters
     ----------
     kernel : Kernel or str, default=ArcCosine()
-        ArcCosine or a multiple of it.
+        ArcCosine, or a multiple of it.
     n_components : int, default=256
-        The width of the output. A larger map starts with the smaller one.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of features. A larger map starts with the smaller one.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

@@ -1,4 +1,4 @@
-"""Refusals of kernels that a map does not serve, which name a map that does."""
+"""Errors for kernels that a map does not support, with the name of a map that does."""
 
 from __future__ import annotations
 
@@ -10,22 +10,27 @@ _SUGGESTIONS: list[Callable[[Kernel], str]] = []
 
 
 def suggests(name_of_map: Callable[[Kernel], str]) -> Callable[[Kernel], str]:
-    """Register the function that names a map for a kernel: it knows every map, and so no map can import it."""
+    """Register the function that suggests a map for a kernel; it knows every map, so no map can import it."""
     _SUGGESTIONS.append(name_of_map)
     return name_of_map
 
 
 def unserved(map: str, needed: str, kernel: Kernel) -> ValueError:
-    """The error for a kernel that a map does not serve.
+    """Make the error for a kernel that a map does not support.
 
     Parameters
     ----------
     map : str
         The name of the map.
     needed : str
-        The kernels that it serves, such as "a shift-invariant kernel".
+        The kernels that it supports, such as "a shift-invariant kernel".
     kernel : Kernel
-        The kernel that was found.
+        The kernel that was given.
+
+    Returns
+    -------
+    ValueError
+        The error, to be raised.
     """
     hints = [f"; mercer.feature_map takes {name_of_map(kernel)} for it" for name_of_map in _SUGGESTIONS]
     return ValueError(f"{map} needs {needed}, found {kernel!r}{''.join(hints)}")

@@ -1,4 +1,4 @@
-"""Whether rows may be mapped: of all rows in ``fit``, and tile by tile, when a tile is mapped, in ``transform``."""
+"""Checks of rows before they are mapped: all at once in ``fit``, tile by tile in ``transform``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Check = Callable[[Array], None]
 
 
 def is_plain(X: Array, fitted: Any) -> bool:
-    """Whether a fitted map takes X as it is, but that its entries are still to be looked at."""
+    """Whether a fitted map can take X as it is, once its entries have been checked."""
     return (
         type(X) is np.ndarray
         and X.ndim == 2
@@ -32,20 +32,20 @@ def is_plain(X: Array, fitted: Any) -> bool:
 
 
 def validated(estimator: Any, X: Array, **options: Any) -> Any:
-    """X as scikit-learn validates it, and as the compiled core can read it."""
+    """Validate X like scikit-learn does, in a form that the compiled core can read."""
     return aligned(validate_data(estimator, X, **options))
 
 
 def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Check:
-    """What asks whether a tile of X is finite and passes ``check_rows``.
+    """Return a function that checks that a tile of X is finite and passes ``check_rows``.
 
-    The tile is then read from memory once, and threads share the work. Where it fails, ``check_all`` is to look at all
-    rows and raise an error that counts them from the first one.
+    This way a tile is read from memory once, and threads share the work. If a tile fails, ``check_all`` examines all
+    rows and raises an error that counts them from the first one.
     """
-    finite = not get_config()["assume_finite"]  # here, as other threads do not see what is configured around this one
-    if not has_kernels(X):  # a device is better asked for its domain once
+    finite = not get_config()["assume_finite"]  # read here, because other threads have their own configuration
+    if not has_kernels(X):  # on a device it is cheaper to check the domain once
         check_rows(X)
-        if not (on_gpu(X) and finite):  # other rows were checked already
+        if not (on_gpu(X) and finite):  # other rows have been checked already
             return lambda tile: None
 
     def is_fine(tile: Array) -> bool:
@@ -64,10 +64,10 @@ def row_check(X: Array, check_rows: Check, check_all: Callable[[], Any]) -> Chec
 
 
 def check_domain(kernel: Kernel, rows: Rows) -> None:
-    """Raise a ValueError that names the first row outside the kernel's domain."""
+    """Raise a ValueError that names the first row outside the kernel's domain, if there is one."""
     if kernel.takes_every_row:
         return
-    if rows.whole is not None:  # where rows are counted from the first one
+    if rows.whole is not None:  # rows are then counted from the first one
         return kernel.check_rows(rows.whole)
     first = 0
     for block in rows.blocks():
@@ -76,7 +76,7 @@ def check_domain(kernel: Kernel, rows: Rows) -> None:
 
 
 def check_rows(kernel: Kernel, X: Array, first_row: int, where: Callable[[int], str | None] = lambda row: None) -> None:
-    """The same for rows from number ``first_row`` on; ``where`` tells what a person calls one: a line of a file."""
+    """Check the rows from number ``first_row`` on; ``where`` returns a row's name for people, as a line of a file."""
     try:
         kernel.check_rows(X)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: rows drawn in proportion to what the rows before them leave unexplained."""
+"""Randomly pivoted Cholesky: rows drawn in proportion to what the previous rows leave unexplained."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ Matrix = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 PROPOSALS = 64
-"""Pivots proposed at once. It changes which pivots a seed draws, but not their law."""
+"""The number of pivots proposed at once. It affects which pivots a seed draws, but not their distribution."""
 
 NOISE = 1e-12
-"""A residual below this fraction of k(x, x) is rounding: drawn from it, pivots would depend on last digits."""
+"""A residual below this fraction of k(x, x) is rounding; pivots drawn from it would depend on the last digits."""
 
 
 class Pivots(NamedTuple):
-    """The rows in the order in which they were drawn, and the residual trace after the last one."""
+    """The rows in the order in which they were drawn, and the residual trace after the last of them."""
 
     pivots: Indices
     trace: float
 
 
 def explained(residual: Vector, diagonal: Vector, noise: float = NOISE) -> Vector:
-    """The residual diagonal with 0 for what is rounding."""
+    """Return the residual diagonal with rounding errors replaced by 0."""
     return np.where(residual > noise * np.abs(diagonal), residual, 0.0)
 
 
 class PivotedFactor(Protocol):
-    """The rows of the factor of a kernel matrix, each of which a pivot adds."""
+    """The factor of a kernel matrix, to which every pivot adds a row."""
 
     def at(self, numbers: Indices) -> Matrix:
-        """Its columns of these numbers."""
+        """Return its columns with these numbers."""
         ...
 
     def further(self, chosen: Indices, lower: Matrix) -> Any:
-        """The rows that these pivots add; ``lower`` is the factor of what is left of their own kernel matrix."""
+        """Return the rows that these pivots add; ``lower`` is the factor of their residual kernel matrix."""
         ...
 
     def row_squares(self, rows: Any) -> Vector:
-        """The squared norms of rows."""
+        """Compute the squared norms of rows."""
         ...
 
     def keep(self, rows: Any) -> Vector:
-        """Take these rows, and return the sums of squares of their columns."""
+        """Append these rows, and return the sums of squares of their columns."""
         ...
 
 
 class HeldFactor:
-    """Such a factor in memory.
+    """A factor that is held in memory.
 
     Parameters
     ----------
     count : int
-        The most rows.
+        The largest number of rows.
     n_rows : int
-        The rows of the kernel matrix.
+        The number of rows of the kernel matrix.
     columns : callable
-        The columns of the kernel matrix at these indices.
+        The columns of the kernel matrix at given indices.
     """
 
     def __init__(self, count: int, n_rows: int, columns: Callable[[Indices], Matrix]):
@@ -75,20 +75,20 @@ class HeldFactor:
         self._columns = columns
 
     def at(self, numbers: Indices) -> Matrix:
-        """Its columns of these numbers."""
+        """Return its columns with these numbers."""
         return self._rows[: self._found, numbers]
 
     def further(self, chosen: Indices, lower: Matrix) -> Matrix:
-        """The rows that these pivots add."""
+        """Return the rows that these pivots add."""
         rest = self._columns(chosen).T - self.at(chosen).T @ self._rows[: self._found]
         return solve_triangular(lower, rest, lower=True)
 
     def row_squares(self, rows: Matrix) -> Vector:
-        """The squared norms of rows."""
+        """Compute the squared norms of rows."""
         return np.einsum("ij,ij->i", rows, rows)
 
     def keep(self, rows: Matrix) -> Vector:
-        """Take these rows, and return the sums of squares of their columns."""
+        """Append these rows, and return the sums of squares of their columns."""
         self._rows[self._found : self._found + len(rows)] = rows
         self._found += len(rows)
         return np.einsum("ij,ij->j", rows, rows)
@@ -104,22 +104,35 @@ def rpcholesky(
     noise: float = NOISE,
     factor: PivotedFactor | None = None,
 ) -> Pivots:
-    """At most ``count`` pivots; fewer where the residual trace falls to ``tol`` times the trace, or to rounding.
+    """Draw at most ``count`` pivots, fewer if the residual trace falls to ``tol`` times the trace or to rounding.
 
-    Proposals are drawn a block at a time from the residual diagonal as it stands before the block. One by one they are
-    accepted with the probability by which the pivots accepted before it in the block have shrunk its residual. What
-    is accepted has the law of the algorithm that draws one pivot after another, and the matrix is read in blocks.
+    Proposals are drawn in blocks from the residual diagonal before the block. Each is accepted with the probability by
+    which the pivots already accepted in the block have shrunk its residual. The accepted pivots have the distribution
+    of the algorithm that draws one pivot at a time, but the matrix is read in blocks.
 
     Parameters
     ----------
     rng : Stream
-    diagonal : the diagonal of the kernel matrix
-    columns : the columns of the matrix at these indices
-    block : its rows and columns at these indices
-    count : the most pivots
-    tol : the residual trace, relative to the trace, at which to stop
-    noise : the residual, relative to the diagonal, that is rounding
-    factor : what holds the factor; None holds it in memory
+        The source of randomness.
+    diagonal : ndarray of shape (n_rows,)
+        The diagonal of the kernel matrix.
+    columns : callable
+        The columns of the matrix at given indices.
+    block : callable
+        Its rows and columns at given indices.
+    count : int
+        The largest number of pivots.
+    tol : float, default=0.0
+        The residual trace, relative to the trace, at which to stop.
+    noise : float, default=NOISE
+        The residual, relative to the diagonal, that counts as rounding.
+    factor : PivotedFactor or None, default=None
+        What holds the factor. None holds it in memory.
+
+    Returns
+    -------
+    Pivots
+        The pivots and the residual trace.
 
     References
     ----------
@@ -140,13 +153,13 @@ def rpcholesky(
         luck = stream.child("acceptance").uniforms((PROPOSALS,)) * schur.diagonal()
         accepted, lower = _accepted(schur, luck, floor[proposals], count - found)
         step += 1
-        if not accepted:  # what seemed to be left of these rows is rounding
+        if not accepted:  # what seemed to remain of these rows is rounding
             residual[proposals] = 0.0
             trace = float(residual.sum())
             continue
         chosen = proposals[accepted]
         new = factor.further(chosen, lower)
-        # One pivot after another, the loop would have stopped at the first trace that is small enough.
+        # Drawing one pivot at a time, the loop would have stopped at the first trace that is small enough.
         traces = trace - np.cumsum(factor.row_squares(new))
         needed = min(int(np.count_nonzero(traces > enough)) + 1, len(chosen))
         pivots += chosen[:needed].tolist()
@@ -158,7 +171,7 @@ def rpcholesky(
 
 
 def _accepted(schur: Matrix, luck: Vector, floor: Vector, most: int) -> tuple[list[int], Matrix]:
-    """Which proposals are accepted, and the lower Cholesky factor of their residual matrix."""
+    """Return the accepted proposals, and the lower Cholesky factor of their residual matrix."""
     accepted: list[int] = []
     columns: list[Vector] = []
     for place in range(len(schur)):

@@ -1,4 +1,4 @@
-"""The map for a kernel, by a table of rules that look at the kernel alone."""
+"""Choosing a map for a kernel by a table of rules that consider only the kernel."""
 
 from __future__ import annotations
 
@@ -27,11 +27,25 @@ from .tensor_product import TensorProduct
 from .tree_sketch import TreeSketch
 
 HIGH_DEGREE = 7
-"""From this degree of a homogeneous polynomial on, rows without a mean leave TaylorSketch no low degrees to keep."""
+"""From this degree of a homogeneous polynomial on, rows without a mean have no low degrees for TaylorSketch to keep."""
 
 
 class Rule(NamedTuple):
-    """Kernels that answer True to ``serves`` get the map that ``make(kernel, n_components)`` returns."""
+    """One rule of :func:`feature_map`.
+
+    Parameters
+    ----------
+    what : str
+        The kernels that the rule is for, in words.
+    serves : callable
+        Whether the rule applies to a kernel.
+    map : str
+        The name of the map.
+    make : callable
+        A function from the kernel and ``n_components`` to the map.
+    why : str
+        The reason for the choice, in words.
+    """
 
     what: str
     serves: Callable[[Any], bool]
@@ -41,12 +55,12 @@ class Rule(NamedTuple):
 
 
 def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: RandomState = None) -> FeatureMap:
-    """The map to begin with for a kernel, not fitted.
+    """Choose a feature map for a kernel.
 
-    The choice looks at the kernel alone and takes the first rule below that serves it; sums, products and compositions
-    are looked into. It is a safe start rather than the best map for every data set: with the rows at hand, ``Nystrom``
-    and, for wide Gaussians, ``TaylorSketch`` often have a fraction of the error, and ``StructuredFourier`` saves time
-    on rows of many thousand columns.
+    The choice considers only the kernel and follows the first matching rule of the table below; it looks inside sums,
+    products and compositions. It is a safe start rather than the best map for every data set: if data are available,
+    ``Nystrom`` and, for wide Gaussians, ``TaylorSketch`` often have a fraction of the error, and ``StructuredFourier``
+    saves time on rows with many thousand columns.
 
     ==================================== ================== ========================================================
     kernel                               map                why
@@ -65,21 +79,24 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Ran
     a function, 'precomputed', any other Nystrom            needs nothing of a kernel but its values
     ==================================== ================== ========================================================
 
-    Equal widths for the terms of a sum of m terms have at most m times the variance of the best shares, which depend on
-    the data. A product inside a product is as wide as what it is part of.
+    Giving the m terms of a sum equal widths costs at most m times the variance of the best allocation, which depends on
+    the data. A product inside a product is as wide as the product that contains it.
 
     Parameters
     ----------
-    kernel : a kernel of :mod:`mercer.kernels`, or text that :func:`mercer.kernels.parse` reads
-        A function of two objects or "precomputed" too, as :class:`Nystrom` takes them.
-    n_components : the width of the output
-    random_state : int, numpy Generator or RandomState, or None
+    kernel : Kernel, str or callable
+        A kernel of :mod:`mercer.kernels`, text that :func:`mercer.kernels.parse` understands, or a function of two
+        objects or "precomputed", as for :class:`Nystrom`.
+    n_components : int, default=256
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters that ``fit`` draws.
 
     Returns
     -------
-    map : FeatureMap
-        Its ``kernel_`` is the kernel; where a weight stood in front of a sum, a product or a composition, the same
-        function with the weight inside.
+    FeatureMap
+        The map, not yet fitted. Its ``kernel_`` will be the kernel, or the same function written differently if a
+        weight stands in front of a sum, a product or a composition.
 
     Examples
     --------
@@ -104,7 +121,7 @@ def feature_map(kernel: Any, *, n_components: int = MAP_WIDTH, random_state: Ran
 
 
 def _choose(kernel: Any, n_components: int) -> FeatureMap:
-    # Of a function or a matrix nothing is known but its values: that is the last rule's.
+    # Nothing is known about a function or a matrix except its values, so the last rule applies.
     rule = next(rule for rule in RULES if rule.serves(kernel)) if isinstance(kernel, Kernel) else RULES[-1]
     return rule.make(kernel, n_components)
 
@@ -171,7 +188,7 @@ def _stack(kernel: Sum, n_components: int) -> FeatureMap:
 
 
 def _share(map: FeatureMap, n_components: int) -> None:
-    """Give every term of a stack of stacks the same width."""
+    """Give every term of nested stacks the same width."""
     map.set_params(n_components=n_components)
     if isinstance(map, Stack):
         terms = _terms(map.left), _terms(map.right)
@@ -192,7 +209,7 @@ def _tensor_product(kernel: Product, n_components: int) -> FeatureMap:
 
 
 def _no_wider_inside(map: FeatureMap) -> None:
-    """Keep the widths of nested products from doubling at every level."""
+    """Prevent the widths of nested products from doubling at every level."""
     if isinstance(map, MapPair):
         if isinstance(map, TensorProduct):
             map.set_params(factor=1)

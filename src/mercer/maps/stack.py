@@ -1,4 +1,4 @@
-"""Stack: the features of two maps side by side, for the sum of their kernels."""
+"""Stack: the concatenated features of two maps, for the sum of their kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StackParameters(NamedTuple):
 
 
 class StackConstruction(PairConstruction):
-    """The features of two maps side by side."""
+    """The concatenated features of two maps."""
 
     deterministic = True
 
@@ -102,35 +102,40 @@ class StackConstruction(PairConstruction):
 
 
 class Stack(MapPair):
-    r"""The sum of two kernels: the features of two maps side by side.
+    r"""The sum of two kernels: the features of two maps, concatenated.
 
-    For sums of kernels that no one map serves, such as a Gaussian and a polynomial; longer sums are stacks of stacks.
-    Where one map serves the sum (two dot-product kernels, two shift-invariant ones), that map is simpler and deals out
-    its width by itself. Weights belong to the kernels: the map of ``0.3 * k`` has features times the root of 0.3.
-    Sparse rows have sparse features where they have under both maps.
+    For sums of kernels that no single map supports, such as a Gaussian and a polynomial; longer sums are stacks of
+    stacks. If one map supports the sum (of two dot-product kernels, or two shift-invariant ones), that map is simpler
+    and distributes its width by itself. Weights belong to the kernels: the map of ``0.3 * k`` has the features of k
+    times sqrt(0.3). Sparse rows have sparse features if both maps keep them sparse.
 
-    With independent parameters, :math:`\langle Z(x), Z(y)\rangle` is the sum of both estimates; means and variances
-    add. Widths are for the caller to say, since errors add as :math:`a^2/D_1 + b^2/D_2`, with a and b the deviations of
-    one feature: the best share is a : b, and equal halves never cost more than twice its variance.
+    The parameters are independent, so :math:`\langle Z(x), Z(y)\rangle` is the sum of both estimates, and means and
+    variances add. The widths are up to the caller: the variance is :math:`a^2/D_1 + b^2/D_2`, where a and b are the
+    standard deviations of one feature, so the best ratio is a : b. Equal widths never cost more than twice its
+    variance.
 
     Parameters
     ----------
-    left, right : FeatureMap
-        The two maps. Their seeds come from this map.
+    left : FeatureMap
+        The first map. Its seed comes from this map.
+    right : FeatureMap
+        The second map. Its seed comes from this map.
     n_components : int or None, default=None
-        None lets both maps keep their own widths. An int is shared in proportion to those, with at least one feature
-        each.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The total number of features, divided in proportion to the widths of both maps, with at least one feature each.
+        None lets both maps keep their own widths.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : FeatureMap
-        The two maps, fitted.
+    left_ : FeatureMap
+        The first map, fitted.
+    right_ : FeatureMap
+        The second map, fitted.
     n_components_ : int
-        The sum of their widths, as they have rounded them.
+        The sum of both widths, as rounded by the maps.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""StructuredFourier: almost orthogonal frequencies out of signs."""
+"""StructuredFourier: almost orthogonal frequencies made from random signs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .description import MapDescription
 from .fitted_map import FittedMap
 
 SMALLEST_BLOCK = 64
-"""Below this width three sign flips do not make a direction that looks random, and the estimate is biased."""
+"""Below this width, three sign flips do not give a direction that looks random, and the estimate is biased."""
 
 
 @in_double
@@ -34,7 +34,7 @@ class SignRotations(NamedTuple):
 
 
 def block_width(n_features: int) -> int:
-    """Frequencies per block: the padded width of a row."""
+    """Return the number of frequencies per block, which is the padded width of a row."""
     return max(SMALLEST_BLOCK, padded_width(n_features))
 
 
@@ -88,22 +88,24 @@ class StructuredFourierConstruction(RotationInvariantConstruction):
 
 
 class StructuredFourier(FourierMap):
-    r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms: no matrix is stored.
+    r"""Almost orthogonal random Fourier features from signs and Walsh-Hadamard transforms, without a stored matrix.
 
-    The choice for wide rows: O(D log d) per row instead of O(D d), and a few signs per column to store. The accuracy is
-    that of :class:`OrthogonalFourier`, but for a bias below 0.001, from padding every row to at least 64 columns.
+    The choice for wide rows: O(D log d) operations per row instead of O(D d), and only a few signs per column to store.
+    It is as accurate as :class:`OrthogonalFourier`, except for a bias below 0.001; to keep it that small, every row is
+    padded to at least 64 columns.
 
-    In place of a random orthogonal matrix each block of d' frequencies has :math:`H D_1 H D_2 H D_3 / d'^{3/2}` on the
-    row padded to the power of two d', with diagonal matrices D of random signs; radii follow the law of d' dimensions.
+    Instead of a random orthogonal matrix, each block of d' frequencies applies :math:`H D_1 H D_2 H D_3 / d'^{3/2}` to
+    the row padded to the power of two d', with diagonal matrices D of random signs. Lengths have the distribution of
+    frequencies in d' dimensions.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
         A rotation-invariant kernel: Gaussian, Matern, and their sums, products, multiples and compositions.
     n_components : int, default=256
-        The width of the output.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The number of features.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

@@ -1,4 +1,4 @@
-"""Tables in place of matrices: the names of columns, and the features of rows block by block."""
+"""Tables in place of matrices: the names of columns, and features computed block by block."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def adopt_columns(estimator: Any, table: SourceTable) -> None:
-    """Tell an estimator what it is fitted on, as scikit-learn does for matrices and frames."""
+    """Record the columns that an estimator is fitted on, as scikit-learn does for matrices and data frames."""
     estimator.n_features_in_ = table.width
     if table.names is not None:
         estimator.feature_names_in_ = np.array(table.names, dtype=object)
@@ -33,13 +33,13 @@ def adopt_columns(estimator: Any, table: SourceTable) -> None:
 
 
 def matched_columns(estimator: Any, table: SourceTable) -> SourceTable:
-    """The table with the columns that an estimator was fitted on; it knows which were no features even then."""
+    """Return the table restricted to the columns that an estimator was fitted on."""
     apart = Roles(*(getattr(estimator, name, None) for name in ("target_name_", "weight_name_"))).all()
     return table.matched(getattr(estimator, "feature_names_in_", None), estimator.n_features_in_, apart)
 
 
 def numeric(X: Array) -> Any:
-    """Rows as a map takes them, which turns no text into numbers and fills no gaps."""
+    """Return rows as a map takes them: numbers only, without missing values."""
     if is_frame(X):
         X = np.column_stack([numbers(column) for column in columns(X).values()])
     values = X.data if sp.issparse(X) else X
@@ -51,7 +51,7 @@ def numeric(X: Array) -> Any:
 
 
 def rows_to_fit(map: FeatureMap, X: Array, rng: Stream) -> Rows:
-    """The rows of a matrix or a table for a map, which then knows its columns."""
+    """Return the rows of a matrix or table for fitting a map, and record the columns in the map."""
     if not isinstance(X, Table):
         return as_rows(map.validated(X, reset=True), rng)
     head = X.head().X
@@ -68,7 +68,7 @@ def rows_to_fit(map: FeatureMap, X: Array, rng: Stream) -> Rows:
 
 
 def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[Any]:
-    """The features of a table's rows, block by block, written to ``out`` where it is given."""
+    """Yield the features of a table's rows block by block, written to ``out`` if it is given."""
     table = table.features()
     if isinstance(table, SourceTable):
         table = matched_columns(map, table)
@@ -88,13 +88,13 @@ def feature_blocks(map: FeatureMap, table: Table, out: Any = None) -> Iterator[A
 
 
 def table_features(map: FeatureMap, table: Table, out: Any = None) -> Any:
-    """The features of all rows of a table, written to ``out`` where it is given."""
+    """Return the features of all rows of a table, written to ``out`` if it is given."""
     table = table.features()
     head = table.head().X
     head = placed(table, numeric, head, range(head.shape[0]))
     if sp.issparse(head) and map.fitted_.keeps_sparse:
         if out is not None:
-            raise ValueError("out must be None where sparse rows have sparse features, found an array")
+            raise ValueError("out must be None if sparse rows have sparse features, found an array")
         return sp.vstack(list(feature_blocks(map, table)), format="csr")
     shape = (table.n_rows, map.n_components_)
     if out is None:

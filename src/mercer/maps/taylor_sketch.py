@@ -1,4 +1,4 @@
-"""TaylorSketch: each degree of a kernel's series by the cheapest means, width dealt out by expected error."""
+"""TaylorSketch: each degree of a kernel's series by the cheapest means, with widths chosen by expected error."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ Matrix = NDArray[np.float64]
 SAMPLE_ROWS = 192
 SAMPLE_ELEMENTS = 1 << 24
 LAST_DEGREE = 40
-"""Where a series without end is cut; what lies beyond counts as omitted."""
+"""Where an infinite series is truncated; higher degrees count as omitted."""
 HOPELESS = 0.9
 """The expected relative error above which ``fit`` warns."""
 NEGLIGIBLE = 1e-13
-"""Squared error, relative to the kernel, below which further degrees are not looked at."""
+"""The squared error, relative to the kernel, below which further degrees are not considered."""
 
 
 class TaylorParameters(NamedTuple):
-    """The split's vector, the degrees that are exact, the sketched degrees and their sketches."""
+    """The split's vector, the exact degrees, the sketched degrees and their sketches."""
 
     vector: Matrix
     exact: NDArray[np.int64]
@@ -143,7 +143,7 @@ class TaylorConstruction(Construction):
         ):
             raise ValueError(
                 f"the degrees {self.degrees}, of which {self.exact_degrees} are exact, with split "
-                f"{self.chosen_split!r} are no allotment of {self.n_components} features"
+                f"{self.chosen_split!r} are not an allotment of {self.n_components} features"
             )
 
     def layout(self) -> TaylorParameters:
@@ -233,33 +233,33 @@ class TaylorConstruction(Construction):
 class TaylorSketch(FeatureMap):
     r"""Polynomial, exponential, Gaussian and other dot-product kernels, degree by degree.
 
-    The most accurate map for kernels that are mostly of low degree on the data: wide Gaussians, exponentials,
-    polynomials on rows with a mean. It looks at a sample of the rows in ``fit``: give it some dozens of them, like
+    The most accurate map for kernels that are mostly of low degree on the data: wide Gaussians, exponentials, and
+    polynomials on rows with a nonzero mean. ``fit`` examines a sample of the rows: give it some dozens that resemble
     those to be mapped. Narrow Gaussians need another map.
 
     The kernel is written as :math:`\sum_n b_n s_n(x) s_n(y) \langle r(x), r(y)\rangle^n`. Degree 0 is one exact
-    feature, degree 1 is exact where that pays, every other degree is a :class:`ComplexSketch` of the residual rows r,
-    and the width is dealt out to minimise the expected squared error over pairs of sample rows, each relative to
-    k(x, x) k(y, y), omitted degrees included: every row counts alike, short or long. The estimate is unbiased for the
-    degrees that are kept. Width that would only add noise stays unused, as columns of zeros. Sparse rows are mapped as
-    dense ones, a tile at a time.
+    feature, degree 1 is exact if that pays, and every other degree is a :class:`ComplexSketch` of the residual rows r.
+    Widths are chosen to minimise the expected squared error, omitted degrees included, over pairs of sample rows. The
+    error of a pair is relative to k(x, x) k(y, y), so that all rows count alike, short or long. The estimate is
+    unbiased for the degrees that are kept. Width that would only add noise is left unused, as columns of zeros. Sparse
+    rows are mapped as dense ones, one tile at a time.
 
-    The split decides how small the residuals are. ``"mean"``, for polynomials, takes the coordinate along the mean of
-    the (lifted) rows out of <x, y>: an exact constant and linear part even for homogeneous polynomials. ``"centre"``,
-    for the Gaussian and the exponential kernel, moves the origin to the mean and puts the rest of the exponent into a
-    scalar. ``"auto"`` takes whichever of split and no split expects the lower error; None is the plain series about the
-    origin.
+    The split determines how small the residuals are. ``"mean"``, for polynomials, takes the coordinate along the mean
+    of the (lifted) rows out of <x, y>, which gives an exact constant and linear part even for homogeneous polynomials.
+    ``"centre"``, for the Gaussian and the exponential kernel, moves the origin to the mean and puts the rest of the
+    exponent into a scalar. ``"auto"`` chooses between a split and no split by the expected error. None is the plain
+    series about the origin.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Gaussian("scale")
         A dot-product kernel, or a sum, product or multiple of such kernels, or a Gaussian or a multiple of one.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     split : {"auto", "mean", "centre"} or None, default="auto"
         How the kernel is written as a series.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
@@ -271,11 +271,11 @@ class TaylorSketch(FeatureMap):
         The degrees that are not sketched.
     split_ : {"mean", "centre"} or None
         The split that was chosen.
-    vector_ : array
+    vector_ : ndarray
         The direction or the centre of the split.
     expected_error_ : float
-        The root of the expected squared error on pairs of sample rows, each divided by k(x, x) k(y, y), relative to the
-        kernel's.
+        The square root of the expected squared error over pairs of sample rows, each divided by k(x, x) k(y, y),
+        relative to that of the kernel.
 
     Examples
     --------
@@ -312,7 +312,7 @@ class TaylorSketch(FeatureMap):
 
     @property
     def split_(self) -> str | None:
-        """What was done: "mean", "centre" or None."""
+        """The split that was chosen: "mean", "centre" or None."""
         return self.construction_.chosen_split
 
     @property
@@ -332,12 +332,12 @@ class TaylorSketch(FeatureMap):
 
     @property
     def expected_error_(self) -> float:
-        """The root of the expected squared error on pairs of sample rows, relative to the kernel's."""
+        """The square root of the expected squared error over pairs of sample rows, relative to the kernel."""
         return self.construction_.expected_error
 
 
 class _Terms:
-    """The terms of a split series for pairs of rows: all of them, or each pair of rows of X ``once``."""
+    """The terms of a split series for pairs of rows: all pairs, or each pair of rows of X ``once``."""
 
     def __init__(self, split: Split, vector: Matrix, X: Array, Y: Array, count: int, once: bool = False):
         self.split = split
@@ -349,7 +349,7 @@ class _Terms:
         self.moments = PairMoments(*(part[self.pairs] for part in moments))
 
     def weight(self, degree: int) -> Matrix:
-        """b_n s_n(x) s_n(y)."""
+        """Compute b_n s_n(x) s_n(y)."""
         left, right = (self.split.scale(scalar, degree) for scalar in self.scalars)
         if left is None or right is None:
             return np.full(self.moments.t.shape, self.series[degree])
@@ -360,7 +360,7 @@ class _Terms:
 
 
 def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int) -> Allotment:
-    """The best allotment for a split vector, judged on pairs of sample rows, its error relative to the kernel's."""
+    """Find the best allotment for a split vector, judged on pairs of sample rows relative to the kernel."""
     last = split.max_degree if split.max_degree is not None else LAST_DEGREE
     pairs = _Terms(split, vector, sample, sample, last + 1, once=True)
     exact = kernel(sample)[pairs.pairs]
@@ -374,7 +374,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
         with np.errstate(over="ignore", invalid="ignore"):
             value, term = pairs.value(n), _term(pairs, n, shares)
         if not (np.isfinite(value).all() and np.isfinite(term.error(np.arange(1, 3))).all()):
-            break  # far too long rows: no power of them can be of use
+            break  # the rows are far too long: no power of them is of any use
         if value.any() or n == split.max_degree:
             values[n] = value
             terms.append(term)
@@ -387,7 +387,7 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
         left = exact - sum((values[n] for n in kept), np.zeros_like(exact))
         return float(rounded(shares @ left**2))
 
-    if not terms:  # 0 on the whole sample, as a very narrow Gaussian is: its first degree is as good as any
+    if not terms:  # 0 on the whole sample, like a very narrow Gaussian: its first degree is as good as any
         values[degrees[0]] = np.zeros_like(exact)
         terms.append(_term(pairs, degrees[0], shares))
     plan = allot(terms, width, omitted)
@@ -395,10 +395,10 @@ def _plan(split: Split, kernel: Kernel, vector: Matrix, sample: Any, width: int)
 
 
 def _shares(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], width: int) -> Matrix:
-    """What each pair counts: as in a Gram matrix of a quarter as many rows as features, if the sample has them.
+    """Weight pairs as in a Gram matrix with a quarter as many rows as features, if the sample has that many.
 
-    The diagonal must count. Over pairs of different rows alone, the least squared error is often that of leaving out
-    all that makes a row similar to itself, and with it what a learner needs.
+    The diagonal must count. Over pairs of different rows alone, the least squared error is often achieved by omitting
+    everything that makes a row similar to itself, and with it what a learner needs.
     """
     diagonal = pairs[0] == pairs[1]
     rows = min(int(diagonal.sum()), max(1, width // 4))
@@ -407,9 +407,9 @@ def _shares(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], width: int) -> M
 
 
 def _sizes(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], exact: Matrix) -> Matrix:
-    """1 / (k(x, x) k(y, y)): errors count relative to what the kernel may be at most for a pair.
+    """Return 1 / (k(x, x) k(y, y)), so that errors are relative to the largest possible value of a pair.
 
-    Without it a few long rows hold all the squared error, and the width goes to degrees that only they need.
+    Otherwise a few long rows would dominate the squared error, and the width would go to degrees that only they need.
     """
     own = exact[pairs[0] == pairs[1]]
     inverse = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0.0)
@@ -417,9 +417,9 @@ def _sizes(pairs: tuple[NDArray[np.int64], NDArray[np.int64]], exact: Matrix) ->
 
 
 def _term(pairs: _Terms, degree: int, shares: Matrix) -> Term:
-    """A degree's mean variance as a function of its width."""
+    """Return a degree's mean variance as a function of its width."""
     weight, moments = pairs.weight(degree) ** 2 * shares, pairs.moments
-    # Var is linear in two means for even widths, and odd widths differ by a third: the widths themselves cost nothing.
+    # Var is linear in two means for even widths, and odd widths need a third one; evaluating a width is then free.
     even = float(weight @ independent_variance(moments, degree, 2)) * 2.0
     single = float(weight @ independent_variance(moments, degree, 1))
     shared = float(weight @ srht_correction(moments, degree, pairs.width))
@@ -427,7 +427,7 @@ def _term(pairs: _Terms, degree: int, shares: Matrix) -> Term:
     def error(widths: NDArray[np.int64]) -> Matrix:
         odd = widths % 2
         sharing = np.array([srht_pairs(pairs.width, int(width)) for width in widths])
-        with np.errstate(invalid="ignore"):  # a variance beyond float64 comes out as NaN, and its degree is left out
+        with np.errstate(invalid="ignore"):  # a variance beyond float64 becomes NaN, and its degree is omitted
             variance = ((widths - odd) * even + odd * single + sharing * shared) / widths**2
         return rounded(np.where(variance < NEGLIGIBLE, 0.0, variance))
 

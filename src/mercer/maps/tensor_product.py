@@ -99,39 +99,46 @@ class TensorProductConstruction(PairConstruction):
 
 
 class TensorProduct(MapPair):
-    r"""The product of two kernels: the tensor product of two maps' features, sketched.
+    r"""The product of two kernels: a sketch of the tensor product of two maps' features.
 
-    For products of kernels that no one map serves, such as a Gaussian times a polynomial. Where one map serves the
-    product (two dot-product kernels, two shift-invariant ones), take that map: it has one source of error, not three.
+    For products of kernels that no single map supports, such as a Gaussian times a polynomial. If one map supports the
+    product (of two dot-product kernels, or two shift-invariant ones), use that map: it has one source of error instead
+    of three.
 
     With :math:`u = Z_1(x)` and :math:`v = Z_2(x)` of two independent maps, :math:`\langle u \otimes v, u' \otimes
-    v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both feature rows are
-    count-sketched into D buckets, their spectra multiplied as in :class:`TensorSketch`: O(D log D) per row besides the
-    two maps, no matter how wide the tensor product is. The mean is the product of both means. For given features
+    v'\rangle = \langle u, u'\rangle \langle v, v'\rangle` estimates the product of their kernels. Both rows of features
+    are count-sketched into D buckets and their spectra multiplied as in :class:`TensorSketch`: this takes O(D log D)
+    per row in addition to the two maps, however wide the tensor product is. The mean is the product of both means. For
+    fixed features,
 
     .. math:: D^2 \mathrm{Var} = (D - e)(A_u A_v + B_u B_v) + e R_u R_v - (2D - e) t_u^2 t_v^2
 
-    in the notation of :class:`TensorSketch`; over seeds the fourth moments of the two maps enter, and no formula is
-    known. The two maps are ``factor`` times as wide as the output, so that their own error is the smaller part: on
-    handwritten digits at D = 256 a factor of 2 had 0.78 to 0.92 times the error of 1, and 4 another 0.91 to 1 of that.
+    in the notation of :class:`TensorSketch`. Over seeds, the variance involves the fourth moments of the two maps, for
+    which no formula is known. The two maps are ``factor`` times as wide as the output, so that their own error is the
+    smaller part: on handwritten digits at D = 256, a factor of 2 had 0.78 to 0.92 times the error of 1, and a factor of
+    4 had 0.91 to 1 times the error of 2.
 
     Parameters
     ----------
-    left, right : FeatureMap
-        The two maps. Their seeds come from this map.
+    left : FeatureMap
+        The first map. Its seed comes from this map.
+    right : FeatureMap
+        The second map. Its seed comes from this map.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     factor : int or None, default=2
-        The width of both maps over that of the output; None lets them keep their own widths.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The ratio of the width of both maps to that of the output. None lets them keep their own widths.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
     Attributes
     ----------
-    left_, right_ : FeatureMap
-        The two maps, fitted.
+    left_ : FeatureMap
+        The first map, fitted.
+    right_ : FeatureMap
+        The second map, fitted.
 
     References
     ----------

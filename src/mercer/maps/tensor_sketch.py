@@ -1,4 +1,4 @@
-"""TensorSketch: the polynomial kernel by products of hashed spectra."""
+"""TensorSketch: polynomial kernels by products of the spectra of count sketches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Hashes(NamedTuple):
 
 
 def half_spectrum(spectrum: Array, width: int) -> Array:
-    """The half spectrum of a real row of this width, as real features with the row's own inner products (Parseval)."""
+    """Convert the half spectrum of a real row of this width to real features with equal inner products (Parseval)."""
     xp = namespace(spectrum)
     real, imaginary = xp.real(spectrum), xp.imag(spectrum)
     last = (width + 1) // 2
@@ -41,21 +41,21 @@ def half_spectrum(spectrum: Array, width: int) -> Array:
 
 
 def product_spectrum(sketches: Iterable[Array]) -> Array:
-    """The product of the half spectra of real rows: the spectrum of their convolution."""
+    """Multiply the half spectra of real rows, which gives the spectrum of their convolution."""
     spectrum = None
     for sketch in sketches:
-        # Bound to a name: NumPy multiplies large temporaries in place, where complex numbers round differently, and a
-        # row's bits would depend on how many rows came with it.
+        # Bound to a name, because NumPy multiplies large temporaries in place, where complex numbers round differently,
+        # and a row's bits would depend on the number of rows.
         transformed = rfft(sketch)
         spectrum = transformed if spectrum is None else spectrum * transformed
     return spectrum
 
 
 def hashed_entries(params: Hashes, form: HomogeneousForm, dtype: DTypeLike) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Buckets and signs, as numbers, of the entries of rows and of one constant more."""
+    """Return buckets and numeric signs of the entries of rows, and of one additional constant."""
     places, signs = params.buckets, params.signs.astype(dtype)
     signs[:, : signs.shape[1] - (form.constant != 0.0)] *= form.scale
-    if form.constant == 0.0:  # an entry that is 0 may go anywhere
+    if form.constant == 0.0:  # the bucket of an entry that is 0 does not matter
         places, signs = (np.pad(M, ((0, 0), (0, 1))) for M in (places, signs))
     return np.ascontiguousarray(places), signs
 
@@ -113,32 +113,32 @@ class TensorSketchConstruction(PolynomialConstruction):
 
 
 class TensorSketch(FeatureMap):
-    r"""Polynomial kernels through the product of the Fourier transforms of count sketches.
+    r"""Polynomial kernels through the product of Fourier transforms of count sketches.
 
-    The classic for polynomial kernels of degree 2 and 3; sparse rows cost O(degree (nnz + D log D)). At equal width
-    :class:`ComplexSketch` has a lower error, :class:`TaylorSketch` a much lower one on data with a mean, and from
-    degree 4 on :class:`Compressed` and :class:`TreeSketch` are the choices.
+    The classic map for polynomial kernels of degree 2 and 3; sparse rows cost O(degree (nnz + D log D)). At equal
+    width, :class:`ComplexSketch` has a lower error, and :class:`TaylorSketch` a much lower one on data with a nonzero
+    mean. From degree 4 on, use :class:`Compressed` or :class:`TreeSketch`.
 
     For the kernel :math:`\langle x, y\rangle^p`, p count sketches with independent buckets and signs are transformed
-    and multiplied. By Parseval the half spectrum of the product has the inner products of its inverse transform, so
-    ``output="spectrum"`` saves that transform; ``output="time"`` is the form of the paper. With :math:`A = N + t^2 -
-    c`, :math:`B = 2t^2 - c`, :math:`R = N + 2t^2 - 2c` and e = 2 for even D, 1 for odd,
+    and multiplied. By Parseval's identity, the half spectrum of the product has the same inner products as its inverse
+    transform, so ``output="spectrum"`` saves that transform; ``output="time"`` is the form of the paper. With
+    :math:`t = \langle x,y\rangle`, :math:`N = \|x\|^2\|y\|^2`, :math:`c = \sum x_i^2 y_i^2`, :math:`A = N + t^2 - c`,
+    :math:`B = 2t^2 - c`, :math:`R = N + 2t^2 - 2c`, and e = 2 for even D or 1 for odd D, the exact variance is given by
 
-    .. math:: D^2 \mathrm{Var} = (D - e)(A^p + B^p) + e R^p - (2D - e) t^{2p}
+    .. math:: D^2 \mathrm{Var} = (D - e)(A^p + B^p) + e R^p - (2D - e) t^{2p}.
 
-    (:math:`t = \langle x,y\rangle`, :math:`N = \|x\|^2\|y\|^2`, :math:`c = \sum x_i^2 y_i^2`); the bound of the paper's
-    Lemma 6 does not hold, see :mod:`mercer.bounds`.
+    The bound of the paper's Lemma 6 does not hold; see :mod:`mercer.bounds`.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Polynomial(2, gamma="scale", coef0=1.0)
-        Linear, Polynomial, or a multiple of one.
+        Linear, Polynomial, or a multiple of one of them.
     n_components : int, default=256
-        The width of the output, even or odd.
+        The number of features, even or odd.
     output : {"spectrum", "time"}, default="spectrum"
-        Whether to leave out the inverse transform, or to do it as the paper does.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        Whether to omit the inverse transform, or to apply it as in the paper.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 

@@ -1,4 +1,4 @@
-"""TreeSketch: high degrees by pairwise sketches in a tree."""
+"""TreeSketch: high degrees by a tree of pairwise sketches."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .tensor_sketch import Hashes, half_spectrum, hashed_entries, product_spectr
 
 
 class Tree(NamedTuple):
-    """The count sketches of each node's two children, node by node from the leaves to the root."""
+    """The count sketches of each node's two children, from the leaves to the root."""
 
     nodes: tuple[Hashes, ...]
 
 
 class Node(NamedTuple):
-    """What the compiled core takes of a node, beside its children."""
+    """What the compiled core needs to know about a node, besides its children."""
 
     places: NDArray[np.int32]
     signs: NDArray[Any]
@@ -45,7 +45,7 @@ AS_IT_IS = HomogeneousForm(1.0, 1, 1.0, 0.0)
 
 
 def padded_entries(sides: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> Iterator[NDArray[Any]]:
-    """Buckets and signs of children of different widths, in one array each."""
+    """Pad the buckets and signs of children of different widths into one array each."""
     for rows in zip(*sides, strict=True):
         width = max(row.shape[1] for row in rows)
         yield np.concatenate([np.pad(row, ((0, 0), (0, width - row.shape[1]))) for row in rows])
@@ -56,7 +56,7 @@ class TreeSketchConstruction(PolynomialConstruction):
     """Sketches of degree 2, joined pairwise in a tree."""
 
     factor: int
-    largest_tile: ClassVar[int] = 64  # the sketches of all nodes are alive at once, and stay in cache
+    largest_tile: ClassVar[int] = 64  # the sketches of all nodes exist at once, and stay in cache
 
     @property
     def leaf_width(self) -> int:
@@ -64,7 +64,7 @@ class TreeSketchConstruction(PolynomialConstruction):
         return self.form.width(self.n_features)
 
     def node_width(self, node: int, degree: int) -> int:
-        """The root, the last of the degree - 1 nodes, is as wide as the output."""
+        """Return the width of a node; the root, the last of the degree - 1 nodes, is as wide as the output."""
         return self.n_components * (1 if node == degree - 2 else int(self.factor))
 
     def draw_sketch(self, rng: Stream, degree: int, n_features: int) -> Tree:
@@ -94,7 +94,7 @@ class TreeSketchConstruction(PolynomialConstruction):
 
     @staticmethod
     def _hashes(rng: Stream, left: int, right: int, width: int) -> Hashes:
-        # The two children's hashes lie in one row each, padded to the wider child; what pads is never read.
+        # The hashes of the two children lie in one row each, padded to the wider child; the padding is never read.
         shape = (2, max(left, right))
         return Hashes(rng.child("buckets").buckets(width, shape), rng.child("signs").signs(shape))
 
@@ -119,12 +119,12 @@ class TreeSketchConstruction(PolynomialConstruction):
         return _climb([X] * degree, join)
 
     def _nodes(self, params: Tree, dtype: DTypeLike) -> list[Node] | None:
-        """The nodes as the compiled core takes them, None where it has no transform of their widths."""
+        """Return the nodes for the compiled core, or None if it has no transform of their widths."""
         form, nodes = self.form, iter(enumerate(params.nodes))
         prepared: list[Node] = []
 
         def join(left: int | None, right: int | None) -> int | None:
-            # Children are X itself, as None, or nodes of this width.
+            # A child is X itself, written None, or a node of this width.
             node, hashes = next(nodes)
             forms = [form if child is None else AS_IT_IS for child in (left, right)]
             sides = zip(self._sides(hashes, left, right), forms, strict=True)
@@ -155,12 +155,12 @@ class TreeSketchConstruction(PolynomialConstruction):
                 return _core.RowParts(result)
 
             _climb([row_parts(X)] * degree, join)
-            return overflow  # that of the root, to which every other comes up
+            return overflow  # an overflow anywhere in the tree reaches the root
 
         return write
 
     def _sides(self, hashes: Hashes, left: int | None, right: int | None) -> list[Hashes]:
-        """The hashes of either child, as many as it has columns."""
+        """Return the hashes of both children, one per column."""
         return [
             Hashes(hashes.buckets[side : side + 1, :width], hashes.signs[side : side + 1, :width])
             for side, width in enumerate(child or self.leaf_width for child in (left, right))
@@ -168,7 +168,7 @@ class TreeSketchConstruction(PolynomialConstruction):
 
     @property
     def scratch(self) -> int:
-        # Half of the leaves' parents are alive at once, at most.
+        # At most half of the leaves' parents exist at once.
         alive = 4 + max(self.form.degree // 2, 1)
         return self.n_features + alive * int(self.factor) * self.n_components
 
@@ -178,25 +178,25 @@ class TreeSketchConstruction(PolynomialConstruction):
 
 
 class TreeSketch(FeatureMap):
-    r"""Polynomial kernels of degree 4 and more through a tree of degree-2 sketches.
+    r"""Polynomial kernels of degree 4 and higher through a tree of degree-2 sketches.
 
-    The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4 the
-    tree is no better than :class:`ComplexSketch`. On rows with a mean, :class:`TaylorSketch` may beat both.
+    The error of a product of p sketches grows exponentially with p, that of a tree polynomially. Below degree 4, the
+    tree is no better than :class:`ComplexSketch`. On rows with a nonzero mean, :class:`TaylorSketch` may beat both.
 
     The p copies of a row are combined in pairs by degree-2 :class:`TensorSketch` nodes with fresh buckets and signs,
-    their results in pairs again, and an odd one moves up; inner nodes are ``factor`` times as wide as the output. Every
-    node is an unbiased sketch of the product of its children, hence so is the root.
+    the results are combined in pairs again, and so on; an odd one moves up. Inner nodes are ``factor`` times as wide as
+    the output. Every node is an unbiased sketch of the product of its children, and so is the root.
 
     Parameters
     ----------
     kernel : Kernel or str, default=Polynomial(4, gamma="scale", coef0=1.0)
-        Linear, Polynomial, or a multiple of one.
+        Linear, Polynomial, or a multiple of one of them.
     n_components : int, default=256
-        The width of the output.
+        The number of features.
     factor : int, default=4
-        The width of inner nodes over that of the output; a larger one costs time and lowers the error.
-    random_state : int, numpy Generator or RandomState, or None, default=None
-        An int names the map; see :class:`FeatureMap`.
+        The ratio of the width of inner nodes to that of the output. A larger ratio costs time and lowers the error.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the parameters; an int makes them reproducible. See :class:`FeatureMap`.
     n_jobs : int or None, default=None
         The number of threads; see :class:`FeatureMap`.
 
@@ -243,7 +243,7 @@ class TreeSketch(FeatureMap):
 
 
 def _climb(level: list[Any], join: Any) -> Any:
-    """Join neighbours level by level up to the root."""
+    """Join neighbours level by level, up to the root."""
     while len(level) > 1:
         pairs = [join(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
         level = pairs + level[2 * len(pairs) :]

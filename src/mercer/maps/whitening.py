@@ -11,11 +11,11 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 NEGATIVE = 10.0
-"""An eigenvalue below minus this many times the cut is not rounding: the kernel is not positive semi-definite."""
+"""An eigenvalue below minus this many times the cutoff is not rounding: the kernel is not positive semi-definite."""
 
 
 def check_symmetric(W: Matrix, eps: float, name: str) -> Matrix:
-    """W with its two halves averaged; a ValueError where they differ by more than half of the digits."""
+    """Return W symmetrised; raise a ValueError if its halves differ by more than half of the digits."""
     difference = np.abs(W - W.T)
     if difference.max() > np.sqrt(eps) * np.abs(W).max():
         i, j = np.unravel_index(np.argmax(difference), W.shape)
@@ -26,28 +26,28 @@ def check_symmetric(W: Matrix, eps: float, name: str) -> Matrix:
 
 
 class Whitening(NamedTuple):
-    """V Sigma^(-1/2), and the most negative eigenvalue that is no rounding, 0 where there is none."""
+    """V Sigma^(-1/2), and the most negative eigenvalue beyond rounding, or 0."""
 
     root: Matrix
     negative: float
 
 
 def rounding(values: Vector, eps: float) -> float:
-    """How far from 0 an eigenvalue may be that is 0: relative to the largest of these."""
+    """Return how far from 0 rounding may take an eigenvalue that is 0, given the largest of these."""
     return len(values) * eps * float(np.abs(values).max())
 
 
 def most_negative(values: Vector, eps: float) -> float:
-    """The lowest of these eigenvalues, in rising order, where it is negative and no rounding; else 0."""
+    """Return the lowest of these eigenvalues, in ascending order, if it is negative beyond rounding; otherwise 0."""
     return float(values[0]) if values[0] < -NEGATIVE * rounding(values, eps) else 0.0
 
 
 def whitening(W: Matrix, eps: float, rank: int) -> Whitening:
-    """V Sigma^(-1/2) of the largest eigenpairs of W = V Sigma V', at most ``rank``, largest first.
+    """Compute V Sigma^(-1/2) from the largest eigenpairs of W = V Sigma V', at most ``rank``, largest first.
 
-    Eigenvalues up to len(W) * eps times the largest are rounding and left out: relative to the largest, so that
-    neither duplicates nor the scale of the kernel matter. Of the two signs of an eigenvector the one with a positive
-    largest entry is taken. Where nothing is left, as for a kernel that is 0, one column of zeros stands for it.
+    Eigenvalues up to len(W) * eps times the largest are rounding errors and dropped; the cutoff is relative to the
+    largest, so that neither duplicates nor the scale of the kernel matter. Each eigenvector has the sign that makes its
+    largest entry positive. If nothing is left, as for a kernel that is 0, the result is one column of zeros.
     """
     values, vectors = np.linalg.eigh(W)
     negative = most_negative(values, eps)
