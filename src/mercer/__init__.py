@@ -48,12 +48,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name on first use, so that ``import mercer`` itself costs nothing."""
+    """Load a public name on first use, so that ``import mercer`` itself is fast."""
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)
-    if name == "__all__" or not name.startswith("_"):  # what is left are the maps, by the list of their package
+    if name == "__all__" or not name.startswith("_"):  # only the maps remain, listed by their package
         known = import_module(".maps", __name__)
         if name == "__all__":
             return sorted([*_MODULES, *_HOMES, *known.__all__])

@@ -25,12 +25,12 @@ SIGN_ELEMENTS = 1 << 20
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether X lives in torch or CuPy, where scikit-learn's validation must not touch it."""
+    """Whether X is a torch or CuPy array, which scikit-learn's validation must not touch."""
     return is_torch_array(X) or is_cupy_array(X)
 
 
 def is_cupy(X: Any) -> bool:
-    """Whether X is an array of CuPy."""
+    """Whether X is a CuPy array."""
     return bool(is_cupy_array(X))
 
 
@@ -40,7 +40,7 @@ def on_gpu(X: Any) -> bool:
 
 
 def as_tensor(X: Array) -> Any:
-    """A torch or CuPy array as a torch tensor in the same memory."""
+    """Return a torch or CuPy array as a torch tensor that shares its memory."""
     if is_torch_array(X):
         return X
     from torch.utils.dlpack import from_dlpack
@@ -59,12 +59,12 @@ def is_sparse(X: Any) -> bool:
 
 
 def namespace(X: Array) -> Any:
-    """The array namespace of X's dense form."""
+    """Return the array namespace of the dense form of X."""
     return numpy_namespace if sp.issparse(X) else array_namespace(X)
 
 
 def to_numpy(X: Array) -> Any:
-    """X as a NumPy array (SciPy sparse matrices stay as they are)."""
+    """Return X as a NumPy array; SciPy sparse matrices are returned unchanged."""
     if is_torch_array(X):
         return X.detach().cpu().numpy()
     return X.get() if is_cupy_array(X) else X
@@ -76,14 +76,14 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def finite_tensor(X: Any) -> Any:
-    """Whether all numbers of a tensor are finite, asked in one pass that writes nothing."""
+    """Whether all numbers of a tensor are finite, found in one pass without temporary arrays."""
     import torch
 
     return torch.isfinite(torch.linalg.vector_norm(X, torch.inf))
 
 
 def tree_to_numpy(tree: Any) -> Any:
-    """A tree of arrays as NumPy arrays."""
+    """Convert a tree of arrays to NumPy arrays."""
     if isinstance(tree, tuple):
         parts = [tree_to_numpy(part) for part in tree]
         return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
@@ -91,20 +91,20 @@ def tree_to_numpy(tree: Any) -> Any:
 
 
 def is_float32(X: Array) -> bool:
-    """Whether the numbers of X are in float32."""
+    """Whether X is in float32."""
     return bool(X.dtype == namespace(X).float32)
 
 
 def in_double(parameters: type[Parameters]) -> type[Parameters]:
-    """Mark a NamedTuple of parameters whose arrays stay float64, whatever the precision of the rows."""
+    """Mark a NamedTuple of parameters whose arrays stay in float64 whatever the precision of the rows."""
     parameters.keeps_precision = True  # type: ignore[attr-defined]
     return parameters
 
 
 def send(parameters: Any, like: Array, cast: bool = True) -> Any:
-    """The tree of parameters on the device of ``like``, its floating arrays in ``like``'s precision.
+    """Return the tree of parameters on the device of ``like``, with floating-point arrays in its precision.
 
-    Those of a NamedTuple that is marked by :func:`in_double` stay float64.
+    Arrays of a NamedTuple marked by :func:`in_double` stay in float64.
     """
     if isinstance(parameters, tuple):
         cast = cast and not getattr(parameters, "keeps_precision", False)
@@ -114,20 +114,20 @@ def send(parameters: Any, like: Array, cast: bool = True) -> Any:
     if sp.issparse(like) or is_numpy_array(like):
         return parameters.astype(like.dtype, copy=False) if floating else parameters
     xp = namespace(like)
-    # A copy, because torch shares the memory of an array and knows no read-only tensors.
+    # A copy, because torch shares the memory of an array and has no read-only tensors.
     sent = xp.asarray(parameters.copy(order="K"), device=device_of(like))
     return xp.astype(sent, like.dtype) if floating else sent
 
 
 def precision_and_device(X: Array) -> tuple[str, ...]:
-    """Where X lives and in which precision, as a key."""
+    """Return the device and the precision of X as a key."""
     if is_foreign(X):
         return namespace(X).__name__, str(X.dtype), str(device_of(X))
     return "numpy", str(X.dtype)
 
 
 def check_foreign(X: Array, finite: bool = True) -> Array:
-    """Validate a torch or CuPy matrix the way scikit-learn does a NumPy one, its entries only if ``finite`` is True."""
+    """Validate a torch or CuPy matrix like scikit-learn validates NumPy ones; check its entries if ``finite``."""
     xp = namespace(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"expected a 2-dimensional array of at least one row, found shape {tuple(X.shape)}")
@@ -140,14 +140,14 @@ def check_foreign(X: Array, finite: bool = True) -> Array:
 
 
 def double(X: Array) -> Array:
-    """A tile in float64, dense or sparse; objects as they are."""
+    """Return a tile in float64, dense or sparse; objects are returned unchanged."""
     if X.dtype == object:
         return X
     return X.astype(np.float64) if sp.issparse(X) else namespace(X).astype(X, namespace(X).float64)
 
 
 def canonical_csr(X: Any) -> Any:
-    """CSR rows with every column stored once and in order; a copy where they were not."""
+    """Return CSR rows in which every column is stored once and in order, copied if they were not."""
     if X.has_canonical_format:
         return X
     X = X.copy()
@@ -156,9 +156,9 @@ def canonical_csr(X: Any) -> Any:
 
 
 def spread(X: Any, length: int) -> Any:
-    """CSR rows in which each stored entry of X becomes ``length`` neighbours, whose values are still to be written.
+    """Return CSR rows in which each stored entry of X becomes ``length`` adjacent ones, with values yet to be written.
 
-    A column of X becomes as many columns; the columns of X are stored in order.
+    A column of X becomes ``length`` columns; the columns of X must be stored in order.
     """
     width, count = X.shape[1] * length, X.nnz * length
     index = X.indices.dtype if max(width, count) <= np.iinfo(X.indices.dtype).max else np.dtype(np.int64)
@@ -177,7 +177,7 @@ def has_kernels(X: Array) -> bool:
 
 
 def aligned(X: Any) -> Any:
-    """X with its numbers where the processor expects them, copied where they are not: in a structured array, say."""
+    """Return X with aligned numbers, copied if they are not, as in a structured array."""
     if isinstance(X, np.ndarray) and not X.flags.aligned:
         return X.copy()
     if sp.issparse(X) and X.format == "csr" and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
@@ -186,14 +186,14 @@ def aligned(X: Any) -> Any:
 
 
 def feature_array(X: Array, width: int) -> Array:
-    """An array for ``width`` features per row, on the rows' device and in their precision; float64 for objects."""
+    """Allocate ``width`` features per row, on the rows' device and in their precision; float64 for objects."""
     if is_foreign(X):
         return namespace(X).empty((X.shape[0], width), dtype=X.dtype, device=device_of(X))
     return np.empty((X.shape[0], width), dtype=np.float64 if X.dtype == object else X.dtype)
 
 
 def check_output(out: Any, X: Array, width: int) -> None:
-    """Refuse an array that the features of X cannot be written into as they come."""
+    """Refuse an array into which the features of X cannot be written directly."""
     shape, dtype = (X.shape[0], width), np.dtype(np.float64) if X.dtype == object else X.dtype
     if is_foreign(X) or is_foreign(out):
         if type(out) is not type(X) or device_of(out) != device_of(X):
@@ -215,7 +215,7 @@ def _overlap(left: Array, right: Array) -> bool:
 
 
 def first_overflow(Z: Array) -> int | None:
-    """The first row with a value that is not finite, if there is one."""
+    """Return the first row with a value that is not finite, or None."""
     if on_gpu(Z) and is_torch_array(Z) and bool(finite_tensor(Z)):
         return None
     values = Z.data if sp.issparse(Z) else Z
@@ -228,31 +228,31 @@ def first_overflow(Z: Array) -> int | None:
 
 
 def dense(X: Array) -> Array:
-    """A tile as a dense array."""
+    """Return a tile as a dense array."""
     return X.toarray() if sp.issparse(X) else X
 
 
 def stack_rows(parts: list[Array]) -> Array:
-    """The rows of several tiles, one below the other; a single one as it is."""
+    """Concatenate the rows of several tiles; a single one is returned unchanged."""
     if len(parts) == 1:
         return parts[0]
     return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else namespace(parts[0]).concat(parts, axis=0)
 
 
 def row_parts(X: Any) -> _core.RowParts:
-    """A NumPy or CSR tile as the compiled core reads it."""
+    """Return a NumPy or CSR tile as the compiled core reads it."""
     if not sp.issparse(X):
         return _core.RowParts(np.ascontiguousarray(X))
     return _core.RowParts(X.data, X.indices, X.indptr.astype(np.int64, copy=False), X.shape[1])
 
 
 def product(X: Array, matrix: Array) -> Array:
-    """``X @ matrix`` with a dense result, O(nnz) per column for sparse X."""
+    """Compute ``X @ matrix`` with a dense result, in O(nnz) per column for sparse X."""
     return X @ matrix
 
 
 def sign_product(X: Array, signs: Array) -> Array:
-    """``X @ signs.T`` for rows of small integers, turned into floats a block of them at a time."""
+    """Compute ``X @ signs.T`` for rows of small integers, which are converted to floats block by block."""
     xp = namespace(X)
     if on_gpu(X) and is_torch_array(X) and X.dtype == xp.float32:
         return sign_product_in_parts(X, signs)
@@ -262,14 +262,14 @@ def sign_product(X: Array, signs: Array) -> Array:
 
 
 def squares(X: Array) -> Array:
-    """The squared norm of every row."""
+    """Compute the squared norm of every row."""
     if sp.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return namespace(X).sum(X * X, axis=1)
 
 
 def affine(X: Array, scale: float, constant: float) -> Array:
-    """``scale * X`` with one more column of ``constant``; nothing is appended when the constant is 0."""
+    """Compute ``scale * X``, with an additional column of ``constant`` unless that is 0."""
     scaled = X if scale == 1.0 else X * scale
     if constant == 0.0:
         return scaled
@@ -280,21 +280,21 @@ def affine(X: Array, scale: float, constant: float) -> Array:
 
 
 def ones(X: Array, width: int) -> Array:
-    """Columns of ones beside the rows of X."""
+    """Return ``width`` columns of ones for the rows of X."""
     if sp.issparse(X):
         return np.ones((X.shape[0], width), dtype=X.dtype)
     return namespace(X).ones((X.shape[0], width), dtype=X.dtype, device=device_of(X))
 
 
 def beside(left: Array, right: Array) -> Array:
-    """The columns of two tiles, both dense or both CSR."""
+    """Concatenate the columns of two tiles, both dense or both CSR."""
     if sp.issparse(left):
         return sp.hstack([left, right], format="csr")
     return namespace(left).concat([left, right], axis=1)
 
 
 def pad(X: Array, width: int) -> Array:
-    """Dense X with zeros up to ``width`` along its last axis."""
+    """Pad dense X with zeros up to ``width`` along its last axis."""
     missing = width - X.shape[-1]
     if missing == 0:
         return X
@@ -313,7 +313,7 @@ def count_sketch(X: Array, buckets: Array, signs: Array, width: int) -> Array:
         sketch = xp.zeros((X.shape[0], width), dtype=X.dtype)
         xp.add.at(sketch, (slice(None), buckets), X * signs)
         return sketch
-    # One +-1 in every row of the hashing matrix: SciPy then adds in column order, the same for any cut of the rows.
+    # Every row of the hashing matrix has a single +-1, so SciPy adds in column order whatever rows are in the tile.
     hashing = sp.csr_array(
         (signs.astype(X.dtype), buckets, np.arange(len(buckets) + 1, dtype=np.int32)), shape=(len(buckets), width)
     )
@@ -323,7 +323,7 @@ def count_sketch(X: Array, buckets: Array, signs: Array, width: int) -> Array:
 
 
 def hadamard(X: Array) -> Array:
-    """The unnormalised Walsh-Hadamard transform of the last axis, in natural order; the width is a power of two."""
+    """Compute the unnormalised Walsh-Hadamard transform of the last axis, whose length is a power of two."""
     if isinstance(X, np.ndarray) and _core.AVAILABLE:
         result = np.array(X, order="C").reshape(-1, X.shape[-1])
         _core.hadamard(result)
@@ -332,7 +332,7 @@ def hadamard(X: Array) -> Array:
 
 
 def hadamard_reference(X: Array) -> Array:
-    """What :func:`hadamard` computes, in any array namespace and without the compiled core."""
+    """Compute the same as :func:`hadamard` in any array namespace, without the compiled core."""
     xp = namespace(X)
     shape, width, half = X.shape, X.shape[-1], 1
     while half < width:
@@ -344,20 +344,20 @@ def hadamard_reference(X: Array) -> Array:
 
 
 def rfft(X: Array) -> Array:
-    """The half spectrum of real rows, in their own precision."""
-    # SciPy's transform is the one that vectorises over rows and keeps float32 in every supported version.
+    """Compute the half spectrum of real rows, in their own precision."""
+    # Only SciPy's transform vectorises over rows and keeps float32 in every supported version.
     return scipy.fft.rfft(X, axis=1) if isinstance(X, np.ndarray) else namespace(X).fft.rfft(X, axis=1)
 
 
 def irfft(spectrum: Array, width: int) -> Array:
-    """The real rows of this half spectrum."""
+    """Compute the real rows with this half spectrum."""
     if isinstance(spectrum, np.ndarray):
         return scipy.fft.irfft(spectrum, n=width, axis=1)
     return namespace(spectrum).fft.irfft(spectrum, n=width, axis=1)
 
 
 def interleave(real: Array, imaginary: Array, width: int) -> Array:
-    """Columns real_0, imaginary_0, real_1, ... cut to ``width``."""
+    """Return the columns real_0, imaginary_0, real_1, ... truncated to ``width``."""
     xp = namespace(real)
     both = xp.reshape(xp.stack([real, imaginary], axis=2), (real.shape[0], 2 * real.shape[1]))
     return both[:, :width]

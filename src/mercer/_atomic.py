@@ -12,28 +12,33 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says where there is no room for a file."""
+"""The system's error codes for a lack of space."""
 MOST_LINKS = 40
-"""Links to links that the system follows."""
+"""The longest chain of links that the system follows."""
 ACCESS_LIST = "system.posix_acl_access"
 
 
 @contextmanager
 def atomic_write(path: Any) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the place of ``path`` at the end of the block.
+    """Open a file that replaces ``path`` when the block ends.
 
-    What is written goes to a temporary name in the same folder, to the disk, and only then to its own name: whoever
-    reads ``path`` finds the old content or the new one, whenever the power fails. After an error the old content
-    stays and nothing else is left; a process that is killed may leave a file named ``.NAME.*.tmp``.
+    What is written goes to a temporary name in the same folder, is flushed to disk and only then renamed: a reader of
+    ``path`` sees either the old content or the new one, even after a power failure. After an error the old content
+    remains and no temporary file is left behind; a process that is killed may leave a file named ``.NAME.*.tmp``.
 
-    A new file has the permissions that the system gives to new files of this folder. One that takes the place of
-    another has those of the old one, and its owner and group where the process may give them away; bits that let a
-    program run as somebody else are not kept. A pipe or a device such as ``/dev/null`` is written to as it is, and
-    nothing is put in its place.
+    A new file has the permissions that the system gives to new files in this folder. A file that replaces another one
+    has the permissions of the old one, and its owner and group if the process may set them; set-user-ID and
+    set-group-ID bits are dropped. A pipe or a device such as ``/dev/null`` is written to directly and not replaced.
 
     Parameters
     ----------
-    path : where the file is to be; what a link points to is replaced, not the link
+    path : str or path-like
+        The file to write. If it is a link, the file that it points to is replaced.
+
+    Yields
+    ------
+    BinaryIO
+        The open file.
 
     Examples
     --------
@@ -47,7 +52,7 @@ def atomic_write(path: Any) -> Iterator[BinaryIO]:
     name = os.fsdecode(path)
     number = descriptor_of(name)
     if number is not None or is_stream(name):
-        # The end of an open file is where it was left; opening it again would begin at its first byte.
+        # Writing continues at the position of the open file; opening it again would start at its first byte.
         with open(name if number is None else os.dup(number), "wb") as file:
             yield file
         return
@@ -65,14 +70,14 @@ def atomic_write(path: Any) -> Iterator[BinaryIO]:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
-            error.filename = name  # which the system does not know of a file that is open
-            error.add_note("What was there before is as it was: make room and try again, or give another place.")
+            error.filename = name  # the system does not know the name of an open file
+            error.add_note("The previous content is unchanged: make room and try again, or choose another place.")
         raise
     _sync_folder(target.parent)
 
 
 def descriptor_of(path: str) -> int | None:
-    """The number of the open file of this process that a name such as ``/dev/stdout`` stands for, or None."""
+    """Return the number of the open file of this process that a name such as ``/dev/stdout`` denotes, or None."""
     for _ in range(MOST_LINKS):
         folder, name = os.path.split(os.path.abspath(path))
         if name.isdecimal() and os.path.realpath(folder) in (f"/proc/{os.getpid()}/fd", "/dev/fd"):
@@ -85,9 +90,9 @@ def descriptor_of(path: str) -> int | None:
 
 
 def is_stream(path: Any) -> bool:
-    """Whether a path is a pipe or a character device, which nothing may take the place of.
+    """Whether a path is a pipe or a character device, which must not be replaced by a file.
 
-    A block device is a whole disk, and a socket cannot be opened: both are errors.
+    A block device is a whole disk and a socket cannot be opened, so both are errors.
     """
     try:
         mode = os.stat(path).st_mode
@@ -99,7 +104,7 @@ def is_stream(path: Any) -> bool:
 
 
 def _temporary(target: Path) -> tuple[int, str]:
-    """A new file beside the target, open, which only differs from it in name and content."""
+    """Open a new file next to the target that differs from it only in name and content."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
     for only_there in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
         flags |= getattr(os, only_there, 0)
@@ -111,7 +116,7 @@ def _temporary(target: Path) -> tuple[int, str]:
         name = str(target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp"))
         try:
             # Reading the umask would change it for the whole process, so the system applies it here, together with the
-            # folder's own rules. What replaces a file stays private until the permissions are copied.
+            # folder's own rules. A replacement stays private until the permissions have been copied.
             descriptor = os.open(name, flags, 0o666 if old is None else 0o600)
         except FileExistsError:
             continue
@@ -127,14 +132,14 @@ def _temporary(target: Path) -> tuple[int, str]:
 
 
 def _take_after(descriptor: int, old: os.stat_result, target: Path) -> None:
-    """Give a file the owner, group, access list and permissions of another, as far as we may."""
+    """Give a file the owner, group, access list and permissions of another, as far as allowed."""
     if not hasattr(os, "fchmod"):
         return
     new, mode = os.fstat(descriptor), old.st_mode & 0o777
     if old.st_gid != new.st_gid:
         try:
             os.fchown(descriptor, -1, old.st_gid)
-        except OSError:  # another group has no right to what this one had
+        except OSError:  # the new group must not get the rights of the old one
             mode = mode & 0o707 | (mode & 0o007) << 3
     if old.st_uid != new.st_uid:
         with suppress(OSError):
@@ -144,12 +149,12 @@ def _take_after(descriptor: int, old: os.stat_result, target: Path) -> None:
 
 
 def _take_access_list(descriptor: int, target: Path) -> None:
-    """The access list of a file, where it has one; and none where it has none, whatever the folder says."""
+    """Copy the access list of a file; if it has none, remove the one inherited from the folder."""
     if not hasattr(os, "getxattr"):
         return
     try:
         held = os.getxattr(target, ACCESS_LIST)
-    except OSError:  # none, or no such lists on this disk
+    except OSError:  # there is none, or the file system does not support them
         with suppress(OSError):
             os.removexattr(descriptor, ACCESS_LIST)
         return
@@ -158,7 +163,7 @@ def _take_access_list(descriptor: int, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to the disk, where folders can be opened (not on Windows)."""
+    """Flush the new name to disk, if folders can be opened (not on Windows)."""
     if os.name != "posix":
         return
     descriptor = os.open(folder, os.O_RDONLY)

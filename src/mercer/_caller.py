@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user's program that caused them, however deep in this package they arise."""
+"""Warnings that point at the user's line that caused them, however deep in this package they arise."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _is_silent = ContextVar("is_silent", default=False)
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Issue none of this package's warnings meanwhile; those of other threads, and of other code, are heard.
+    """Suppress this package's warnings in the current thread.
 
     ``warnings.catch_warnings`` would silence the whole process.
     """
@@ -27,7 +27,7 @@ def without_warnings() -> Iterator[None]:
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning whose place is the innermost call from outside this package."""
+    """Issue a warning that points at the innermost call from outside this package."""
     if _is_silent.get():
         return
     level, frame = 2, sys._getframe(1)

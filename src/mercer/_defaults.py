@@ -1,46 +1,46 @@
-"""What is taken where nothing is given: one place, for maps, learners, comparisons, the search and the command line.
+"""Default values, in one place for maps, learners, comparisons, the search and the command line.
 
-Signatures and docstrings repeat some of these numbers, for those who read them; tests compare.
+Signatures and docstrings repeat some of these numbers for their readers; tests compare them.
 """
 
 from __future__ import annotations
 
 BANDWIDTH = "scale"
-"""The rule for a bandwidth that is left to the rows: by a bare name such as ``"gaussian"``, a map or a learner.
+"""The rule for a bandwidth that is learned from the rows, as for a bare name such as ``"gaussian"``.
 
-As in scikit-learn's ``SVC``. Unlike the median it needs no sample: it depends on no seed, and it counts weights, so
-that a row of weight 2 is the same as that row twice.
+It is the rule of scikit-learn's ``SVC``. Unlike the median it needs no sample: it does not depend on a seed, and it
+takes weights into account, so that a row of weight 2 is the same as two copies of that row.
 """
 
 KERNEL = f"gaussian(gamma={BANDWIDTH!r})"
-"""The kernel of maps, of learners without a target, and of rows too few to choose one by."""
+"""The kernel of maps, of learners without a target, and of rows too few for choosing a kernel."""
 
 TABLE_KERNEL = "gaussian(gamma='median')"
-"""The kernel by which maps are compared, diagnosed and chosen for a tolerable error.
+"""The kernel with which maps are compared, diagnosed and chosen for a tolerable error.
 
-A few rows far from all others inflate the variance, and with it ``"scale"``; the median of distances ignores them.
+A few distant rows inflate the variance and with it ``"scale"``; the median of distances ignores them.
 """
 
 MAP_WIDTH = 256
-"""Features of a map that is fitted alone."""
+"""The number of features of a map that is fitted on its own."""
 
 LEARNER_WIDTH = 1024
-"""Features of the map of a learner, at least where they are left to the rows."""
+"""The number of features of a learner's map, or the smallest number if it is chosen from the rows."""
 
 WIDEST_LEARNER = 4096
-"""Features that the rows may lead to, at most."""
+"""The largest number of features that is chosen from the rows."""
 
 COMPARED_WIDTHS = (256, 1024, 4096)
-"""Features at which maps are compared."""
+"""The number of features at which maps are compared."""
 
 WIDEST_SEARCHED = 8192
-"""Features of the model that a search ends with, at most."""
+"""The largest number of features of the model that a search ends with."""
 
 SEARCH_SECONDS = 120.0
-"""How long a search takes where neither time nor rounds are given."""
+"""The time of a search if neither time nor rounds are given."""
 
 SEARCH_ROUNDS = 4
-"""Rounds of a search among given kernels, at most."""
+"""The largest number of rounds of a search among given kernels."""
 
 WIDEST_CHOSEN = 32768
-"""Features of the map that a target for its error leads to, at most."""
+"""The largest number of features of a map that is chosen for a target error."""

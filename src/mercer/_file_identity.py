@@ -1,4 +1,4 @@
-"""Which file a path is, whatever it is called."""
+"""The identity of a file, whatever path leads to it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 
 
 class SameFileError(ValueError):
-    """A file that is to be written is one that is read, or one that is written already; the message names both."""
+    """Raised if a file to be written is also read, or written twice; the message names both."""
 
 
 def place_of(path: Any) -> tuple[Any, ...] | None:
-    """A key that is equal for two paths to the same file; None for what is no file, such as a pipe or a device.
+    """Return a key that is equal for two paths to the same file, or None for a pipe, a device or the like.
 
-    A file that is there is told by its number on its disk, so that links and other spellings are seen through; one
-    that is not there yet by the number of its folder and its name.
+    An existing file is identified by its number on its disk, so that links and different spellings do not matter; a
+    file that does not exist yet, by the number of its folder and its name.
     """
     try:
         status = _status(path)
     except OSError:
-        if isinstance(path, int):  # closed
+        if isinstance(path, int):  # the file is closed
             return None
         folder, name = os.path.split(os.path.realpath(path))
         try:
@@ -35,7 +35,7 @@ def place_of(path: Any) -> tuple[Any, ...] | None:
 
 
 def _status(path: Any) -> os.stat_result:
-    """The status of a file, ignoring a trailing slash, which whoever writes to the file does not see either."""
+    """Return the status of a file, ignoring a trailing slash like whoever writes to the file."""
     try:
         return os.stat(path)
     except NotADirectoryError:
@@ -43,12 +43,12 @@ def _status(path: Any) -> os.stat_result:
 
 
 def folded(name: str) -> str:
-    """A name as it is compared where case does not matter."""
+    """Normalise a name for comparison where case does not matter."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def ignores_case(folder: str) -> bool:
-    """Whether a folder takes "A" and "a" for one name; what is in it tells, and where nothing is, the system."""
+    """Whether a folder treats "A" and "a" as one name, judged by its content or, if it is empty, by the system."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -63,12 +63,14 @@ def ignores_case(folder: str) -> bool:
 
 
 def check_apart(outputs: Iterable[tuple[str, Any]], inputs: Iterable[tuple[str, Any]] = ()) -> None:
-    """Raise where an output is one of the inputs or another output.
+    """Raise an error if an output is one of the inputs or another output.
 
     Parameters
     ----------
-    outputs : pairs of what a file is, for the message, and its path, or its number where it is open
-    inputs : the same of files that are read
+    outputs : iterable of tuple
+        Pairs of a description, for the message, and a path, or a descriptor of an open file.
+    inputs : iterable of tuple, default=()
+        The same for files that are read.
     """
     found: dict[tuple[Any, ...], str] = {}
     for what, path in outputs:

@@ -1,7 +1,7 @@
-"""The formats of files that rows are read from and written to: one entry each, and nothing heavy to import.
+"""The file formats for rows, one entry each, without heavy imports.
 
-What reads and writes a format is in :mod:`mercer.data`. The formats that ``open`` and ``write`` accept, their messages
-and the help of the command line come from here.
+The code that reads and writes a format is in :mod:`mercer.data`. The formats that ``open`` and ``write`` accept, their
+messages and the help of the command line come from here.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 
 class Format(NamedTuple):
-    """One format of files.
+    """One file format.
 
     Parameters
     ----------
     name : str
-        What ``mercer.data.open`` and ``--format`` call it.
+        Its name in ``mercer.data.open`` and ``--format``.
     title : str
-        What people call it.
+        Its name for people.
     endings : tuple of str
-        How the names of files end that are read as this format; ``.gz`` may follow.
+        The file name endings that are read as this format; ``.gz`` may follow.
     reader : str
         The module of ``mercer.data`` and the class in it, a ``FileSource``.
     written : tuple of str
-        How the names of files end that are written in this format, the usual ending first; empty where none are.
+        The file name endings that are written in this format, the usual one first; empty if it cannot be written.
     writer : str
         The module of ``mercer.data`` and the function in it that writes blocks to an open file.
     has_names : bool
@@ -45,7 +45,7 @@ class Format(NamedTuple):
 
     @property
     def written_name(self) -> str:
-        """What ``mercer.data.write`` calls it: of NumPy's two kinds of files it writes one."""
+        """The format's name in ``mercer.data.write``, which writes only one of NumPy's two file types."""
         return self.written[0].removeprefix(".") if self.written else ""
 
 
@@ -89,26 +89,31 @@ FORMATS: dict[str, Format] = {
     )
 }
 WRITTEN: dict[str, Format] = {format.written_name: format for format in FORMATS.values() if format.written}
-"""The formats that are written, by the names that ``mercer.data.write`` has for them."""
+"""The formats that can be written, by their names in ``mercer.data.write``."""
 
 
 def format_of(path: PurePath) -> str | None:
-    """The format that the name of a file tells."""
+    """Return the format that a file name implies, or None."""
     name = path.name.lower().removesuffix(".gz")
     return next((format.name for format in FORMATS.values() if name.endswith(format.endings)), None)
 
 
 def format_to_write(path: Any, *, with_names: bool = False, hint: str = "") -> str:
-    """The format that the name of a file to be written tells.
+    """Return the format that the name of a file to be written implies.
 
     Parameters
     ----------
-    path : str or path
+    path : str or path-like
         The file to be written.
     with_names : bool, default=False
         Whether the format must keep the names of columns.
     hint : str, default=""
-        What else a caller can do about a name that tells no format.
+        An alternative, for the message about a name that implies no format.
+
+    Returns
+    -------
+    str
+        The name of the format.
     """
     name = PurePath(path).name.lower()
     written = {key: format for key, format in WRITTEN.items() if format.has_names or not with_names}
@@ -116,15 +121,15 @@ def format_to_write(path: Any, *, with_names: bool = False, hint: str = "") -> s
         if name.endswith(format.written):
             return key
     known = ", ".join(ending for format in written.values() for ending in format.written)
-    raise ValueError(f"the name of {path} tells no format to write: end it in {known}{hint}")
+    raise ValueError(f"cannot tell the format to write from the name {path}: end it in {known}{hint}")
 
 
 def usual_endings(*, with_names: bool = False) -> str:
-    """The endings of files that can be written, one per format, as a sentence lists them."""
+    """List the endings of files that can be written, one per format, as part of a sentence."""
     return either(format.written[0] for format in WRITTEN.values() if format.has_names or not with_names)
 
 
 def either(words: Iterable[str]) -> str:
-    """Words as a sentence lists them: ``a, b or c``."""
+    """Join words as in a sentence: ``a, b or c``."""
     *first, last = words
     return f"{', '.join(first)} or {last}" if first else last

@@ -1,4 +1,4 @@
-"""How far a map's estimates are from the kernel, on rows."""
+"""The error of a map's estimates of the kernel on given rows."""
 
 from __future__ import annotations
 
@@ -18,22 +18,37 @@ BLOCK_ELEMENTS = 1 << 22
 
 
 class KernelError(NamedTuple):
-    """``relative``: ||Z Z' - K|| / ||K|| in the Frobenius norm; ``maximum``: the largest absolute entry of Z Z' - K."""
+    """The error of a feature map, as returned by :func:`kernel_error`.
+
+    Parameters
+    ----------
+    relative : float
+        The relative error ||Z Z' - K|| / ||K|| in the Frobenius norm.
+    maximum : float
+        The largest absolute entry of Z Z' - K.
+    """
 
     relative: float
     maximum: float
 
 
 def kernel_error(map: FeatureMap, X: Any) -> KernelError:
-    """Compare the Gram matrix of a fitted map's features with the exact one on the rows of X.
+    """Compare the Gram matrix of a fitted map's features with the exact kernel matrix.
 
-    Only blocks of the n x n matrices are held. Rows that the map was not fitted on give the honest figure. Plain kernel
-    values at landmarks, such as machines on landmarks have, are whitened first.
+    Only blocks of the n x n matrices are held in memory. For an honest figure, use rows that the map was not fitted on.
+    Plain kernel values at landmarks, like those of learners with landmarks, are whitened first.
 
     Parameters
     ----------
-    map : a fitted FeatureMap
-    X : dense or CSR matrix, or what else the map was fitted on; of a precomputed kernel the square matrix of its fit
+    map : FeatureMap
+        The fitted map.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or sequence
+        The rows, in any form that the map accepts. For a precomputed kernel, the square matrix of its fit.
+
+    Returns
+    -------
+    KernelError
+        The relative and the maximum error.
 
     Examples
     --------
@@ -69,7 +84,7 @@ def kernel_error(map: FeatureMap, X: Any) -> KernelError:
 
 
 def whitened(map: FeatureMap) -> FeatureMap:
-    """A fitted map whose inner products are estimates: of plain kernel values at landmarks, the whitened map."""
+    """Return a fitted map whose inner products are estimates, which whitens plain kernel values at landmarks."""
     if not isinstance(map, Nystrom) or map.whiten:
         return map
     landmarks = restored(map.parameters_.landmarks, map.n_features_in_)
@@ -77,6 +92,6 @@ def whitened(map: FeatureMap) -> FeatureMap:
 
 
 def _norm(M: NDArray[np.float64]) -> float:
-    """The Frobenius norm, of entries whose squares leave float64 too."""
+    """Compute the Frobenius norm, even if the squares of entries overflow float64."""
     size = float(np.abs(M).max())
     return size * float(np.linalg.norm(M / size)) if size > 0.0 else 0.0

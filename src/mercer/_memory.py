@@ -1,4 +1,4 @@
-"""Refuse what the machine cannot hold, before it is allocated."""
+"""Refusing what the machine cannot hold, before it is allocated."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sys
 from typing import Any
 
 GROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux tells how much the processes of a container may take."""
+"""Where Linux reports how much memory the processes of a container may use."""
 
 SMALL = 1 << 24
-"""Bytes that any machine has which runs Python: to ask for its limits would take longer than most small arrays do."""
+"""Bytes that any machine with Python has; querying the limits would take longer than making most small arrays."""
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory that this machine has for this process; None where the system does not tell."""
+    """Return the bytes of memory available to this process, or None if the system does not report them."""
     return min((limit for limit in (_machine_has(), _process_may_take(), _group_may_take()) if limit), default=None)
 
 
@@ -39,14 +39,14 @@ def _group_may_take() -> int | None:
     for name in GROUP_LIMITS:
         try:
             with open(name) as file:
-                return int(file.read())  # "max" where there is none
+                return int(file.read())  # "max" if there is no limit
         except (OSError, ValueError):
             continue
     return None
 
 
 def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
-    """Raise a MemoryError with the estimate where an array of this shape is larger than the whole machine."""
+    """Raise a MemoryError with the estimate if an array of this shape is larger than the machine's memory."""
     needed = itemsize
     for length in shape:
         needed *= int(length)
@@ -57,7 +57,7 @@ def check_memory(shape: tuple[int, ...], itemsize: int, what: str) -> None:
 
 
 def check_room(needed: int, what: str, memory: int | None) -> None:
-    """Raise a MemoryError with the estimate where work needs more than it is allowed, or than the machine has."""
+    """Raise a MemoryError with the estimate if work needs more memory than allowed or available."""
     most = physical_memory() if memory is None else memory
     if most is not None and needed > most:
         allowed = "this machine has" if memory is None else "memory allows"
@@ -65,7 +65,7 @@ def check_room(needed: int, what: str, memory: int | None) -> None:
 
 
 def as_bytes(size: Any) -> int:
-    """A number of bytes, also from text like "2GB" or "512 MiB"; None is a quarter of the machine's memory."""
+    """Convert text like "2GB" or "512 MiB" to a number of bytes; None means a quarter of the machine's memory."""
     if size is None:
         return (physical_memory() or 4 * 2**30) // 4
     if isinstance(size, str):
@@ -79,10 +79,10 @@ def as_bytes(size: Any) -> int:
 
 
 def peak_memory() -> int | None:
-    """The most bytes that this process has held so far; None where the system does not tell."""
+    """Return the largest number of bytes that this process has held, or None if the system does not report it."""
     try:
         import resource
     except ImportError:
         return None
     found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return found if sys.platform == "darwin" else 1024 * found  # which counts bytes, and others kilobytes
+    return found if sys.platform == "darwin" else 1024 * found  # macOS counts bytes, others kilobytes

@@ -4,7 +4,7 @@ A :class:`Stream` is an endless, addressable supply of raw 64-bit words: Philox 
 Everything else (signs, buckets, permutations, normals) is made from those words here, so that a new NumPy release
 cannot change a map, and the same integer gives the same parameters on every machine.
 
-Draws are laid out feature by feature, so the first features of a larger map are the features of the smaller one.
+Draws are laid out feature by feature, so that the first features of a larger map are those of the smaller one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from scipy.special import ndtri
 from ._memory import check_memory
 
 RandomState = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
-"""What scikit-learn's users give as ``random_state``."""
+"""The types that scikit-learn's users pass as ``random_state``."""
 
 SEED_BITS = 128
 
 
 def as_seed(random_state: RandomState) -> int:
-    """Return the integer that names the randomness: an int is itself, anything else yields 128 bits once.
+    """Return the integer that determines all randomness: an int itself, or 128 bits drawn once from anything else.
 
     >>> as_seed(7)
     7
@@ -53,9 +53,9 @@ def as_seed(random_state: RandomState) -> int:
 
 
 class Stream:
-    """Random words under an address; ``stream.child(...)`` is an independent stream.
+    """Random words at an address; ``stream.child(...)`` is an independent stream.
 
-    Every draw starts at the beginning of its stream, so one stream serves one quantity: ``child`` names the next.
+    Every draw starts at the beginning of its stream, so a stream is used for one quantity and ``child`` for the next.
 
     >>> rng = Stream(0, "example")
     >>> rng.child("signs").signs((2, 3)).shape
@@ -70,21 +70,21 @@ class Stream:
         self.mirror = mirror
 
     def child(self, *names: str | int) -> Stream:
-        """The independent stream that is filed under these names."""
+        """Return the independent stream with these names."""
         return Stream(self.seed, *self.path, *names, mirror=self.mirror)
 
     def mirrored(self) -> Stream:
-        """The antithetic stream: every bit flipped, so that its uniforms are one minus the uniforms of this one."""
+        """Return the antithetic stream: every bit is flipped, so that its uniforms are 1 minus those of this one."""
         return Stream(self.seed, *self.path, mirror=not self.mirror)
 
     def words(self, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """The first ``count`` raw words, or those from number ``start`` on."""
+        """Return the first ``count`` raw words, or those from number ``start`` on."""
         check_memory((count,), 8, "the random numbers of a map")
-        # The type stands in the address so that child(1) and child("1") differ; the separator cannot occur in a repr.
+        # The address contains the type, so that child(1) and child("1") differ; no repr contains the separator.
         address = "\x00".join([str(self.seed), *(repr(name) for name in self.path)])
         key = int.from_bytes(hashlib.blake2b(address.encode(), digest_size=16).digest(), "little")
         philox = np.random.Philox(key=key)
-        philox.advance(start // 4)  # which counts in fours
+        philox.advance(start // 4)  # one step is four words
         words = philox.random_raw(start % 4 + count)[start % 4 :]
         return ~words if self.mirror else words
 
@@ -93,38 +93,38 @@ class Stream:
         return np.unpackbits(octets, count=count, bitorder="little")
 
     def signs(self, shape: tuple[int, ...]) -> NDArray[np.int8]:
-        """Independent fair signs, +1 or -1."""
+        """Draw independent fair signs, +1 or -1."""
         bits = self._bits(int(np.prod(shape)))
         return (1 - 2 * bits.view(np.int8)).reshape(shape)
 
     def quarter_turns(self, shape: tuple[int, ...]) -> NDArray[np.int8]:
-        """Independent fair complex signs 1, i, -1, -i, as the exponents 0, 1, 2, 3 of i."""
+        """Draw independent fair complex signs 1, i, -1, -i, as the exponents 0, 1, 2, 3 of i."""
         bits = self._bits(2 * int(np.prod(shape))).view(np.int8)
         return (bits[0::2] + 2 * bits[1::2]).reshape(shape)
 
     def buckets(self, count: int, shape: tuple[int, ...]) -> NDArray[np.int32]:
-        """Independent uniform integers in [0, count), count < 2**31."""
+        """Draw independent uniform integers in [0, count), for count < 2**31."""
         words = self.words(int(np.prod(shape)))
         size = np.uint64(count)
         half = np.uint64(32)
         low = (words & np.uint64(0xFFFFFFFF)) * size
-        # The high word of the 96-bit product: uniform up to count / 2**64, without a rejection loop.
+        # The high word of the 96-bit product is uniform up to count / 2**64, without a rejection loop.
         high = ((words >> half) * size + (low >> half)) >> half
         return high.astype(np.int32).reshape(shape)
 
     def hashes(self, bits: int, shape: tuple[int, ...]) -> NDArray[np.int32]:
-        """Independent uniform integers of ``bits`` bits; asking for fewer gives the low bits of the same draws."""
+        """Draw independent uniform integers of ``bits`` bits; fewer bits are the low bits of the same draws."""
         words = self.words(int(np.prod(shape)))
         return (words & np.uint64((1 << bits) - 1)).astype(np.int32).reshape(shape)
 
     def permutation(self, count: int) -> NDArray[np.int32]:
-        """A uniformly random order of 0 .. count-1."""
+        """Draw a uniformly random order of 0 .. count-1."""
         return np.argsort(self.words(count), kind="stable").astype(np.int32)
 
     def subset(self, bits: int, count: int) -> NDArray[np.int64]:
-        """``count`` distinct integers of ``bits`` bits, every such set equally likely, without listing all integers."""
+        """Draw ``count`` distinct integers of ``bits`` bits, all sets equally likely, without listing all integers."""
         draws, mask = 2 * count, np.uint64((1 << bits) - 1)
-        while True:  # a longer draw starts with the shorter one, so the length of a draw does not enter the result
+        while True:  # a longer draw starts with the shorter one, so its length does not affect the result
             integers = (self.words(draws) & mask).astype(np.int64)
             _, first = np.unique(integers, return_index=True)
             if len(first) >= count:
@@ -132,18 +132,18 @@ class Stream:
             draws *= 2
 
     def uniforms(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Independent uniforms inside (0, 1), never 0 nor 1."""
+        """Draw independent uniforms in the open interval (0, 1)."""
         words = self.words(int(np.prod(shape))) >> np.uint64(12)
         return ((words.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
 
     def normals(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Independent standard normals."""
+        """Draw independent standard normals."""
         return ndtri(self.uniforms(shape))
 
     def categories(self, probabilities: NDArray[np.float64], count: int) -> NDArray[np.int32]:
-        """Independent indices, index i with its probability."""
+        """Draw independent indices with these probabilities."""
         edges = np.cumsum(probabilities)
-        # Rounding may leave the last edge below 1; a draw beyond it must fall on an index of positive probability.
+        # Rounding may leave the last edge below 1; a draw beyond it must give an index of positive probability.
         last = int(np.flatnonzero(probabilities)[-1])
         found = np.searchsorted(edges / edges[-1], self.uniforms((count,)), side="right")
         return np.minimum(found, last).astype(np.int32)

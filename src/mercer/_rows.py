@@ -1,4 +1,4 @@
-"""Rows: what a kernel, a map or a learner may learn from, and the rows of a matrix as such."""
+"""Rows: what a kernel, a map or a learner may learn from, and their implementation for matrices."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ._random import Stream, as_seed
 from .gpu.device import Device
 
 BLOCK_ROWS = 4096
-"""Rows of a block; the last one of a table may have fewer."""
+"""The number of rows in a block; the last one may have fewer."""
 
 
 class Rows(ABC):
-    """The width of rows, a seeded sample of them, and repeatable passes over blocks.
+    """Abstract interface to rows: their number and width, a seeded sample, and repeatable passes over blocks.
 
     Parameters
     ----------
     rng : Stream
-        Names the sample.
+        Determines the sample.
     """
 
     def __init__(self, rng: Stream):
@@ -31,48 +31,95 @@ class Rows(ABC):
 
     @property
     @abstractmethod
-    def n_rows(self) -> int: ...
+    def n_rows(self) -> int:
+        """The number of rows."""
 
     @property
     @abstractmethod
-    def n_features(self) -> int: ...
+    def n_features(self) -> int:
+        """The number of columns."""
 
     @property
     @abstractmethod
-    def dtype(self) -> Any: ...
+    def dtype(self) -> Any:
+        """The type of the numbers."""
 
     @abstractmethod
     def take(self, numbers: NDArray[np.int64]) -> Any:
-        """The rows of these numbers, which rise."""
+        """Return the rows with these numbers.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            Row numbers in increasing order.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_numbers, n_features)
+            The rows.
+        """
 
     @abstractmethod
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
-        """One pass over all rows in order, with their weights; None where all are 1."""
+        """Pass over all rows in order, with their weights.
+
+        Returns
+        -------
+        iterator of tuple
+            Pairs of a block of rows and their weights, which are None if all are 1.
+        """
 
     @property
     def whole(self) -> Any:
-        """All rows where they are in memory as they are, else None."""
+        """All rows if they are in memory, otherwise None."""
         return None
 
     @property
     def device(self) -> Device | None:
-        """The device on which something is to be learned from them; None is the processor."""
+        """The device on which to learn from the rows; None means the CPU."""
         return None
 
     def where(self, row: int) -> str | None:
-        """What a person calls the row of this number, such as a line of a file; None where that is its number."""
+        """Return what people call a row, such as a line of a file.
+
+        Parameters
+        ----------
+        row : int
+            The number of the row.
+
+        Returns
+        -------
+        str or None
+            The name of the row; None if that is its number.
+        """
         return None
 
     def blocks(self) -> Iterator[Any]:
-        """One pass over all rows in order."""
+        """Pass over all rows in order.
+
+        Yields
+        ------
+        {ndarray, sparse matrix} of shape (n_rows_of_block, n_features)
+            A block of rows.
+        """
         for block, _ in self.weighted_blocks():
             yield block
 
     def choose(self, count: int) -> NDArray[np.int64]:
-        """The numbers of at most ``count`` rows without replacement, in order.
+        """Choose at most ``count`` rows without replacement.
 
-        Row i carries the i-th word of the stream and the smallest words win, so the choice does not depend on blocks,
-        and a smaller one is part of a larger one.
+        Row i carries the i-th word of the stream, and the rows with the smallest words are chosen. The choice therefore
+        does not depend on blocks, and a smaller choice is part of a larger one.
+
+        Parameters
+        ----------
+        count : int
+            The largest number of rows.
+
+        Returns
+        -------
+        ndarray of int
+            The row numbers in increasing order.
         """
         if count >= self.n_rows:
             return np.arange(self.n_rows, dtype=np.int64)
@@ -80,7 +127,18 @@ class Rows(ABC):
         return np.sort(np.argpartition(keys, count)[:count]).astype(np.int64)
 
     def sample(self, count: int) -> Any:
-        """The rows that ``choose`` names."""
+        """Return the rows that :meth:`choose` chooses.
+
+        Parameters
+        ----------
+        count : int
+            The largest number of rows.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_chosen, n_features)
+            The rows.
+        """
         return self.take(self.choose(count))
 
 
@@ -89,9 +147,10 @@ class ArrayRows(Rows):
 
     Parameters
     ----------
-    X : dense or CSR matrix, or a one-dimensional array of objects, already validated
+    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
+        Validated rows, or a one-dimensional array of objects.
     rng : Stream
-        Names the sample.
+        Determines the sample.
     """
 
     def __init__(self, X: Any, rng: Stream):
@@ -123,7 +182,18 @@ class ArrayRows(Rows):
         return self._X[numbers]
 
     def sample(self, count: int) -> Any:
-        """The rows that ``choose`` names: all of them, not copied, where there are no more."""
+        """Return the rows that :meth:`choose` chooses, without a copy if they are all rows.
+
+        Parameters
+        ----------
+        count : int
+            The largest number of rows.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_chosen, n_features)
+            The rows.
+        """
         return self._X if count >= self.n_rows else super().sample(count)
 
     def weighted_blocks(self) -> Iterator[tuple[Any, None]]:
@@ -132,11 +202,35 @@ class ArrayRows(Rows):
 
 
 def is_rows(X: Any) -> bool:
-    """Whether X already offers what ``Rows`` does."""
+    """Whether X already implements the interface of :class:`Rows`.
+
+    Parameters
+    ----------
+    X : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Whether X can be used as rows.
+    """
     return hasattr(X, "blocks") and hasattr(X, "sample")
 
 
 def as_rows(X: Any, random_state: Any = None) -> ArrayRows:
-    """The validated matrix X as rows, its sample named by the seed or the stream."""
+    """Wrap a validated matrix as rows.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_rows, n_features)
+        The matrix.
+    random_state : int, Generator, RandomState, Stream or None, default=None
+        Determines the sample.
+
+    Returns
+    -------
+    ArrayRows
+        The rows.
+    """
     rng = random_state if isinstance(random_state, Stream) else Stream(as_seed(random_state))
     return ArrayRows(X, rng.child("rows"))

@@ -1,7 +1,7 @@
 """The only file that cuts rows into tiles and runs them on threads.
 
-Tiles have a fixed number of rows counted from row 0 and BLAS runs on one thread inside each, so a result does not
-depend on the number of threads, nor on any chunking whose cuts are multiples of the tile.
+Tiles have a fixed number of rows counted from row 0, and BLAS runs on one thread inside each, so a result depends
+neither on the number of threads nor on any chunking whose cuts are multiples of the tile.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ LARGEST_TILE = 8192
 LARGE_TILES_PER_THREAD = 4
 LARGEST_DEVICE_TILE = 2**17
 DEVICE_BYTES = 4 * 2**30
-"""What a tile may take on a GPU while it is mapped."""
+"""The memory that a tile may take on a GPU while it is mapped."""
 HELD_BYTES = 256 * 2**20
-"""What the results that wait to be added may take."""
+"""The memory that results may take while they wait to be added."""
 
 
 def tile_rows(scratch: int, most: int = TILE) -> int:
-    """Rows per tile: 256, or fewer (always a power of two) where rows need enough floats to make such tiles large."""
+    """Return the rows per tile: 256, or a smaller power of two if rows need many floats."""
     rows = most
     while rows > SMALLEST_TILE and rows * scratch * 8 > TILE_BYTES:
         rows //= 2
@@ -44,18 +44,18 @@ def tile_rows(scratch: int, most: int = TILE) -> int:
 
 
 def tile_entries(length: int) -> int:
-    """Stored entries per tile, given how many features each entry has."""
+    """Return the stored entries per tile, given the number of features per entry."""
     return max(1, TILE_BYTES // (64 * length))
 
 
 def tiles(n_rows: int, rows: int) -> Iterator[slice]:
-    """Consecutive slices of ``rows`` rows, the last one shorter."""
+    """Yield consecutive slices of ``rows`` rows, the last one shorter."""
     for start in range(0, n_rows, rows):
         yield slice(start, min(start + rows, n_rows))
 
 
 def cut_at_multiples(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, Array]]:
-    """The rows of consecutive blocks cut anew at multiples of ``rows``, each part with the number of its first row."""
+    """Cut the rows of consecutive blocks anew at multiples of ``rows``; yield each part with its first row's number."""
     first, waiting, count = 0, [], 0
     for block in blocks:
         start = 0
@@ -72,11 +72,11 @@ def cut_at_multiples(blocks: Iterable[Array], rows: int) -> Iterator[tuple[int, 
 
 @lru_cache(maxsize=1)
 def _controller() -> ThreadpoolController:
-    return ThreadpoolController()  # a scan of the loaded libraries: milliseconds, hence once
+    return ThreadpoolController()  # scans the loaded libraries, which takes milliseconds, hence once
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many tiles may run at once; ``None`` means as many threads as BLAS is allowed outside of our own pinning."""
+    """Return how many tiles may run at once; None means the number of threads that BLAS may use outside our pinning."""
     if n_jobs is None:
         return single_threaded_blas.allowed or _blas_threads()
     return int(joblib.effective_n_jobs(n_jobs))
@@ -87,14 +87,14 @@ def _blas_threads() -> int:
 
 
 def _take_control() -> None:
-    """Let whichever thread comes next set the number of BLAS threads: threadpoolctl else listens to the first alone."""
+    """Let the current thread set the number of BLAS threads; threadpoolctl would listen only to the first one."""
     openblas: Any = getattr(threadpoolctl, "OpenBLASController", None)
     if hasattr(openblas, "clear_controlling_thread"):
         openblas.clear_controlling_thread(force=True)
 
 
 class _SingleThreadedBlas:
-    """BLAS on one thread while anyone is inside: the first in saves the setting, the last out restores it."""
+    """BLAS on one thread while anyone is inside: the first in saves the setting, and the last out restores it."""
 
     def __init__(self) -> None:
         self._reset()
@@ -105,7 +105,7 @@ class _SingleThreadedBlas:
         self._lock, self._inside = threading.Lock(), 0
         self._limit: Any = None
         self.allowed: int | None = None
-        """The threads that BLAS had before, while anyone is inside."""
+        """The number of threads that BLAS had before, while anyone is inside."""
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -133,7 +133,7 @@ single_threaded_blas = _SingleThreadedBlas()
 def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int | None) -> None:
     """Call ``work`` on every tile, with BLAS on one thread.
 
-    The error of the first tile that has one is raised, and later ones are left out.
+    If tiles fail, the error of the first one is raised and the tiles after it are skipped.
     """
     threads = n_threads(n_jobs)
     with single_threaded_blas():
@@ -141,10 +141,10 @@ def run_tiles(work: Callable[[slice], None], n_rows: int, rows: int, n_jobs: int
 
 
 def run_large_tiles(work: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
-    """The same for work that does not ask where rows are cut, and uses no BLAS.
+    """Do the same for work that does not depend on where rows are cut and uses no BLAS.
 
-    Fewer and larger tiles: what Python does between two kernels costs several times what it seems to, because the rows
-    have driven it out of the caches.
+    Tiles are fewer and larger: Python code between two kernels is several times slower than it seems, because the rows
+    have evicted it from the caches.
     """
     threads = n_threads(n_jobs)
     count = 1 if threads == 1 else LARGE_TILES_PER_THREAD * threads
@@ -163,8 +163,8 @@ def _run(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> 
 def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -> None:
     """Let this thread and others take tiles, in order, until none is left.
 
-    Cores are not equally fast at all times, so nobody is given a share beforehand; and this thread would only get in
-    the way of the others were it to wait for one tile after the other.
+    Cores are not always equally fast, so no thread is assigned a share in advance. This thread works too: waiting for
+    one tile after another, it would only get in the way of the others.
     """
     failures: dict[int, BaseException] = {}
 
@@ -177,7 +177,7 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             try:
                 work(tile)
             except BaseException as error:
-                waiting.clear()  # what came before has been taken and will be finished
+                waiting.clear()  # the tiles before have been taken and will be finished
                 failures[tile.start] = error
 
     others: list[threading.Thread] = []
@@ -187,7 +187,7 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
             other.start()
             others.append(other)
         take()
-    finally:  # after an interrupt too nobody must go on writing
+    finally:  # even after an interrupt, nobody may go on writing
         waiting.clear()
         for other in others:
             other.join()
@@ -195,23 +195,25 @@ def _share(work: Callable[[slice], None], waiting: deque[slice], threads: int) -
         try:
             raise failures[min(failures)]
         finally:
-            failures.clear()  # the errors hold their frames, and those hold the errors
+            failures.clear()  # the errors refer to their frames, and these to the errors
 
 
 def device_tile_rows(scratch: int) -> int:
-    """Rows per tile on a GPU, where one row needs so many floats while it is mapped."""
+    """Return the rows per tile on a GPU, given the floats that one row needs while it is mapped."""
     return max(SMALLEST_TILE, min(LARGEST_DEVICE_TILE, DEVICE_BYTES // (8 * max(1, scratch))))
 
 
 def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -> None:
-    """Call ``work`` on every tile of rows on a GPU: large ones, and half as large where its memory is too small.
+    """Call ``work`` on every tile of rows on a GPU, halving the size of tiles if its memory is too small.
 
     Parameters
     ----------
     work : callable
+        A function of a slice of rows.
     n_rows : int
+        The number of rows.
     scratch : int
-        About how many floats one row needs while it is mapped.
+        The approximate number of floats that one row needs while it is mapped.
     """
     rows, start = device_tile_rows(scratch), 0
     while start < n_rows:
@@ -221,13 +223,13 @@ def run_device_tiles(work: Callable[[slice], None], n_rows: int, scratch: int) -
             if not is_out_of_memory(error) or rows <= SMALLEST_TILE:
                 raise
             rows //= 2
-            warnings.warn(f"the GPU ran out of memory: from here on with {rows} rows at a time", stacklevel=2)
+            warnings.warn(f"the GPU ran out of memory: continuing with {rows} rows at a time", stacklevel=2)
         else:
             start += rows
 
 
 def summing_threads(n_jobs: int | None, held: int) -> int:
-    """How many threads sum results of this size: two at least, where there are, since the sum itself takes one."""
+    """Return how many threads sum results of this size: at least two if available, since the sum itself needs one."""
     return max(1, min(n_threads(n_jobs), max(2, HELD_BYTES // held)))
 
 
@@ -240,11 +242,12 @@ def sum_in_order(
     dtype: Any = None,
     totals: list[NDArray[Any]] | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """The sums of what ``work`` returns for each item, added in the items' order: the threads do not change a bit.
+    """Add up what ``work`` returns for each item, in the items' order, so that threads do not change a bit.
 
-    ``held`` is the size of one result in bytes. As many threads run as may keep one each within ``HELD_BYTES``, or two.
-    ``after`` is called, on this thread, with every item whose result has been added. Sums have this ``dtype``, or that
-    of the first result. ``totals`` is a list of sums that are added to in place; where it is empty, it is filled.
+    ``held`` is the size of one result in bytes. As many threads run as can keep one result each within ``HELD_BYTES``,
+    but at least two. ``after`` is called on this thread with every item whose result has been added. Sums have the
+    given ``dtype`` or that of the first result. ``totals`` is a list of sums that are updated in place, and filled if
+    it is empty.
     """
     threads = summing_threads(n_jobs, held)
     totals = [] if totals is None else totals

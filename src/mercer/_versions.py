@@ -1,4 +1,4 @@
-"""What a bug report needs to know of the machine."""
+"""What a bug report needs to say about the machine."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def test_a_full_disk_is_named(tmp_path):
     with pytest.raises(OSError, match=r"No space left on device: '.*note'") as caught, atomic_write(tmp_path / "note"):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert caught.value.__notes__ == [
-        "What was there before is as it was: make room and try again, or give another place."
+        "The previous content is unchanged: make room and try again, or choose another place."
     ]
     assert os.listdir(tmp_path) == []
 

@@ -25,7 +25,7 @@ def additive(
     weights : ndarray of shape (2 m + 1,), float64
         Small enough that the features of any value are finite in the type of the values.
     out : ndarray of shape (n_values * (2 m + 1),), in the type of the values
-        Written to; the features of a value are neighbours.
+        The output array; the features of a value are neighbours.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def spread(columns: NDArray[Any], width: int, out: NDArray[Any]) -> None:
     columns : ndarray of shape (n_columns,), int32 or int64
         Without negative numbers; their multiples must fit into this type, too.
     width : int
-        How many neighbours a column becomes.
+        The number of adjacent columns that a column becomes.
     out : ndarray of shape (n_columns * width,), in the type of the columns
-        Written to.
+        The output array.
     """
     if columns.dtype not in (np.int32, np.int64):
         raise TypeError(f"columns must be int32 or int64, got {columns.dtype}")

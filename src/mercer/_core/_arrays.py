@@ -1,4 +1,4 @@
-"""What every wrapper checks of the arrays that it passes to a kernel, and the memory that kernels work in."""
+"""Checks of the arrays that wrappers pass to kernels, and the memory that kernels work in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 REGISTER = 16
-"""How many numbers the widest register holds."""
+"""The number of values in the widest register."""
 CACHE_LINE = 64
 """Bytes."""
 
@@ -16,7 +16,7 @@ CACHE_LINE = 64
 def checked(
     name: str, array: NDArray[Any], dtype: DTypeLike, shape: tuple[int, ...] | None = None, written: bool = False
 ) -> int:
-    """Return the address of an array that a kernel can read, or write, as it stands."""
+    """Return the address of an array that a kernel can read, or write, without a copy."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array, got {type(array).__name__}")
     if array.dtype != dtype:
@@ -64,7 +64,7 @@ def two_dimensional(name: str, array: NDArray[Any]) -> tuple[int, int]:
 
 
 def first_of(finite: int, rows: int) -> int | None:
-    """Return the first row that overflowed, or None, from what a kernel returned."""
+    """Convert a kernel's return value to the first row that overflowed, or None."""
     return finite if finite < rows else None
 
 
@@ -83,21 +83,21 @@ def check_blocks(n: int, blocks: int, size: int, count: int) -> None:
 
 
 def scratch(count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return room for ``count`` numbers that begins a cache line: a register across two lines loads at half speed."""
+    """Return memory for ``count`` numbers that starts a cache line: a register across two lines loads at half speed."""
     room = np.empty(count * dtype.itemsize + CACHE_LINE, dtype=np.uint8)
     start = -room.ctypes.data % CACHE_LINE
     return room[start : start + count * dtype.itemsize].view(dtype)
 
 
 def aligned(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a copy in this type that begins a cache line: for tables that kernels read over and over."""
+    """Return a copy in this type that starts a cache line, for tables that kernels read over and over."""
     copy: NDArray[Any] = scratch(array.size, np.dtype(dtype)).reshape(array.shape)
     copy[...] = array
     return copy
 
 
 def padded(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return the numbers of an array in this type, followed by a register of zeros, beginning a cache line."""
+    """Return the numbers of an array in this type, followed by a register of zeros, starting a cache line."""
     numbers: NDArray[Any] = scratch(array.size + REGISTER, np.dtype(dtype))
     numbers[: array.size], numbers[array.size :] = array.ravel(), 0
     return numbers

@@ -1,7 +1,7 @@
-"""Products of rows with few columns; the rows are read where they stand, by their numbers.
+"""Products of rows with few columns; rows are selected by their numbers and read in place.
 
-Rows are float32 or float64, or 16-bit integers, which take half of the memory of float32. What they are multiplied by
-and summed in is then float32 or float64.
+Rows are float32, float64 or 16-bit integers, which take half the memory of float32. Factors and sums are then float32
+or float64.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def few_columns(Z: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[Any],
     Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
-        The numbers of the rows that are multiplied.
+        The numbers of the rows to multiply.
     columns : ndarray of shape (n_columns, n), in the type of Z unless that is uint16
         The columns, each of them as a row.
     out : ndarray of shape (n_chosen, n_columns), in the type of the columns
-        Written to.
+        The output array.
     """
     (count, _), (_, n) = two_dimensional("columns", columns), two_dimensional("Z", Z)
     dtype = columns.dtype
@@ -47,11 +47,11 @@ def add_transposed(Z: NDArray[Any], rows: NDArray[np.int64], weights: NDArray[An
     Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
-        The numbers of the rows that are added.
+        The numbers of the rows to add.
     weights : ndarray of shape (n_chosen, n_columns), in the type of Z unless that is uint16
-        What each row is multiplied by.
+        The factor of each row.
     sums : ndarray of shape (n_columns, n), in the type of the weights
-        Added to.
+        The sums, updated in place.
     """
     _, count = two_dimensional("weights", weights)
     dtype = weights.dtype
@@ -78,7 +78,7 @@ def add_curved(
     Z : ndarray of shape (n_rows, n), float32, float64 or uint16
         The rows, which may be adjacent columns of a larger array.
     rows : ndarray of shape (n_chosen,), int64
-        The numbers of the rows that count.
+        The numbers of the rows to include.
     curvature : ndarray of shape (n_chosen, n_columns), in the type of Z unless that is uint16
         Products are made only where it is not 0.
     columns : ndarray of shape (n_columns, n), in the type of the curvature
@@ -86,7 +86,7 @@ def add_curved(
     offsets : ndarray of shape (n_columns,), in the type of the curvature
         Added to the products.
     sums : ndarray of shape (n_columns, n), in the type of the curvature
-        Added to.
+        The sums, updated in place.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def add_curved(
 
 
 def chosen(Z: NDArray[Any], rows: NDArray[np.int64]) -> tuple[int, int, int, int, int]:
-    """Return what a kernel is told of rows by their numbers: where they are, how far apart, how long, and which."""
+    """Return the arguments that describe chosen rows to a kernel: address, stride, length, count and numbers."""
     n_rows, n = two_dimensional("Z", Z)
     address, stride = readable_columns("Z", Z, Z.dtype)
     which = checked("rows", rows, np.int64, (rows.size,))
@@ -118,7 +118,7 @@ def chosen(Z: NDArray[Any], rows: NDArray[np.int64]) -> tuple[int, int, int, int
 
 
 def named(name: str, Z: NDArray[Any], dtype: np.dtype[Any]) -> str:
-    """Return the name of the kernel for rows of this type with numbers of that one."""
+    """Return the name of the kernel for rows of one type and numbers of another."""
     if Z.dtype == np.uint16:
         return f"fixed_{name}"
     if Z.dtype != dtype:
@@ -134,9 +134,9 @@ def to_fixed(values: NDArray[Any], units: float, out: NDArray[np.uint16]) -> Non
     values : ndarray of shape (n_rows, n), float32 or float64
         From 0 to 65535 / units.
     units : float
-        How many units of the integers make 1.
+        The number of integer units in 1.
     out : ndarray of shape (n_rows, n), uint16
-        Written to; may be adjacent columns of a larger array.
+        The output array; may be adjacent columns of a larger array.
     """
     rows, n = two_dimensional("values", values)
     address, stride = checked_columns("out", out, np.uint16, rows)

@@ -24,7 +24,7 @@ def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray
     offset : ndarray of shape (1,) or (2 count - width,), in the type of the phases
         One offset for all single features, or one for each.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of the phases, count <= width <= 2 count
         Written to. The first width - count phases give pairs, the others single features.
 
@@ -44,7 +44,7 @@ def waves(phases: NDArray[Any], offset: NDArray[Any], scale: float, out: NDArray
 
 
 def wave_shapes(count: int, offset: NDArray[Any], out: NDArray[Any]) -> tuple[int, int]:
-    """Return how many offsets, and how many features, ``count`` phases have."""
+    """Return the numbers of offsets and of features of ``count`` phases."""
     _, width = two_dimensional("out", out)
     if not count <= width <= 2 * count:
         raise ValueError(f"{count} phases make from {count} to {2 * count} features, got {width}")
@@ -65,11 +65,11 @@ def structured(
     radii : ndarray of shape (count,), in the type of X
         One for every phase, at most n_blocks size, in half turns: the lengths of the frequencies divided by pi.
     offset : ndarray of shape (1,), in the type of X
-        That of the last feature, if the width of ``out`` is odd, in half turns.
+        The offset of the last feature, if the width of ``out`` is odd, in half turns.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of X
-        Written to; the width is 2 count or one less.
+        The output array; the width is 2 count or one less.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """The shared library: finding it, choosing an instruction set, and reading its functions from its own table.
 
 The library describes itself (``mercer_functions`` in ``csrc/mercer.h``): each function with its signature, each struct
-with its fields. Nothing of ``csrc/kernels.h`` is repeated here.
+with its fields. Nothing from ``csrc/kernels.h`` is repeated here.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _supported(library: ctypes.CDLL) -> tuple[str, ...]:
 
 
 def _kernels(library: ctypes.CDLL, isa: str) -> Table:
-    """Make Python functions and structs of the entries of an instruction set; done once, as each takes microseconds."""
+    """Make Python functions and structs from the entries of an instruction set, once, as each takes microseconds."""
     return {entry.name.decode(): _made(entry) for entry in _entries(library, isa)}
 
 
@@ -149,14 +149,14 @@ AVAILABLE = ISA is not None
 
 
 def named(name: str) -> Any:
-    """The function or the struct with this name; that of a kernel ends with its precision."""
+    """Return the function or struct with this name; the name of a kernel ends with its precision."""
     if _TABLE is None:
         raise RuntimeError("mercer's compiled core is not loaded; ask mercer._core.AVAILABLE before calling it")
     return _TABLE[name]
 
 
 def kernel(name: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """The kernel with this name for this precision."""
+    """Return the kernel with this name for this precision."""
     if dtype == np.float32:
         return named(name + "_f32")
     if dtype == np.float64:

@@ -23,7 +23,7 @@ FAULTS = (
     "an index must come once, found {found!r} again",
     "expected a number after the colon, found {found!r}",
 )
-"""What is wrong, in the order of csrc/mercer.h."""
+"""The messages for faults, in the order of csrc/mercer.h."""
 LABEL, LABELS, ENTRY, NEGATIVE, INDEX, BASE, ORDER, TWICE, VALUE = range(1, 10)
 
 NUMBER = re.compile(rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
@@ -45,7 +45,7 @@ class LibsvmRows(NamedTuple):
 
 
 class LibsvmError(ValueError):
-    """What is wrong with a line; lines are counted from 0."""
+    """Raised for a faulty line; lines are counted from 0."""
 
     def __init__(self, what: int, line: int, found: bytes):
         shown = found[:40].decode(errors="replace")
@@ -61,11 +61,11 @@ def libsvm(text: bytes | memoryview, base: int = 0, index: DTypeLike = np.int64,
     text : bytes or memoryview
         Lines of "label index:value ..."; they may be empty, or have comments after #.
     base : int, default=0
-        What is subtracted from every index.
+        The number subtracted from every index.
     index : dtype, default=int64
         The type of the indices, int32 or int64.
     count : bool, default=False
-        Whether to count rows and entries only; values are then not looked at.
+        Whether only to count rows and entries, without reading values.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def libsvm(text: bytes | memoryview, base: int = 0, index: DTypeLike = np.int64,
     Raises
     ------
     LibsvmError
-        If a line is wrong; it has the number of the first such line.
+        If a line is faulty; the error has the number of the first such line.
     """
     letters = np.frombuffer(text, dtype=np.uint8)
     if len(letters) == 0 or letters[-1] != ord("\n"):

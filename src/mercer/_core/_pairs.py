@@ -33,7 +33,7 @@ def radial(values: Matrix, X: Matrix, Y: Matrix, norms: tuple[Matrix, Matrix], s
     norms : tuple of two ndarrays
         The squared norms of the shifted rows of X and of Y.
     shape : str
-        What to make of the squared distance s, one of ``SHAPES``.
+        The function of the squared distance s, one of ``SHAPES``.
     scale : float
         As in exp(-scale s) for "gaussian", and z = scale sqrt(s) for the Matern kernels.
     """
@@ -71,11 +71,11 @@ def radial_values(
     norms : ndarray of shape (n_landmarks,)
         Their squared norms.
     shape : str
-        What to make of the squared distance, one of ``SHAPES`` but "square".
+        The function of the squared distance, one of ``SHAPES`` except "square".
     scale : float
         As for :func:`radial`.
     out : ndarray of shape (n_rows, n_landmarks), in the type of X
-        Written to.
+        The output array.
     """
     if shape not in SHAPES[1:]:
         raise ValueError(f"shape must be one of {', '.join(SHAPES[1:])}, got {shape!r}")
@@ -118,7 +118,7 @@ def pairs(term: str, X: tuple[Matrix, ...], Y: ColumnRows, scale: float = 1.0) -
     Y : ColumnRows
         The rows on the right.
     scale : float, default=1.0
-        What differences are multiplied by, for "cauchy".
+        The factor of differences, for "cauchy".
 
     Returns
     -------

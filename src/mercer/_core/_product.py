@@ -41,7 +41,7 @@ def panels(matrix: NDArray[np.float64], dtype: DTypeLike, origin: NDArray[np.flo
 
 
 def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
-    """Write the product of rows with a packed matrix; the bits of a row do not depend on those beside it.
+    """Write the product of rows with a packed matrix; the bits of a row do not depend on the other rows.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def product(X: NDArray[Any], matrix: Panels, out: NDArray[Any]) -> int | None:
     matrix : Panels
         The packed matrix, in the type of X.
     out : ndarray of shape (n_rows, matrix.columns), in the type of X
-        Written to.
+        The output array.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Rows whose columns are shifted and scaled."""
+"""Shifting and scaling the columns of rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def scaled(X: NDArray[Any], offset: NDArray[Any], factor: NDArray[Any], out: NDA
     X : ndarray of shape (n_rows, n_columns), float32 or float64
         The rows.
     offset, factor : ndarray of shape (n_columns,), in the type of X
-        What is subtracted from every row, and what it is then multiplied by.
+        The numbers subtracted from every row, and the factors applied next.
     out : ndarray of the shape and type of X
-        Written to.
+        The output array.
 
     Returns
     -------

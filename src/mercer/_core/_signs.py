@@ -14,12 +14,12 @@ from ._library import kernel
 from ._sketch import RowParts, csr_addresses
 
 STRETCH = 2048
-"""How many factors are summed before they are multiplied: with 128 bytes each, they take a quarter of a megabyte."""
+"""The number of factors summed before they are multiplied; at 128 bytes each, they take a quarter of a megabyte."""
 BLOCK = 512
-"""How many factors have their signs of a column side by side, for CSR rows."""
+"""The number of factors whose signs of a column are adjacent, for CSR rows."""
 CODE_COLUMNS, BLOCK_CODES = 5, 8
 PACKED_ELEMENTS = 1 << 18
-"""How many signs are packed at once."""
+"""The number of signs packed at once."""
 
 Negative = Callable[[int, int], NDArray[Any]]
 """Which signs are negative, for the factors from one number to another: one row per factor."""
@@ -45,7 +45,7 @@ class SignProducts(NamedTuple):
 
     @property
     def blocks(self) -> list[tuple[int, int]]:
-        """The factors whose signs lie side by side for CSR rows, each block from one number to another."""
+        """The ranges of factors whose signs are adjacent for CSR rows."""
         stretches = pairwise(self.starts)
         return [(at, min(at + BLOCK, stop)) for start, stop in stretches for at in range(start, stop, BLOCK)]
 
@@ -109,7 +109,7 @@ def sign_products(
     products : SignProducts
         The features, with weights in the type of the rows.
     out : ndarray of shape (n_rows, width), in the type of the rows
-        Written to from column ``first`` on. As many columns follow as there are features; complex features take two, of
+        The output array, written from column ``first`` on, with one column per feature; complex features take two, of
         which the very last may be missing.
     first : int, default=0
         The column of the first feature.
@@ -152,5 +152,5 @@ def _feature_arguments(products: SignProducts, dtype: np.dtype[Any]) -> tuple[in
 
 
 def _lines(count: int) -> NDArray[np.uint8]:
-    """Return room for this many columns of a group of rows, wherever the first cache line begins."""
+    """Return memory for this many columns of a group of rows, wherever the first cache line starts."""
     return np.empty(64 + 128 * count, dtype=np.uint8)

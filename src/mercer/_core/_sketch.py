@@ -28,7 +28,7 @@ class RowParts(NamedTuple):
     indices: NDArray[Any] | None = None
     starts: NDArray[np.int64] | None = None
     columns: int = 0
-    """Of a CSR matrix; a dense matrix has its own shape."""
+    """The shape of a CSR matrix; a dense matrix has its own."""
 
 
 def hadamard(X: NDArray[Any]) -> None:
@@ -59,13 +59,13 @@ def hadamard_sketch(
     places : ndarray of shape (degree, n_features + 1), int32
         The bucket of every entry, among 2 size buckets of which the real ones come first.
     signs : ndarray of the same shape, in the type of the rows
-        What every entry is multiplied by.
+        The sign of every entry.
     constant : float
-        One more entry of every row.
+        An additional entry of every row.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of the rows
-        Written to; size is the smallest power of two that is at least half the width.
+        The output array; size is the smallest power of two that is at least half the width.
 
     Returns
     -------
@@ -109,14 +109,14 @@ class SrhtTables(NamedTuple):
 def srht_tables(
     real: NDArray[Any], imaginary: NDArray[Any], outputs: NDArray[np.int32], dtype: DTypeLike
 ) -> SrhtTables:
-    """Pack complex signs and outputs in the way in which the kernel reads them.
+    """Pack complex signs and outputs in the order in which the kernel reads them.
 
     Parameters
     ----------
     real, imaginary : ndarray of shape (n_blocks, degree, n_columns)
         The parts of the signs.
     outputs : ndarray of shape (degree, count), int32
-        Which output of its block's transform a feature takes.
+        The output of its block's transform that a feature uses.
     dtype : dtype
         The type of the rows.
     """
@@ -150,13 +150,13 @@ def srht(
     tables : SrhtTables
         The parameters, in the type of X.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of X
-        Written to; the width is 2 count or one less. Columns of a wider array will do.
+        The output array; the width is 2 count or one less. Columns of a wider array will do.
     constant : float, default=0.0
-        One more entry of every row, unless it is 0.
+        An additional entry of every row, unless it is 0.
     scales : ndarray of shape (n_rows,), optional
-        One more factor for every row.
+        An additional factor for every row.
 
     Returns
     -------
@@ -202,9 +202,9 @@ def craft(
     outputs : ndarray of shape (width,), int32
         The indices of the outputs, below the smallest power of two that is at least n_features and at least width.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of X
-        Written to.
+        The output array.
 
     Returns
     -------

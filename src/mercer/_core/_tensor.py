@@ -16,7 +16,7 @@ from ._library import kernel, named
 from ._sketch import RowParts, csr_addresses
 
 LANES_BYTES = 64
-"""The widest register: the rows of a group are as many as the numbers that fit into it."""
+"""The width of the widest register; a group has as many rows as it holds numbers."""
 
 
 class Spectrum(NamedTuple):
@@ -93,17 +93,17 @@ def tensor_sketch(
     places : ndarray of shape (degree, n_columns + 1 or more), int32
         The bucket of every entry.
     signs : ndarray of the same shape, in the type of the rows
-        What every entry is multiplied by.
+        The sign of every entry.
     constants : sequence of float
-        One more entry, after those of the rows, for every factor.
+        An additional entry, after those of the rows, for every factor.
     tables : Spectrum
-        Those of :func:`spectrum`.
+        The tables made by :func:`spectrum`.
     in_time : bool
         Whether to write the convolution rather than its spectrum.
     scale : float
-        What the features are multiplied by.
+        The factor of the features.
     out : ndarray of shape (n_rows, width), in the type of the rows
-        Written to.
+        The output array.
 
     Returns
     -------

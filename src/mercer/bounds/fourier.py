@@ -1,30 +1,30 @@
-r"""Rahimi and Recht's uniform bound for random Fourier features, proved anew.
+r"""Rahimi and Recht's uniform bound for random Fourier features, with a new proof.
 
-Let k(0) = 1, else epsilon is one of k(0); M be the diameter, d the number of columns, m the number of frequencies
-(D/2 paired, D with offsets), and S the average of their norms. For any share s in (0, 1) and any a > 0:
-
-1. Pairs: the estimate less the kernel is a function of x - y, :math:`f(\delta) = \frac1m\sum\cos\langle w_i,
+Let k(0) = 1 (otherwise epsilon is relative to k(0)); let M be the diameter, d the number of columns, m the number of
+frequencies (D/2 for pairs, D with offsets), and S the average of their norms. For any share s in (0, 1) and any a > 0:
+1. Pairs: the estimate minus the kernel is a function of x - y, :math:`f(\delta) = \frac1m\sum\cos\langle w_i,
    \delta\rangle - E\cos\langle w, \delta\rangle`, so :math:`|f(\delta) - f(\delta')| \le (S + \sigma)\|\delta -
    \delta'\|`, as :math:`E\|w\| \le \sigma`.
-2. S has a mean of at most sigma and a variance of at most sigma^2/m: by Cantelli :math:`P[S \ge (1+a)\sigma] \le
-   1/(1 + m a^2)`. (Markov, as in the paper, has :math:`(1+a)^{-2}`.)
-3. The differences lie in a ball of radius M. Points that are r apart have disjoint balls of radius r/2 in one of radius
-   M + r/2, so there are at most :math:`(1+2M/r)^d`, and as many as possible leave nothing farther than r from all of
-   them. Take :math:`r = s\epsilon / ((2+a)\sigma)`: unless S is large, f changes by less than s epsilon within r.
-4. At each, f is an average of m terms within +-1: by Hoeffding it is beyond :math:`(1-s)\epsilon` with probability
-   :math:`2\exp(-m(1-s)^2\epsilon^2/2)` at most.
+2. S has a mean of at most sigma and a variance of at most sigma^2/m: by Cantelli's inequality, :math:`P[S \ge
+   (1+a)\sigma] \le 1/(1 + m a^2)`. (Markov's inequality, as in the paper, gives :math:`(1+a)^{-2}`.)
+3. The differences lie in a ball of radius M. Points at distances of at least r have disjoint balls of radius r/2 inside
+   a ball of radius M + r/2, so there are at most :math:`(1+2M/r)^d` of them; a largest such set leaves no point farther
+   than r from all of them. Take :math:`r = s\epsilon / ((2+a)\sigma)`: unless S is large, f changes by less than
+   s epsilon within r.
+4. At each of these points, f is an average of m terms within +-1: by Hoeffding's inequality, it exceeds
+   :math:`(1-s)\epsilon` with probability at most :math:`2\exp(-m(1-s)^2\epsilon^2/2)`.
 
 .. math:: P \le \frac1{1+ma^2} + 2\Bigl(1 + \frac{2(2+a)\sigma M}{s\epsilon}\Bigr)^d e^{-m(1-s)^2\epsilon^2/2}
 
 Offsets add :math:`h(v) = \frac1m\sum\cos(\langle w_i, v\rangle + 2b_i)` at v = x + y, which lies in a ball of
-radius :math:`\sqrt2 M` (Jung). Its terms are cosines of uniform angles, :math:`E e^{t\cos} \le e^{t^2/4}`, so that
-h is beyond u with probability :math:`2e^{-mu^2}`. Of epsilon, f gets the share :math:`\sqrt2/(1+\sqrt2)`, h the
-rest; then both have the same exponent and the net of h is the larger:
+radius :math:`\sqrt2 M` (Jung). Its terms are cosines of uniform angles with :math:`E e^{t\cos} \le e^{t^2/4}`, so that
+h exceeds u with probability at most :math:`2e^{-mu^2}`. Give f the share :math:`\sqrt2/(1+\sqrt2)` of epsilon and h the
+rest; then both have the same exponent, and the net of h is the larger:
 
 .. math:: P \le \frac1{1+ma^2}
     + 4\Bigl(1 + \frac{(4+2\sqrt2)(1+a)\sigma M}{s\epsilon}\Bigr)^d e^{-m(1-s)^2\epsilon^2/(1+\sqrt2)^2}
 
-Both hold for every s and a; what is computed is the least over a fixed grid of them.
+Both hold for every s and a; the functions compute the minimum over a fixed grid of them.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from .hoeffding import LARGEST_LOG
 
 FORMS = ("paired", "offset")
 SHARES = np.geomspace(1e-3, 0.5, 28)[:, None]
-"""Fractions of epsilon that are left to what happens between the points of the net."""
+"""The fractions of epsilon reserved for changes between the points of the net."""
 LOG_EXCESSES = math.log(10.0) * np.concatenate([np.arange(-3.0, 6.0, 0.1), np.arange(6.0, 160.0, 2.0)])
-"""By how much the average frequency may exceed its root mean square, as a fraction of that, in logarithms."""
+"""Logarithms of the fractions by which the average frequency may exceed its root mean square."""
 
 Form = Literal["paired", "offset"]
 
@@ -57,26 +57,40 @@ def fourier_uniform_error(
     epsilon: float,
     form: Form = "paired",
 ) -> float:
-    r"""Bound P[sup abs(<Z(x), Z(y)> - k) >= epsilon] for RandomFourier, over all pairs in a set of rows at once.
+    r"""Bound the probability that the error of RandomFourier reaches epsilon for any pair in a set of rows.
 
-    A guarantee for rows not seen yet, and for independent frequencies only: not for OrthogonalFourier, QuasiFourier
-    and the like. It asks for some ten times too many features, see :mod:`mercer.bounds`; for the rows at hand
-    :func:`relative_error` has the exact variance. The kernel must have frequencies w of finite :math:`\sigma^2 =
-    E\|w\|^2`; the Laplacian, the skewed intersection and Matern kernels of nu <= 1 are refused.
-
-    It stands for Claim 1 of Rahimi and Recht, :math:`2^8 (\sigma M/\epsilon)^2 e^{-D\epsilon^2/(4(d+2))}`, and is
-    proved at the head of :mod:`mercer.bounds.fourier`. Their proof takes the mean of a gradient at a point that depends
-    on the draw as if it did not, and its exponent is that of D frequencies with a cosine and a sine each, not of D
-    features. Sutherland and Schneider (UAI 2015) mend it by closed formulas.
+    A guarantee for rows not seen yet, and for independent frequencies only, not for OrthogonalFourier, QuasiFourier and
+    the like. It asks for some ten times too many features, see :mod:`mercer.bounds`; for the rows at hand,
+    :func:`relative_error` uses the exact variance.
 
     Parameters
     ----------
-    n_components : D; even where they come in pairs
-    kernel : a kernel with a spectral law, or text that describes one, with every field a number
-    diameter : M, the largest distance of two rows (of ``kernel.coordinates(X)`` for the skewed kernels)
-    n_features : d, the number of columns
-    epsilon : the absolute error
-    form : "paired" or "offset", as in :class:`mercer.RandomFourier`
+    n_components : int
+        The number D of features; even if they come in pairs.
+    kernel : Kernel or str
+        A kernel with a spectral distribution and a number in every field, or text that describes one. Its frequencies w
+        must have a finite :math:`\sigma^2 = E\|w\|^2`; the Laplacian, the skewed intersection and Matern kernels with
+        nu <= 1 are refused.
+    diameter : float
+        The largest distance M of two rows (in ``kernel.coordinates(X)`` for the skewed kernels).
+    n_features : int
+        The number d of columns.
+    epsilon : float
+        The absolute error.
+    form : {"paired", "offset"}, default="paired"
+        The form of the features, as in :class:`mercer.RandomFourier`.
+
+    Returns
+    -------
+    float
+        A bound on P[sup abs(<Z(x), Z(y)> - k(x, y)) >= epsilon].
+
+    Notes
+    -----
+    The bound replaces Claim 1 of Rahimi and Recht, :math:`2^8 (\sigma M/\epsilon)^2 e^{-D\epsilon^2/(4(d+2))}`; the
+    proof is at the head of :mod:`mercer.bounds.fourier`. Their proof takes the mean of a gradient at a point that
+    depends on the draw as if it did not, and its exponent is that of D frequencies with a cosine and a sine each, not
+    of D features. Sutherland and Schneider (UAI 2015) repair it by closed formulas.
 
     Examples
     --------
@@ -99,8 +113,30 @@ def fourier_uniform_error(
 def fourier_uniform_components(
     kernel: Kernel | str, diameter: float, n_features: int, *, epsilon: float, delta: float, form: Form = "paired"
 ) -> int:
-    """The width that brings :func:`fourier_uniform_error` down to delta.
+    """Return the number of features that brings :func:`fourier_uniform_error` down to delta.
 
+    Parameters
+    ----------
+    kernel : Kernel or str
+        A kernel with a spectral distribution and a number in every field, or text that describes one.
+    diameter : float
+        The largest distance of two rows.
+    n_features : int
+        The number of columns.
+    epsilon : float
+        The absolute error.
+    delta : float
+        The probability of a larger error.
+    form : {"paired", "offset"}, default="paired"
+        The form of the features, as in :class:`mercer.RandomFourier`.
+
+    Returns
+    -------
+    int
+        The number of features.
+
+    Examples
+    --------
     >>> from mercer.kernels import Gaussian
     >>> fourier_uniform_components(Gaussian(0.5), 2.0, 10, epsilon=0.1, delta=0.01)
     40586
@@ -126,18 +162,18 @@ def fourier_uniform_components(
 
 
 def _relative_diameter(kernel: Kernel, diameter: float, n_features: int, epsilon: float) -> float:
-    """sigma M / epsilon, epsilon relative to k(0)."""
+    """Return sigma M / epsilon, with epsilon relative to k(0)."""
     check_positive("epsilon", epsilon)
     check_positive("diameter", diameter)
     check_whole("n_features", n_features)
     kernel.check_resolved()
     if not kernel.has_spectrum:
-        raise ValueError(f"the bound is for kernels with a spectral law, which {kernel!r} does not have")
+        raise ValueError(f"the bound is for kernels with a spectral distribution, which {kernel!r} does not have")
     moment = kernel.spectral_moment(n_features)
     if not moment < math.inf:
         raise ValueError(
             f"the frequencies of {kernel!r} have no finite E ||w||^2, so that its estimates can be arbitrarily steep: "
-            "no uniform bound is known; relative_error serves the rows at hand"
+            "no uniform bound is known; use relative_error for the rows at hand"
         )
     relative = math.sqrt(moment) * float(diameter) * kernel.amplitude / float(epsilon)
     if not relative < math.inf:
@@ -146,7 +182,7 @@ def _relative_diameter(kernel: Kernel, diameter: float, n_features: int, epsilon
 
 
 def _log_probability(count: int, relative: float, n_features: int, epsilon: float, form: Form) -> float:
-    """The logarithm of the bound for the given number of frequencies, at most 0."""
+    """Return the logarithm of the bound for the given number of frequencies, at most 0."""
     excess = np.exp(LOG_EXCESSES)
     steep = -np.logaddexp(0.0, math.log(count) + 2.0 * LOG_EXCESSES)
     if form == "paired":

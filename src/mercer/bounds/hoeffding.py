@@ -1,4 +1,4 @@
-"""Hoeffding's bound on an average of independent estimates."""
+"""Hoeffding's bound for an average of independent estimates."""
 
 from __future__ import annotations
 
@@ -11,13 +11,32 @@ LARGEST_LOG = 700.0
 
 
 def hoeffding_error(count: int, largest: float, *, epsilon: float) -> float:
-    r"""Bound P[abs(average - k) >= epsilon] for the average of independent unbiased estimates within +-largest.
+    r"""Bound the probability that an average of independent unbiased estimates is off by epsilon or more.
 
-    For rows that are not known but for their 1-norm; :func:`relative_error` is far smaller where they are. It is
-    :math:`2\exp(-n \epsilon^2 / (2 C^2))` for n estimates of at most C: the features of a RandomMaclaurin (C from
-    :func:`maclaurin_range`; Kar and Karnick have a needless 8 for the 2), or whole TensorSketches (C from
-    :func:`sketch_range`; Pham and Pagh's Lemma 9), of which each counts once, however wide.
+    For rows of which only the 1-norm is known; if they are known, :func:`relative_error` is far smaller.
 
+    Parameters
+    ----------
+    count : int
+        The number n of estimates: the features of a RandomMaclaurin, or whole TensorSketches, each of which counts
+        once, however wide it is.
+    largest : float
+        The largest absolute value C of an estimate, from :func:`maclaurin_range` or :func:`sketch_range`.
+    epsilon : float
+        The absolute error.
+
+    Returns
+    -------
+    float
+        The bound :math:`2\exp(-n \epsilon^2 / (2 C^2))`, at most 1.
+
+    Notes
+    -----
+    For features of a RandomMaclaurin, Kar and Karnick have an unnecessary 8 in place of the 2. For TensorSketches this
+    is Lemma 9 of Pham and Pagh.
+
+    Examples
+    --------
     >>> from mercer.bounds import maclaurin_range, sketch_range
     >>> from mercer.kernels import Exponential
     >>> round(hoeffding_error(1000, maclaurin_range(Exponential(), 0.5), epsilon=0.4), 4)
@@ -29,8 +48,24 @@ def hoeffding_error(count: int, largest: float, *, epsilon: float) -> float:
 
 
 def hoeffding_count(largest: float, *, epsilon: float, delta: float) -> int:
-    """The number of features or sketches that brings :func:`hoeffding_error` down to delta.
+    """Return the number of features or sketches that brings :func:`hoeffding_error` down to delta.
 
+    Parameters
+    ----------
+    largest : float
+        The largest absolute value of an estimate, from :func:`maclaurin_range` or :func:`sketch_range`.
+    epsilon : float
+        The absolute error.
+    delta : float
+        The probability of a larger error.
+
+    Returns
+    -------
+    int
+        The number of estimates.
+
+    Examples
+    --------
     >>> from mercer.bounds import sketch_range
     >>> hoeffding_count(sketch_range(2, 1.0), epsilon=0.2, delta=0.01)
     265
@@ -39,7 +74,7 @@ def hoeffding_count(largest: float, *, epsilon: float, delta: float) -> int:
 
 
 def tail(count: int, largest: float, epsilon: float, log_events: float = 0.0) -> float:
-    """min(1, 2 events exp(-count epsilon^2 / (2 largest^2))), in logarithms so that nothing overflows."""
+    """Compute min(1, 2 events exp(-count epsilon^2 / (2 largest^2))), in logarithms to avoid overflow."""
     check_whole("the number of features or sketches", count)
     check_positive("the largest estimate", largest)
     check_positive("epsilon", epsilon)
@@ -48,7 +83,7 @@ def tail(count: int, largest: float, epsilon: float, log_events: float = 0.0) ->
 
 
 def least_count(delta: float, largest: float, epsilon: float, log_events: float = 0.0) -> int:
-    """The least count at which ``tail`` is at most delta."""
+    """Return the smallest count at which ``tail`` is at most delta."""
     check_probability("delta", delta)
     check_positive("the largest estimate", largest)
     check_positive("epsilon", epsilon)

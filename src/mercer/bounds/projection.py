@@ -1,9 +1,9 @@
-"""The error of features that are a projection of others, told after the fact from the rows themselves.
+"""The error of features that are a projection of others, computed from the rows after the fact.
 
-Features Z = F Q with orthonormal columns Q lose F F' - Z Z' = F (I - Q Q') F', which is positive semi-definite: no
-eigenvalue of it is negative, and no entry is larger than the roots of the two diagonal entries beside it. Of
-:class:`mercer.Compressed` with a TEFM method F are the features of the inner map. Of :class:`mercer.Nystrom` they are
-those of the kernel itself, which nobody has to compute: F F' = K, and the columns of Q span the landmarks' features.
+Features Z = F Q with orthonormal columns Q lose F F' - Z Z' = F (I - Q Q') F', which is positive semi-definite: it has
+no negative eigenvalue, and no entry exceeds the geometric mean of the two diagonal entries in its row and column. For
+:class:`mercer.Compressed` with a TEFM method, F are the features of the inner map. For :class:`mercer.Nystrom` they are
+those of the kernel itself, which need not be computed: F F' = K, and the columns of Q span the landmarks' features.
 """
 
 from __future__ import annotations
@@ -34,28 +34,37 @@ Matrix = NDArray[np.float64]
 TILE_ROWS = 256
 METHODS = ("tefm-g", "tefm-s")
 ROUNDING = 10.0 * float(np.finfo(np.float64).eps)
-"""For every feature, what the computed length of a row may be wrong by, as a fraction of that length."""
+"""The possible error of the computed length of a row, per feature and as a fraction of that length."""
 
 NO_KERNEL = "nothing bounds the error of a map whose kernel is not positive semi-definite"
 
 
 def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
-    r"""How much of every row the map leaves out: k(x, x) - ||Z(x)||^2 for Nystrom, never negative. No probability.
+    r"""Compute how much of every row the map misses: k(x, x) - ||Z(x)||^2 for Nystrom, never negative.
 
-    The certificate of a fitted map, on rows that need not be the ones of its fit. The sum is the nuclear norm of the
-    error K - Z Z' on these rows, which is no smaller than its spectral and its Frobenius norm; single entries are
-    bounded by :func:`projection_error`. For a Compressed that has learned its projection (TEFM) it is
-    :math:`\|F(x)\|^2 - \|Z(x)\|^2`, with F the wide map, and tells what the projection loses, not how far F is from
-    the kernel. Other maps err to both sides and are refused.
-
-    What is lost in rounding, the width times 2e-15 of k(x, x), is the least that is returned. Where a Nystrom map has a
-    function for a kernel, that the function is positive semi-definite is the promise of who wrote it; a ValueError says
-    where ``fit`` or these rows have shown that it is not, for then nothing bounds the error.
+    This is the certificate of a fitted map, on any rows, and involves no probability. The sum is the nuclear norm of
+    the error K - Z Z' on these rows, which is at least its spectral and its Frobenius norm; :func:`projection_error`
+    bounds single entries. For a Compressed that has learned its projection (TEFM), the residual is :math:`\|F(x)\|^2 -
+    \|Z(x)\|^2` with the wide map F: it measures what the projection loses, not how far F is from the kernel. Other maps
+    err in both directions and are refused.
 
     Parameters
     ----------
-    map : a fitted Nystrom, or a fitted Compressed whose method is "tefm-g" or "tefm-s"
-    X : rows as the map takes them, or an object that offers them by ``blocks()``
+    map : Nystrom or Compressed
+        A fitted Nystrom, or a fitted Compressed with method "tefm-g" or "tefm-s".
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or Rows
+        The rows in any form that the map accepts, or an object that provides them by ``blocks()``.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The residual of every row.
+
+    Notes
+    -----
+    The result is never less than the rounding error, which is the width times 2e-15 of k(x, x). If the kernel of a
+    Nystrom map is a function, its author must guarantee that it is positive semi-definite; a ValueError is raised if
+    ``fit`` or these rows have shown that it is not, since nothing bounds the error then.
 
     Examples
     --------
@@ -76,12 +85,28 @@ def projection_residual(map: Nystrom | Compressed, X: Any) -> Matrix:
 
 
 def projection_error(map: Nystrom | Compressed, X: Any, Y: Any = None) -> Matrix:
-    r"""Bound abs(<Z(x), Z(y)> - k(x, y)) for every row x of X and y of Y, for certain, by the root of their residuals.
+    r"""Bound abs(<Z(x), Z(y)> - k(x, y)), with certainty, for every row x of X and y of Y.
 
-    Use it for the pairs that matter once a Nystrom map is fitted; it needs no kernel value between two of them. As the
-    error is an inner product, it is at most :math:`\sqrt{r(x) r(y)}`, r the :func:`projection_residual`, of which the
-    rest of the description holds: for TEFM it is the error against the inner map.
+    Use it for the pairs that matter once a Nystrom map is fitted; it does not evaluate the kernel between them. The
+    error is an inner product and therefore at most :math:`\sqrt{r(x) r(y)}`, where r is the
+    :func:`projection_residual`, whose conditions apply: for TEFM it is the error relative to the inner map.
 
+    Parameters
+    ----------
+    map : Nystrom or Compressed
+        A fitted Nystrom, or a fitted Compressed with method "tefm-g" or "tefm-s".
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+        The rows x.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features), default=None
+        The rows y. If None, ``X`` is used.
+
+    Returns
+    -------
+    ndarray of shape (n_samples_X, n_samples_Y)
+        The bounds.
+
+    Examples
+    --------
     >>> from mercer import Nystrom
     >>> from mercer.kernels import Polynomial
     >>> features = Nystrom(Polynomial(2), landmarks=[[1.0, 0.0], [0.0, 1.0]]).fit([[1.0, 0.0]])
@@ -102,37 +127,51 @@ def projection_norm(
     power: int = 1,
     random_state: RandomState = None,
 ) -> float:
-    r"""Bound the largest eigenvalue of F F' - Z Z', what TEFM's projection takes from the wide map, but for delta.
+    r"""Bound the largest eigenvalue of F F' - Z Z', the loss of TEFM's projection, except with probability delta.
 
-    For rows that need not be those of the fit, in ``power`` + 1 passes over them; :func:`projection_residual` has the
-    sum of these eigenvalues, exactly and in one. F are the features of ``map.map_``, Z = F Q those of the map, Q its
-    orthonormal columns: by how much F F' misses the kernel itself is not in it.
+    It applies to any rows and takes ``power`` + 1 passes over them; :func:`projection_residual` gives the sum of these
+    eigenvalues exactly in one pass. F are the features of ``map.map_`` and Z = F Q those of the map, with orthonormal
+    columns Q. The bound does not include the error of F F' with respect to the kernel.
 
-    The map and the rows are held fixed, and the probability is over the probes alone, which are drawn here: with
-    probability at least 1 - delta they find a number that is not too small. (A ``random_state`` that somebody chose to
-    make the number small voids that.) As :math:`FF^\top - ZZ^\top = BB^\top` with :math:`B = F(I - QQ^\top)`, every
-    standard normal probe w has :math:`\|B(B^\top B)^q w\| \ge \sigma^{2q+1} |\langle v, w\rangle|`, where sigma is the
-    norm of B, v its right singular vector, and <v, w> standard normal. All of r probes are within +-u with probability
-    :math:`\mathrm{erf}(u/\sqrt2)^r`; let this be delta. Then, with probability 1 - delta,
+    Parameters
+    ----------
+    map : Compressed
+        A fitted Compressed with method "tefm-g" or "tefm-s".
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or Rows
+        The rows, or an object that provides them by ``blocks()``.
+    delta : float
+        The probability that the bound fails.
+    n_probes : int, default=10
+        The number r of random probes.
+    power : int, default=1
+        The power q.
+    random_state : int, Generator, RandomState or None, default=None
+        Determines the probes.
+
+    Returns
+    -------
+    float
+        The bound.
+
+    Notes
+    -----
+    The map and the rows are fixed, and the probability is only over the probes, which are drawn here. (It does not
+    apply to a ``random_state`` that was chosen to make the number small.) As :math:`FF^\top - ZZ^\top = BB^\top` with
+    :math:`B = F(I - QQ^\top)`, every standard normal probe w has :math:`\|B(B^\top B)^q w\| \ge \sigma^{2q+1} |\langle
+    v, w\rangle|`, where sigma is the norm of B, v its right singular vector, and <v, w> standard normal. All r probes
+    are within +-u with probability :math:`\mathrm{erf}(u/\sqrt2)^r`; let this be delta. Then, with probability
+    1 - delta,
 
     .. math:: \|FF^\top - ZZ^\top\| = \sigma^2 \le
         \Bigl(u^{-2} \max_i \|B(B^\top B)^q w_i\|^2\Bigr)^{1/(2q+1)}.
 
-    At q = 0 and delta = 10^-r it is equation (4.3) of Halko, Martinsson and Tropp, squared, up to their bound
-    :math:`\mathrm{erf}(u/\sqrt2) \le u\sqrt{2/\pi}`, and then no smaller than the trace of the residual, more or less;
-    each power of B'B that a pass buys takes the root of what it is too large by.
+    At q = 0 and delta = 10^-r this is equation (4.3) of Halko, Martinsson and Tropp, squared, up to their bound
+    :math:`\mathrm{erf}(u/\sqrt2) \le u\sqrt{2/\pi}`, and roughly no smaller than the trace of the residual. Each power
+    of B'B costs a pass and takes a root of the factor by which the bound is too large.
 
-    The O(n/l) of Chen et al.'s Theorem 1 for :math:`\|K - ZZ^\top\|` does not follow from l = k + 5 as in its proof:
-    the constant it hides then grows with l. It does, for every q, with k = l/2 in Theorem 10.6 of Halko, Martinsson and
-    Tropp, and :math:`l^2` wide features as they say.
-
-    Parameters
-    ----------
-    map : a fitted Compressed whose method is "tefm-g" or "tefm-s"
-    X : rows, dense or CSR, or an object that offers them by ``blocks()``
-    delta : how often it may fail
-    n_probes, power : r and q
-    random_state : int, numpy Generator or RandomState, or None
+    The O(n/l) of Chen et al.'s Theorem 1 for :math:`\|K - ZZ^\top\|` does not follow from l = k + 5 as in its proof,
+    because the hidden constant then grows with l. It does follow, for every q, from k = l/2 in Theorem 10.6 of Halko,
+    Martinsson and Tropp, with :math:`l^2` wide features as they say.
 
     Examples
     --------
@@ -179,23 +218,23 @@ def _check_projection(map: Any, name: str, kinds: tuple[type[FeatureMap], ...]) 
 
 
 def _residual(map: Nystrom | Compressed, X: Any) -> Matrix:
-    """That of one tile of rows."""
+    """Compute the residual of one tile of rows."""
     kept = squares(_features(map, X))
     whole = squares(_features(map.map_, X)) if isinstance(map, Compressed) else _diagonal(map, X)
     residual = whole - kept
     if isinstance(map, Nystrom) and (residual < -NOISE * np.abs(whole)).any():
         _check_definite(map, X[[int(np.argmin(residual))]])
-    # Below 0 it is rounding, and an error of its own.
+    # A negative value is rounding, and counts as an error.
     return np.maximum(np.abs(residual), ROUNDING * map.n_components_ * whole)
 
 
 def _features(map: FeatureMap, X: Any) -> Matrix:
-    """Those of a tile of rows that are validated already."""
+    """Compute the features of a tile of validated rows."""
     return np.asarray(features(map.fitted_, X, map.n_jobs))
 
 
 def _check_definite(map: Nystrom, row: Any) -> None:
-    """Raise where the kernel matrix of the landmarks and this row has a negative eigenvalue that is no rounding."""
+    """Raise a ValueError if the kernel matrix of the landmarks and this row has a negative eigenvalue."""
     kernel, landmarks = map.kernel_, restored(map.parameters_.landmarks, row.shape[-1])
     cross = kernel_block(kernel, row, landmarks)
     whole = np.block([[kernel_block(kernel, landmarks, landmarks), cross.T], [cross, kernel_block(kernel, row, row)]])
@@ -205,17 +244,15 @@ def _check_definite(map: Nystrom, row: Any) -> None:
 
 
 def _diagonal(map: Nystrom, X: Any) -> Matrix:
-    """k(x, x)."""
+    """Compute k(x, x)."""
     if not hasattr(map.kernel_, "diagonal"):
-        raise ValueError(
-            "a precomputed kernel does not tell k(x, x) of the rows it is given; residual_trace_ has its sum"
-        )
+        raise ValueError("a precomputed kernel does not provide k(x, x) of new rows; residual_trace_ has its sum")
     with np.errstate(over="ignore", invalid="ignore"):
         return map.kernel_.diagonal(X)
 
 
 def _tiles(map: FeatureMap, X: Any) -> Iterator[Any]:
-    """The rows in float64, few at a time: the features of a whole block may be too wide to hold."""
+    """Yield the rows in float64, a few at a time, because the features of a whole block may be too wide to hold."""
     for block in X.blocks() if is_rows(X) else [to_numpy(map.validated(X))]:
         map.kernel_.check_rows(block)
         for tile in tiles(block.shape[0], TILE_ROWS):

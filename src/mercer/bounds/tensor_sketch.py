@@ -1,4 +1,4 @@
-"""The variance of a TensorSketch, the width that it asks for, and what its paper says of both."""
+"""The variance of a TensorSketch, the width that it requires, and what its paper says about both."""
 
 from __future__ import annotations
 
@@ -17,11 +17,29 @@ from .hoeffding import LARGEST_LOG
 
 
 def tensor_sketch_variance(X: Any, Y: Any, degree: int, n_components: int) -> NDArray[np.float64]:
-    """The exact variance of TensorSketch's estimate of <x, y>^degree, for every row x of X and y of Y.
+    """Compute the exact variance of TensorSketch's estimate of <x, y>^degree.
 
     Use it to see what a width would give before any map is fitted; a fitted map has ``variance``. The formula is in
     :class:`mercer.TensorSketch`.
 
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+        The rows x.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
+        The rows y.
+    degree : int
+        The degree.
+    n_components : int
+        The number of features.
+
+    Returns
+    -------
+    ndarray of shape (n_samples_X, n_samples_Y)
+        The variances.
+
+    Examples
+    --------
     >>> tensor_sketch_variance([[1.0, 1.0]], [[1.0, 1.0]], 2, 16)
     array([[2.5625]])
     """
@@ -30,14 +48,35 @@ def tensor_sketch_variance(X: Any, Y: Any, degree: int, n_components: int) -> ND
 
 
 def pham_pagh_variance(X: Any, Y: Any, degree: int, n_components: int) -> NDArray[np.float64]:
-    r"""The claim of Pham and Pagh's Lemma 6: Var <= (<x, y>^(2p) + ||x||^(2p) ||y||^(2p)) / D. FALSE for p >= 2.
+    """Compute the variance bound of Pham and Pagh's Lemma 6, which is FALSE for p >= 2.
 
-    For comparison with the paper only; :func:`tensor_sketch_variance` is the truth. The sign of an entry of the p-fold
-    tensor product is a product of p signs, so the signs of four entries are not independent as the proof needs them.
-    At p = 1 it is a true bound on a count sketch.
+    The lemma claims Var <= (<x, y>^(2p) + ||x||^(2p) ||y||^(2p)) / D. This function is for comparison with the paper
+    only; :func:`tensor_sketch_variance` is the truth.
 
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+        The rows x.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features)
+        The rows y.
+    degree : int
+        The degree p.
+    n_components : int
+        The number D of features.
+
+    Returns
+    -------
+    ndarray of shape (n_samples_X, n_samples_Y)
+        The claimed bounds.
+
+    Notes
+    -----
+    The sign of an entry of the p-fold tensor product is a product of p signs, so the signs of four entries are not
+    independent as the proof requires. At p = 1 it is a true bound for a count sketch.
+
+    Examples
+    --------
     Rows of 64 equal entries and unit norm, D = 256:
-
     >>> row, D = [[0.125] * 64], 256
     >>> [round(D * pham_pagh_variance(row, row, p, D).item(), 2) for p in (1, 2, 3, 4)]
     [2.0, 2.0, 2.0, 2.0]
@@ -52,19 +91,42 @@ def pham_pagh_variance(X: Any, Y: Any, degree: int, n_components: int) -> NDArra
 
 
 def tensor_sketch_components(X: Any, Y: Any, degree: int, *, epsilon: float, delta: float) -> NDArray[np.float64]:
-    r"""The width from which on TensorSketch misses <x, y>^degree by a fraction epsilon with probability <= delta.
+    r"""Return the width at which TensorSketch misses <x, y>^degree by a fraction epsilon with probability <= delta.
 
-    Use it to size a TensorSketch for the pairs that matter: for every row of X and of Y (X where None) the inverse of
-    :func:`relative_error`, as a matrix of whole floating numbers, infinite where <x, y> = 0. The variance is v/D + e
-    w/D^2, e = 2 for even D and 1 for odd; at D = 1 and 3 it gives v and w, and what is then solved is a quadratic.
+    Use it to choose the width of a TensorSketch for the pairs that matter. It is the inverse of :func:`relative_error`.
 
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples_X, n_features)
+        The rows x.
+    Y : {array-like, sparse matrix} of shape (n_samples_Y, n_features) or None
+        The rows y. If None, ``X`` is used.
+    degree : int
+        The degree.
+    epsilon : float
+        The relative error.
+    delta : float
+        The probability of a larger error.
+
+    Returns
+    -------
+    ndarray of shape (n_samples_X, n_samples_Y)
+        The widths as floats, infinite where <x, y> = 0.
+
+    Notes
+    -----
+    The variance is v/D + e w/D^2, with e = 2 for even D and 1 for odd D. Its values at D = 1 and 3 give v and w, and
+    the width then solves a quadratic equation.
+
+    Examples
+    --------
     >>> tensor_sketch_components([[3.0, 4.0]], [[3.0, 4.0], [-4.0, 3.0]], 2, epsilon=0.5, delta=0.1)
     array([[91., inf]])
     """
     check_positive("epsilon", epsilon)
     check_probability("delta", delta)
     rows = [None if M is None else check_matrix(M).astype(np.float64) for M in (X, Y)]
-    target = delta * epsilon**2 * Polynomial(2 * degree)(*rows)  # which raises where it overflows
+    target = delta * epsilon**2 * Polynomial(2 * degree)(*rows)  # raises if it overflows
     one, three = (tensor_sketch_variance(X, Y, degree, width) for width in (1, 3))
     v = (9.0 * three - one) / 2.0
     w = one - v
@@ -79,12 +141,30 @@ def tensor_sketch_components(X: Any, Y: Any, degree: int, *, epsilon: float, del
 
 
 def sketch_range(degree: int, radius: float) -> float:
-    r"""The largest <Z(x), Z(y)> of a TensorSketch over rows of 1-norm at most R: R^(2 degree), Pham and Pagh's Lemma 8.
+    r"""Return the largest <Z(x), Z(y)> of a TensorSketch over rows of 1-norm at most R: Pham and Pagh's Lemma 8.
 
-    For :func:`hoeffding_error`. It stands although their Lemma 6 fell: every entry of the tensor product goes into one
-    bucket, so in the time domain ||Z(x)||_1 <= R^degree whatever the signs, and the spectrum has the same inner
-    products. For (gamma t + coef0)^degree, R is sqrt(gamma) times the 1-norm, plus sqrt(coef0).
+    It is the range that :func:`hoeffding_error` needs.
 
+    Parameters
+    ----------
+    degree : int
+        The degree.
+    radius : float
+        The largest 1-norm R of a row. For the kernel (gamma t + coef0)^degree, it is sqrt(gamma) times the 1-norm, plus
+        sqrt(coef0).
+
+    Returns
+    -------
+    float
+        The range R^(2 degree).
+
+    Notes
+    -----
+    The lemma holds although their Lemma 6 does not: every entry of the tensor product goes into one bucket, so that in
+    the time domain ||Z(x)||_1 <= R^degree whatever the signs, and the spectrum has the same inner products.
+
+    Examples
+    --------
     >>> sketch_range(2, 1.5)
     5.0625
     """
