@@ -56,7 +56,7 @@ def bad(tmp_path_factory):
 LEARNED = {
     "no such column": ("good.csv --target z", "good.csv has no column 'z'; it has 'x', 'town', 'y'"),
     "nearly its name": ("good.csv --target twn", "good.csv has no column 'twn'; did you mean 'town'?"),
-    "no such file": ("none.csv --target y", "no files of rows are found at none.csv"),
+    "no such file": ("none.csv --target y", "no files of rows found at none.csv"),
     "empty file": ("empty.csv --target y", "there are no rows in empty.csv"),
     "names alone": ("head.csv --target y", "there are no rows in head.csv"),
     "ragged CSV": ("ragged.csv --target y", "ragged.csv"),

@@ -239,7 +239,7 @@ def test_endings_that_can_be_written_are_listed(fitted, fails, tmp_path):
 def test_columns_that_a_model_does_not_know_may_hold_anything(fitted, run, tmp_path, name):
     result = run(f"predict m.mercer {name}")
     assert result.exit_code == 0, result.output
-    assert result.stderr == "note: ignored, as the model has no columns of these names: 'id', 'code', 'day'\n"
+    assert result.stderr == "note: ignored, because the model has no columns with these names: 'id', 'code', 'day'\n"
     assert result.stdout == run("predict m.mercer train.csv").stdout
     assert run(f"evaluate m.mercer {name} -q").exit_code == 0
     assert run(f"transform m.mercer {name} -q -o {tmp_path}/z.npy").exit_code == 0

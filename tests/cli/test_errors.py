@@ -39,7 +39,7 @@ def test_no_target(folder, fails):
 
 
 def test_files_that_are_not_there_or_empty(folder, fails, tmp_path):
-    assert "no files of rows are found at none.csv" in fails("fit none.csv --target y -o m.mercer")
+    assert "no files of rows found at none.csv" in fails("fit none.csv --target y -o m.mercer")
     (tmp_path / "empty.csv").write_text("")
     assert "there are no rows in" in fails("fit", tmp_path / "empty.csv", "--target", "y", "-o", "m.mercer")
     (tmp_path / "head.csv").write_text("x,y\n")

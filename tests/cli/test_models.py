@@ -68,7 +68,7 @@ def test_columns_are_found_by_name(folder, run, tmp_path, frames):
     frames["houses"].assign(floor=1)[["town", "price", "rooms", "size", "floor"]].to_parquet(tmp_path / "h.parquet")
     other = run(f"predict houses.mercer {tmp_path}/h.parquet")
     assert other.stdout == run("predict houses.mercer houses.csv").stdout
-    assert other.stderr == "note: ignored, as the model has no columns of these names: 'floor'\n"
+    assert other.stderr == "note: ignored, because the model has no columns with these names: 'floor'\n"
     assert run(f"predict houses.mercer {tmp_path}/h.parquet --quiet").stderr == ""
 
 

@@ -171,7 +171,7 @@ def test_a_file_that_changes_is_named(tmp_path, name):
         write(900)
         table = data.open(path, memory=memory, **given)
         os.utime(path, ns=(1, 1))
-        with pytest.raises(data.SourceError, match=f"{name} was written to since it was opened"):
+        with pytest.raises(data.SourceError, match=f"{name} has been written to since it was opened"):
             KernelRegressor(n_components=8, kernel=None, alpha=1.0, preparation=None).fit(table)
         os.utime(path)
 
@@ -187,7 +187,7 @@ def test_a_file_that_changes_while_it_is_read_or_goes(tmp_path):
     with pytest.raises(data.SourceError, match=r"1\.npy has changed since it was opened"):
         list(blocks)
     (tmp_path / "1.npy").unlink()
-    with pytest.raises(data.SourceError, match=r"1\.npy has gone since it was opened"):
+    with pytest.raises(data.SourceError, match=r"1\.npy has disappeared since it was opened"):
         next(table.blocks())
 
 
@@ -266,7 +266,7 @@ def test_a_model_finds_its_columns_by_name(tmp_path):
     save(dict(frame[["town", "height", "age"]]), tmp_path / "a.parquet")
     np.testing.assert_array_equal(model.predict(data.open(tmp_path / "a.parquet")), expected)
     save(dict(frame[["town", "height", "y", "age"]]), tmp_path / "a.parquet")
-    with pytest.warns(UserWarning, match="ignored, as the model has no columns of these names: 'y'"):
+    with pytest.warns(UserWarning, match="ignored, because the model has no columns with these names: 'y'"):
         np.testing.assert_array_equal(model.predict(data.open(tmp_path / "a.parquet")), expected)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -174,12 +174,14 @@ def test_a_folder_and_a_pattern(tmp_path):
     (tmp_path / "notes.md").touch()
     np.testing.assert_array_equal(whole(data.open(tmp_path, target="y")).X, X)
     np.testing.assert_array_equal(whole(data.open(f"{tmp_path}/*.parquet", target="y")).X, X[:20])
-    with pytest.raises(FileNotFoundError, match="no files of rows are found at"):
+    with pytest.raises(FileNotFoundError, match="no files of rows found at"):
         data.open(f"{tmp_path}/*.csv")
-    with pytest.raises(ValueError, match=r"notes.md tells no format: give format, one of \('csv', 'parquet'"):
+    with pytest.raises(
+        ValueError, match=r"the format of .*notes.md from its name: give format, one of \('csv', 'parquet'"
+    ):
         data.open(tmp_path / "notes.md")
     to_csv(as_frame(X), tmp_path / "d.csv")
-    with pytest.raises(ValueError, match=r"files of one table have one format, found .*a.parquet and .*d.csv"):
+    with pytest.raises(ValueError, match=r"all files of a table must have one format, found .*a.parquet and .*d.csv"):
         data.open(tmp_path)
 
 
@@ -200,7 +202,7 @@ def test_csv_guesses_are_corrected(tmp_path, monkeypatch):
     with pytest.raises(data.SourceError, match=r"a.csv cannot be read as CSV.*Row #503: Expected 3 columns, got 2"):
         data.open(path)
     path.write_text("a,b,a\n1,2,3\n")
-    with pytest.raises(data.SourceError, match=r"a.csv has two columns of the name 'a'"):
+    with pytest.raises(data.SourceError, match=r"a.csv has two columns named 'a'"):
         data.open(path)
 
 
@@ -430,7 +432,7 @@ def test_a_format_is_its_file_and_its_entry(tmp_path, monkeypatch):
         np.save(file, np.eye(3))
     np.testing.assert_array_equal(whole(data.open(tmp_path)).X, 2.0 * np.eye(3))
     (tmp_path / "rows").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"rows tells no format: give format, one of .*'doubled'\)"):
+    with pytest.raises(ValueError, match=r"the format of .*rows from its name: give format, one of .*'doubled'\)"):
         data.open(tmp_path / "rows")
 
 

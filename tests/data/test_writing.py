@@ -48,7 +48,9 @@ def test_nothing_is_left_after_an_error(tmp_path):
 
 
 def test_what_cannot_be_written(tmp_path):
-    with pytest.raises(ValueError, match=r"cannot tell the format to write from the name .*t\.xls: end it in \.csv, \.parquet"):
+    with pytest.raises(
+        ValueError, match=r"cannot tell the format to write from the name .*t\.xls: end it in \.csv, \.parquet"
+    ):
         data.write(tmp_path / "t.xls", [np.ones((1, 1))])
     with pytest.raises(ValueError, match="there are no rows to write"):
         data.write(tmp_path / "t.csv", [])

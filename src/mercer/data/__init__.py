@@ -1,4 +1,4 @@
-"""Where rows come from."""
+"""Tables of rows from files and from memory, read block by block."""
 
 from .._rows import ArrayRows, Rows, as_rows, is_rows
 from .file_table import SourceTable

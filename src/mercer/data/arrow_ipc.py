@@ -19,7 +19,7 @@ class ArrowFile(FileSource):
     @contextmanager
     def _open(self, names: tuple[str, ...] | None = None) -> Iterator[Any]:
         ipc = arrow(".ipc")
-        # not mapped into memory: a file that is cut meanwhile would end the process
+        # Not mapped into memory, because a file that is truncated meanwhile would crash the process.
         with self.reading(), arrow().OSFile(str(self.path)) as file:
             open_with = ipc.open_file if file.read(6) == b"ARROW1" else ipc.open_stream
             file.seek(0)
@@ -46,7 +46,7 @@ class ArrowFile(FileSource):
 
 
 def record_batches(reader: Any) -> Iterator[Any]:
-    """All record batches of a file or a stream."""
+    """Yield all record batches of a file or a stream."""
     if not hasattr(reader, "num_record_batches"):
         yield from reader
         return

@@ -14,7 +14,7 @@ from .frames import frame_rows, is_frame, stacked_frames
 
 
 class Block(NamedTuple):
-    """Consecutive rows; ``y`` and ``weight`` are None where there are none."""
+    """Consecutive rows; ``y`` and ``weight`` may be None."""
 
     X: Any
     y: Any = None
@@ -22,10 +22,10 @@ class Block(NamedTuple):
 
 
 def part_of(X: Any, rows: Any) -> Any:
-    """Some rows of a matrix or a frame."""
+    """Return some rows of a matrix or a data frame."""
     if is_frame(X):
         return frame_rows(X, rows)
-    if sp.issparse(X) and isinstance(rows, slice):  # which SciPy would copy
+    if sp.issparse(X) and isinstance(rows, slice):  # SciPy would copy the rows
         first, last, _ = rows.indices(X.shape[0])
         begin, end = int(X.indptr[first]), int(X.indptr[max(first, last)])
         starts = X.indptr[first : max(first, last) + 1] - begin
@@ -34,7 +34,7 @@ def part_of(X: Any, rows: Any) -> Any:
 
 
 def without_duplicates(X: Any) -> Any:
-    """The matrix with duplicate CSR entries added up, as statistics assume."""
+    """Return the matrix with duplicate CSR entries added up, as statistics assume."""
     if not sp.issparse(X) or X.has_canonical_format:
         return X
     summed = X.copy()
@@ -43,7 +43,7 @@ def without_duplicates(X: Any) -> Any:
 
 
 def stacked(parts: list[Any]) -> Any:
-    """Matrices or frames one below the other."""
+    """Concatenate the rows of matrices or data frames."""
     if len(parts) == 1:
         return parts[0]
     if is_frame(parts[0]):
@@ -52,12 +52,12 @@ def stacked(parts: list[Any]) -> Any:
 
 
 def rows_of(block: Block, rows: Any) -> Block:
-    """Some rows of a block."""
+    """Return some rows of a block."""
     return Block(part_of(block.X, rows), *(None if item is None else item[rows] for item in block[1:]))
 
 
 def concatenated(blocks: list[Block]) -> Block:
-    """Consecutive blocks as one; weights of 1 where only some blocks have weights."""
+    """Concatenate consecutive blocks, with weights of 1 if only some blocks have weights."""
     if len(blocks) == 1:
         return blocks[0]
     X = stacked([block.X for block in blocks])
@@ -68,14 +68,14 @@ def concatenated(blocks: list[Block]) -> Block:
 
 
 def without_weightless(block: Block) -> Block:
-    """The rows whose weight is not 0: a row of weight 0 does not count."""
+    """Drop the rows of weight 0, which do not count."""
     if block.weight is None or block.weight.all():
         return block
     return rows_of(block, np.flatnonzero(block.weight))
 
 
 def recut(parts: Iterable[Block]) -> Iterator[Block]:
-    """Blocks of ``BLOCK_ROWS`` rows, but for the last, of blocks of any size."""
+    """Recut blocks of any size into blocks of ``BLOCK_ROWS`` rows, except for the last."""
     waiting: list[Block] = []
     count = 0
     for block in parts:

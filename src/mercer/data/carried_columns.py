@@ -1,4 +1,4 @@
-"""Columns as they are stored, for whoever carries them along: an id is no feature, but predictions need it."""
+"""Columns as they are stored, to be carried along: an id is not a feature, but predictions need it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .sources import SourceError
 
 
 def as_written(table: SourceTable, names: Sequence[str]) -> Iterator[Any]:
-    """The columns of these names, features or not, as they are stored: Arrow tables of the rows of all blocks.
+    """Yield the columns with these names as they are stored, features or not: Arrow tables of the rows of all blocks.
 
-    Text, whole numbers and dates stay what they are; fields of CSV are text.
+    Text, integers and dates keep their types; fields of CSV files are text.
     """
     for source in table._sources:
         if not isinstance(source.schema, dict):
@@ -26,7 +26,7 @@ def as_written(table: SourceTable, names: Sequence[str]) -> Iterator[Any]:
             if name not in source.schema:
                 raise missing(source, name)
     if table._order is not None:
-        raise ValueError("the columns of a table that is shuffled cannot be had as they are stored")
+        raise ValueError("the columns of a shuffled table are not available as they are stored")
     return _parts(table, tuple(names))
 
 

@@ -18,17 +18,17 @@ from .sources import MissingColumnError, Source, SourceError
 from .times import TIMES, days_of, times
 
 PLAIN = (*NUMBERS, "empty")
-"""Kinds that are numbers as they are, or may become any."""
+"""The kinds that are numbers already, or may become any kind."""
 LEVELS = ("text", "bool", "int levels", "uint64 levels", "float levels")
 WHOLE = {"int": np.int64, "uint64": np.uint64}
 LABELS = {"bool": bool, "text": str, "int levels": np.int64, "uint64 levels": np.uint64, "float levels": np.float64}
 """The types of targets that are levels."""
 MOST_LISTED = 20
-"""Columns that a message lists."""
+"""The largest number of columns that a message lists."""
 
 
 class Roles(NamedTuple):
-    """The columns that are not features: targets, weights, and the column that splits rows into groups."""
+    """The columns that are not features: targets, weights, and the column that divides rows into groups."""
 
     target: Any = None
     weight: Any = None
@@ -41,68 +41,68 @@ class Roles(NamedTuple):
 
 
 class Columns(ABC):
-    """How a raw block becomes a block."""
+    """The conversion of a raw block to a block."""
 
     names: tuple[str, ...] | None
-    """Those of the features, None where they have none."""
+    """The names of the features, or None."""
     width: int
     roles: Roles
     dtype: Any
     levels: tuple[str, ...] = ()
     """The features that are text or truth values."""
     times: dict[str, str]
-    """The features that are dates or durations, with which of these they are."""
+    """The features that are dates or durations, and which of these they are."""
     others: tuple[str, ...] = ()
-    """Columns of the first source that are not asked for, which may hold anything."""
+    """Columns of the first source that were not requested and may hold anything."""
     sources: list[Source]
     notes: tuple[str, ...] = ()
 
     def widened(self, width: int) -> Columns | None:
-        """These columns padded with zeros to ``width`` features; None if they cannot be padded."""
+        """Return these columns padded with zeros to ``width`` features, or None if they cannot be padded."""
         return None
 
     def without(self, places: Sequence[Any], width: int) -> Columns | None:
-        """These columns with the given ones no longer features, or padded to ``width``; None if neither fits."""
+        """Return these columns without the given features, or padded to ``width``; None if neither fits."""
         return self.widened(width)
 
     def framed(self) -> Columns:
-        """The columns in which rows are frames, where columns have names, also where all of them are numbers."""
+        """Return columns that give data frames if columns have names, even if all of them are numbers."""
         return self
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """What must be read: features, then columns with a role."""
+        """The columns that must be read: features, then columns with a role."""
         return tuple(dict.fromkeys((*(self.names or ()), *self.roles.all())))
 
     @property
     def features(self) -> tuple[Any, ...] | None:
-        """The names of the features or, where they have none, their numbers; None is all columns."""
+        """The names of the features or, without names, their numbers; None means all columns."""
         return self.names
 
     @property
     def looked_at(self) -> tuple[Any, ...]:
-        """What a row may have gaps in: features, whatever their order, targets and weight."""
+        """The columns in which a row may have missing values: features in any order, targets and weight."""
         return frozenset(self.names or ()), self.roles.target, self.roles.weight
 
     @abstractmethod
     def block(self, raw: Any) -> Block:
-        """A raw block as features, targets and weights; missing entries are NaN or None."""
+        """Convert a raw block to features, targets and weights; missing entries are NaN or None."""
 
     @abstractmethod
     def groups(self, raw: Any) -> NDArray[Any]:
-        """The entries of a raw block in the column that splits rows into groups."""
+        """Return the entries of a raw block in the column that divides rows into groups."""
 
     @abstractmethod
     def apart(self, column: Any) -> Self:
-        """The same columns, where this one splits rows into groups and is not a feature."""
+        """Return the same columns, with this one dividing rows into groups instead of being a feature."""
 
     def without_gaps(self, y: Any) -> Any:
-        """Targets once the rows in which they are missing are left out."""
+        """Return targets after the rows in which they are missing have been dropped."""
         return y
 
     @abstractmethod
     def only(self, names: Sequence[str] | None, roles: Roles) -> Self:
-        """The columns with these features, in this order, and these roles."""
+        """Return the columns with these features, in this order, and these roles."""
 
 
 class NamedColumns(Columns):
@@ -131,7 +131,7 @@ class NamedColumns(Columns):
         self.names = tuple(name for name in chosen if name not in (apart if names is None else excluded))
         self.width = len(self.names)
         if names is None and not self.names:
-            raise ValueError(f"{sources[0].name} has no columns beside {', '.join(map(repr, apart))}")
+            raise ValueError(f"{sources[0].name} has no columns except {', '.join(map(repr, apart))}")
         self.kinds: dict[str, str] = {name: "empty" for name in self.needed}
         self.others = tuple(name for name in first if name not in self.kinds)
         extra: dict[str, str] = {}
@@ -150,7 +150,7 @@ class NamedColumns(Columns):
         self.times = {name: self.kinds[name] for name in self.names if self.kinds[name] in TIMES}
 
     def _merge(self, source: Source) -> None:
-        """Widen the kinds of columns to hold one more source."""
+        """Widen the kinds of columns to hold another source."""
         schema = source.schema
         assert isinstance(schema, dict)
         for name, kind in self.kinds.items():
@@ -167,9 +167,9 @@ class NamedColumns(Columns):
                 raise SourceError(f"column {name!r} is {here} in {source.name} and {kind} in {before}")
 
     def _settle_unsigned(self) -> None:
-        """Columns of several files that hold whole numbers, some from 2^63 on in one that does not say their type.
+        """Settle integer columns of several files if some values exceed 2^63 in a file without types.
 
-        They are unsigned where nobody has a negative one, and floats elsewhere, as they would be in one such file.
+        They are unsigned if no file has a negative value, and floats otherwise, as they would be in a single such file.
         """
         for name, kind in self.kinds.items():
             found = [(source.schema[name], name in source.unsigned) for source in self.sources]  # type: ignore[index]
@@ -210,19 +210,19 @@ class NamedColumns(Columns):
         return levels(column) if kind in LEVELS else numbers(column).astype(self.dtype, copy=False)
 
     def _target(self, column: Any, name: str) -> NDArray[Any]:
-        """Targets as whole numbers, floats, truth values or text; as floats or objects where some are missing."""
+        """Return targets as integers, floats, truth values or text, or as floats or objects if some are missing."""
         kind = self.kinds[name]
         if kind in LEVELS:
             found = levels(column)
             return found if absent(found).any() else found.astype(LABELS[kind])
         found = numbers(column).astype(np.float64, copy=False)
         gaps = np.isnan(found)
-        if kind in WHOLE and gaps.any() and (np.abs(found) >= 2.0**53).any():  # which floats would round
+        if kind in WHOLE and gaps.any() and (np.abs(found) >= 2.0**53).any():  # floats would round these
             listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
             return np.array([None if gap else int(one) for one, gap in zip(listed, gaps, strict=True)], dtype=object)
         if kind not in WHOLE or gaps.any():
             return found
-        whole = np.asarray(column)  # not from floats, which would round labels beyond 2^53
+        whole = np.asarray(column)  # not via floats, which would round labels beyond 2^53
         if kind == "int" and whole.dtype == np.uint64 and (whole >= 2**63).any():
             raise SourceError(
                 f"column {name!r} has whole numbers from 2^63 on in one file, and other whole numbers in another, "
@@ -233,7 +233,7 @@ class NamedColumns(Columns):
     def without_gaps(self, y: Any) -> Any:
         target = self.roles.target
         kind = self.kinds.get(target) if isinstance(target, str) else None
-        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every block, or labels would depend on the cuts
+        return y.astype(WHOLE[kind]) if kind in WHOLE else y  # in every block, so that labels do not depend on cuts
 
     def groups(self, raw: Any) -> NDArray[Any]:
         column, kind = columns(raw)[self.roles.group], self.kinds[self.roles.group]
@@ -243,7 +243,7 @@ class NamedColumns(Columns):
 
 
 class NumberedColumns(Columns):
-    """Columns without names, known by their number."""
+    """Columns without names, identified by their numbers."""
 
     names = None
     times: dict[str, str] = {}  # noqa: RUF012  a matrix holds numbers already
@@ -273,7 +273,7 @@ class NumberedColumns(Columns):
         self.dtype = None if dtype is None else np.dtype(dtype)
 
     def _place(self, column: Any) -> int:
-        if isinstance(column, str) and column.removeprefix("-").isdecimal():  # as from a command line
+        if isinstance(column, str) and column.removeprefix("-").isdecimal():  # for example from a command line
             column = int(column)
         if not isinstance(column, int | np.integer) or not -self._all <= column < self._all:
             raise MissingColumnError(
@@ -291,7 +291,7 @@ class NumberedColumns(Columns):
         return frozenset(places), self.roles.target, self.roles.weight
 
     def only(self, names: Sequence[str] | None, roles: Roles) -> NumberedColumns:
-        return NumberedColumns(self.sources, self._columns, roles, self._dtype)  # what had a role is no feature now
+        return NumberedColumns(self.sources, self._columns, roles, self._dtype)  # a former role is not a feature now
 
     def apart(self, column: Any) -> NumberedColumns:
         place = self._place(column)
@@ -327,20 +327,20 @@ class NumberedColumns(Columns):
 
 
 def check_excluded(excluded: Sequence[Any], roles: Roles) -> None:
-    """Refuse to leave out what is asked for."""
+    """Refuse to exclude a column that is needed."""
     for name in excluded:
         if name in roles.all():
-            raise ValueError(f"column {name!r} is excluded, but it is the target, the weight or what rows are told by")
+            raise ValueError(f"column {name!r} is excluded, but it is the target, the weight or the column of groups")
 
 
 def missing(source: Source, name: str) -> MissingColumnError:
-    """The error where a source has no column of this name."""
+    """Make the error for a source without a column of this name."""
     assert isinstance(source.schema, dict)
     return MissingColumnError(f"{source.name} has no column {name!r}; {nearest(name, list(source.schema))}", name)
 
 
 def nearest(name: Any, known: list[str]) -> str:
-    """A hint at what was meant: the nearest name, or some of the names there are."""
+    """Return a hint at what was meant: the nearest name, or some of the existing names."""
     near = difflib.get_close_matches(str(name).lower(), [one.lower() for one in known], n=1)
     if near:
         return f"did you mean {next(one for one in known if one.lower() == near[0])!r}?"
@@ -348,16 +348,16 @@ def nearest(name: Any, known: list[str]) -> str:
 
 
 def side_by_side(targets: list[NDArray[Any]]) -> NDArray[Any]:
-    """Columns of targets as one array: of objects, where text or truth values stand beside others."""
+    """Combine columns of targets in one array, of objects if text or truth values are combined with others."""
     kinds = {column.dtype.kind for column in targets}
     alike = len(kinds) == 1 or kinds <= {"i", "f"}
     return np.stack([column if alike else column.astype(object) for column in targets], axis=1)
 
 
 def wider(one: str, other: str) -> str:
-    """The kind that holds both; "" where there is none."""
+    """Return the kind that holds both, or "" if there is none."""
     if one == other or "empty" in (one, other):
         return other if one == "empty" else one
     if {one, other} == {"int", "uint64"}:
         return "int"
-    return "float64" if one in NUMBERS and other in NUMBERS else ""  # a date is no number, nor is a duration a date
+    return "float64" if one in NUMBERS and other in NUMBERS else ""  # dates, durations and numbers do not mix

@@ -1,4 +1,4 @@
-"""CSV files, plain or compressed: a first pass counts the rows and finds what the columns hold."""
+"""CSV files, plain or compressed: a first pass counts the rows and determines the types of the columns."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .frames import NUMBERS, arrow_kind, numbers
 from .sources import FileSource, Reading, SourceError, arrow, recut_frames
 
 READ_BYTES = 1 << 23
-"""How much is read at once; the types of columns are guessed from the first of it."""
+"""The number of bytes read at once; the types of columns are guessed from the first of these blocks."""
 
 
 class Survey(NamedTuple):
-    """What the first pass finds: the types to read columns as, their kinds, and the number of rows.
+    """What the first pass finds: the types with which to read columns, their kinds, and the number of rows.
 
-    ``unsigned`` are the columns of whole numbers none of which is negative.
+    ``unsigned`` are the integer columns without negative values.
     """
 
     types: dict[str, Any]
@@ -29,7 +29,7 @@ class Survey(NamedTuple):
 
 
 class CsvFile(FileSource):
-    """One CSV file with a line of names."""
+    """One CSV file with a header."""
 
     format = "CSV"
 
@@ -44,7 +44,7 @@ class CsvFile(FileSource):
 
     @cached_property
     def _delimiter(self) -> str:
-        """What stands between fields, as asked for or as the first lines have it."""
+        """The delimiter, as requested or as found in the first lines."""
         if self._asked is not None:
             return self._asked
         with self.reading():
@@ -60,8 +60,8 @@ class CsvFile(FileSource):
         if self._stamp.size == 0 or self._asked is not None or self._delimiter == self._usual:
             return ()
         return (
-            f"{self.name} has {self._delimiter!r} between its fields, and is read so; give delimiter={self._usual!r} "
-            "to read it otherwise",
+            f"{self.name} has {self._delimiter!r} between its fields and is read accordingly; give "
+            f"delimiter={self._usual!r} to read it otherwise",
         )
 
     def place(self, row: int) -> str:
@@ -85,9 +85,9 @@ class CsvFile(FileSource):
         csv = arrow(".csv")
         return csv.open_csv(
             str(self.path),
-            # threads lose the number of a row
+            # Threads would lose the number of a row.
             read_options=csv.ReadOptions(use_threads=False, block_size=READ_BYTES, encoding=self._encoding),
-            # without the second, a block that ends within quotes would make two rows of one; it takes no time
+            # Without this option, a block that ends inside quotes would split a row in two; it costs no time.
             parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
                 column_types=types, include_columns=list(names), strings_can_be_null=gaps
@@ -116,27 +116,27 @@ class CsvFile(FileSource):
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise SourceError(f"{self.name} has two columns of the name {twice!r}")
+            raise SourceError(f"{self.name} has two columns named {twice!r}")
         types = {field.name: arrow().string() if arrow().types.is_null(field.type) else field.type for field in fields}
         return self._widened(types, {field.name: arrow_kind(field.type) for field in fields})
 
     def _widened(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
-        """The survey, with wider types where the types of the first rows cannot hold what follows."""
+        """Return the survey, with wider types for columns whose first rows suggest types too narrow for later ones."""
         steps = {name: wider(held) for name, held in types.items()}
         while True:
             try:
                 return self._counted(types, dict(kinds))
-            except arrow().ArrowInvalid as error:  # perhaps fractions follow whole numbers, or times of day dates
+            except arrow().ArrowInvalid as error:  # fractions may follow integers, or times of day may follow dates
                 number = failed_column(error)
                 failed = None if number is None else list(types)[number]
                 if failed is None or not steps[failed]:
                     raise
-                # with it go all columns that lose nothing, lest each of them take a pass of its own
+                # All columns that lose nothing are widened as well, so that each does not take a separate pass.
                 going = [name for name, left in steps.items() if left and not is_fine(types[name])]
                 types = types | {name: steps[name].pop(0) for name in {failed, *going}}
 
     def _fields(self) -> list[Any]:
-        """The columns and their types, as the first rows have them."""
+        """Return the columns and their types, as the first rows suggest."""
         try:
             with self._open({}) as reader:
                 fields = list(reader.schema)
@@ -148,7 +148,7 @@ class CsvFile(FileSource):
         return fields
 
     def _counted(self, types: dict[str, Any], kinds: dict[str, str]) -> Survey:
-        """Count rows, and see what columns hold that were guessed to be numbers or empty."""
+        """Count rows, and check the columns that were guessed to be numbers or empty."""
         rows = 0
         large: set[str] = set()
         late = {name: LateColumn() for name, kind in kinds.items() if kind == "empty"}
@@ -177,7 +177,7 @@ class CsvFile(FileSource):
         return Survey(types | found | exact, kinds, rows, frozenset(unsigned))
 
     def _reads_as_unsigned(self, name: str) -> bool:
-        """Whether all entries of a column are written as whole numbers below 2^64, which takes another pass."""
+        """Whether all entries of a column are integers below 2^64, which takes another pass to find out."""
         try:
             with self._open({name: arrow().uint64()}, (name,)) as reader:
                 for _ in reader:
@@ -192,7 +192,7 @@ class CsvFile(FileSource):
             yield from recut_frames(iter(reader), start, len(names))
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
-        """Every field as its text: what looks like a number may be a code with zeros before it."""
+        """Return every field as its text, because what looks like a number may be a code with leading zeros."""
         text = {name: arrow().string() for name in names}
         with self.reading(), self._open(text, names, gaps=False) as reader:
             yield from recut_frames(iter(reader), 0, len(names))

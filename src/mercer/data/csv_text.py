@@ -1,4 +1,4 @@
-"""The text of a CSV file before it is parsed: its encoding, what stands between its fields, and where its lines are."""
+"""The text of a CSV file before it is parsed: its encoding, its delimiter, and the positions of its lines."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .sources import SourceError, arrow
 
 DELIMITERS = (",", ";", "\t", "|")
 LOOKED_AT = 20
-"""Lines that tell what stands between fields."""
+"""The number of lines from which the delimiter is inferred."""
 HEAD_BYTES = 1 << 16
 MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
-"""What files begin with that say so."""
+"""The byte order marks with which files declare their encoding."""
 
 
 def check_encoding(encoding: Any) -> str:
-    """The encoding that was asked for, UTF-8 where none was; an error where Python does not know it."""
+    """Return the requested encoding, by default UTF-8, or raise a ValueError if Python does not know it."""
     if encoding is None:
         return "utf-8"
     try:
@@ -34,7 +34,7 @@ def check_encoding(encoding: Any) -> str:
 
 
 def check_marks(path: Path, encoding: str) -> None:
-    """Refuse a file that says that it is not UTF-8, or shows it, where UTF-8 is what it is to be read as."""
+    """Refuse a file that declares or shows that it is not UTF-8, if it is to be read as UTF-8."""
     if encoding != "utf-8":
         return
     with arrow().input_stream(str(path)) as file:
@@ -49,7 +49,7 @@ def check_marks(path: Path, encoding: str) -> None:
 
 
 def not_utf8(path: Path, where: str = "") -> SourceError:
-    """What is said of a file that is not UTF-8."""
+    """Make the error for a file that is not UTF-8."""
     return SourceError(
         f"{path} is not UTF-8 text{where}: give the encoding it was written in, such as encoding='latin-1' (western "
         "Europe) or encoding='cp1252' (Windows)"
@@ -58,17 +58,17 @@ def not_utf8(path: Path, where: str = "") -> SourceError:
 
 @contextmanager
 def opened(path: Path, encoding: str) -> Iterator[TextIO]:
-    """A file as text, unpacked where it is compressed; what cannot be decoded stands as a question mark."""
+    """Open a file as text, decompressed if necessary; undecodable bytes become question marks."""
     plain = "utf-8-sig" if encoding == "utf-8" else encoding
     with arrow().input_stream(str(path)) as file, io.TextIOWrapper(file, plain, "replace", newline="") as text:
         yield text
 
 
 def found_delimiter(path: Path, encoding: str, expected: str) -> str:
-    """What stands between the fields: another than expected where the first lines leave no doubt of it.
+    """Return the delimiter, which differs from the expected one only if the first lines leave no doubt.
 
-    That is where the line of names has no such mark outside of quotes, and another splits it and all first lines into
-    the same number of fields, more than one.
+    That is the case if the header does not contain the expected delimiter outside quotes, and another one splits it and
+    all first lines into the same number of fields, more than one.
     """
     with opened(path, encoding) as text:
         lines = first_lines(text)
@@ -82,7 +82,7 @@ def found_delimiter(path: Path, encoding: str, expected: str) -> str:
 
 
 def first_lines(text: TextIO) -> list[str]:
-    """About the first ``LOOKED_AT`` lines: up to one that does not end within quotes."""
+    """Return about ``LOOKED_AT`` lines, ending with one that does not end inside quotes."""
     lines, quotes, size, complete = list[str](), 0, 0, 0
     for line in text:
         lines.append(line)
@@ -94,7 +94,7 @@ def first_lines(text: TextIO) -> list[str]:
 
 
 def widths(lines: list[str], delimiter: str) -> set[int]:
-    """The different numbers of fields of lines that are not empty."""
+    """Return the distinct numbers of fields of non-empty lines."""
     try:
         return {len(row) for row in csv.reader(lines, delimiter=delimiter) if row}
     except csv.Error:
@@ -102,9 +102,9 @@ def widths(lines: list[str], delimiter: str) -> set[int]:
 
 
 def line_of(path: Path, encoding: str, delimiter: str, row: int) -> int | None:
-    """The line on which a row begins, as an editor counts, or None where that cannot be told.
+    """Return the line on which a row starts, as an editor counts, or None if that cannot be determined.
 
-    Names are on the first line that is not empty; such lines, and breaks within quotes, are lines to an editor.
+    The header is the first line that is not empty. Empty lines and line breaks inside quotes count in an editor.
     """
     with opened(path, encoding) as text:
         reader = csv.reader(text, delimiter=delimiter)
@@ -115,6 +115,6 @@ def line_of(path: Path, encoding: str, delimiter: str, row: int) -> int | None:
                 if fields and count == row + 1:
                     return before + 1
                 before = reader.line_num
-        except csv.Error:  # a field beyond what Python's reader takes
+        except csv.Error:  # a field too long for Python's reader
             return None
     return None

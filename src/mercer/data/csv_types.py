@@ -1,4 +1,4 @@
-"""Types of CSV columns: what the first rows do not show, and wider types for what follows them."""
+"""Types of CSV columns: what the first rows do not show, and wider types for later rows."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from .sources import arrow
 
 FAILED = re.compile(r"In CSV column #(\d+): .*conversion error", re.DOTALL)
 LARGE = 2.0**53
-"""From here on floats do not hold every whole number."""
+"""From this number on, floats do not represent every integer."""
 
 
 class WholeNumbers:
-    """Whether a column may hold only whole numbers from 0 to 2^64, judging by the blocks of floats seen so far.
+    """Whether a column may hold only integers from 0 to 2^64, judging by the blocks of floats seen so far.
 
-    Arrow reads whole numbers from 2^63 on as floats, which round them: only a reader of integers can tell for certain.
+    Arrow reads integers from 2^63 on as floats, which round them: only a reader of integers can tell for certain.
 
     Attributes
     ----------
-    may_be_unsigned : whether there are no others
-    beyond_signed : whether some are too large for 64 bits with a sign
+    may_be_unsigned : bool
+        Whether there are no other numbers.
+    beyond_signed : bool
+        Whether some are too large for signed 64-bit integers.
     """
 
     def __init__(self) -> None:
@@ -31,7 +33,7 @@ class WholeNumbers:
         self.beyond_signed = False
 
     def see(self, column: Any) -> None:
-        """Take the next block."""
+        """Take the next block into account."""
         if not self.may_be_unsigned:
             return
         values = numbers(column)
@@ -45,8 +47,10 @@ class LateColumn:
 
     Attributes
     ----------
-    kind : that of the column, as ``arrow_kind`` has it; "empty" before there are entries
-    whole : which whole numbers it has, where it has numbers
+    kind : str
+        The kind of the column, as returned by ``arrow_kind``; "empty" before there are entries.
+    whole : WholeNumbers
+        Which integers it holds, if it holds numbers.
     """
 
     def __init__(self) -> None:
@@ -57,11 +61,11 @@ class LateColumn:
 
     @property
     def type(self) -> Any:
-        """The type of Arrow to read the column as."""
+        """Return the Arrow type with which to read the column."""
         return arrow().int64() if self.kind == "int" and self._large else self._held
 
     def see(self, column: Any) -> None:
-        """Take the next block: its entries have the type so far, or a wider one; else all of the column is text."""
+        """Take the next block into account: widen the type if necessary, or treat the whole column as text."""
         entries = column.drop_null()
         if len(entries) == 0 or self.kind == "text":
             return
@@ -84,7 +88,7 @@ class LateColumn:
 
 
 def parsed(entries: Any, held: Any = None) -> Any:
-    """Texts as CSV with a column of this type would have them; None is the type that a file of them would have."""
+    """Parse texts like a CSV column of this type; None means the type that a file of them would have."""
     pa, csv = arrow(), arrow(".csv")
     text = pa.BufferOutputStream()
     csv.write_csv(pa.table({"column": entries}), text)
@@ -96,15 +100,15 @@ def parsed(entries: Any, held: Any = None) -> Any:
 
 
 def failed_column(error: Exception) -> int | None:
-    """The number of the column whose type does not hold an entry; None where an error is about something else."""
+    """Return the number of the column with an entry that does not fit its type, or None for any other error."""
     found = FAILED.search(str(error))
     return None if found is None else int(found[1])
 
 
 def wider(given: Any) -> list[Any]:
-    """Types to try in turn where one does not hold an entry.
+    """Return the types to try in turn if one does not hold an entry.
 
-    Nanoseconds end in the year 2262, and microseconds have six digits: neither takes all that the other does.
+    Nanoseconds end in the year 2262, and microseconds have six digits, so neither holds all values of the other.
     """
     pa = arrow()
     if arrow_kind(given) == "int":
@@ -117,16 +121,16 @@ def wider(given: Any) -> list[Any]:
 
 
 def is_fine(given: Any) -> bool:
-    """Whether a type has fractions of seconds, so that the next wider one may hold less."""
+    """Whether a type has fractions of seconds, so that the next wider one may hold fewer digits."""
     return bool(arrow().types.is_timestamp(given) and given.unit in ("us", "ns"))
 
 
 def is_whole(values: Any) -> bool:
-    """Whether all numbers that are there are whole, and none is too large for an integer."""
+    """Whether all numbers present are integers, and none is too large for an integer type."""
     there = values[~np.isnan(values)]
     return bool((there == np.floor(there)).all() and (np.abs(there) < 2.0**63).all())
 
 
 def has_large(values: Any) -> bool:
-    """Whether floats would round whole numbers of this size."""
+    """Whether floats would round integers of this size."""
     return bool((np.abs(values) >= LARGE).any())

@@ -1,4 +1,4 @@
-"""Text that stands for something else: numbers as people write them, dates, names that every row has for itself."""
+"""Text that stands for something else: numbers as people write them, dates, and identifiers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Collection
 from typing import Any
 
 FEWEST_ROWS = 50
-"""Rows from which on a level of its own for every other row is a sign of an identifier."""
+"""With at least this many rows, distinct values in every other row suggest an identifier."""
 LOOKED_AT = 1000
-"""Levels of a column that are looked at, at most."""
+"""The largest number of levels of a column that are examined."""
 ALIKE = 0.95
-"""The share of these that must look alike: a few may be remarks such as "n/a"."""
+"""The share of these that must look alike; a few may be remarks such as "n/a"."""
 MOST_CODES = 20
-"""Plain numbers as text of no more levels than this may well be the names of groups."""
+"""Plain numbers written as text, with no more levels than this, may well be the names of groups."""
 MOST_UNITS = 2
 LONGEST = 64
-"""A level of more characters is text, whatever it holds."""
+"""A level with more characters is text, whatever it contains."""
 TEXT = "text"
 
 DIGITS = r"\d{1,3}(?:[.,'\u00a0\u202f ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+"
@@ -29,13 +29,21 @@ CODE = re.compile(r"0\d+")
 
 
 def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
-    """What is worth a second look in a column, one sentence each.
+    """Return what deserves a second look in a column, one sentence each.
 
     Parameters
     ----------
-    name : the name of the column
-    levels : the different entries
-    n_rows : rows in which the column is not missing
+    name : str
+        The name of the column.
+    levels : collection
+        The distinct entries.
+    n_rows : int
+        The number of rows in which the column is not missing.
+
+    Returns
+    -------
+    list of str
+        The remarks.
 
     Examples
     --------
@@ -49,7 +57,7 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
         return []
     what = disguise(text[:LOOKED_AT])
     if what is not None:
-        return [f"column {name!r} is text that looks like {what}; now every different text is a level of its own"]
+        return [f"column {name!r} is text that looks like {what}; as it is, every distinct text is a separate level"]
     if n_rows >= FEWEST_ROWS and 2 * len(levels) > n_rows:
         return [
             f"column {name!r} has {len(levels):,} levels in {n_rows:,} rows: if it is an identifier, leave it out with "
@@ -59,8 +67,8 @@ def remarks(name: str, levels: Collection[Any], n_rows: int) -> list[str]:
 
 
 def disguise(levels: list[str]) -> str | None:
-    """What text looks like, with an example and what to do; None where it looks like text."""
-    # Not long: what is longer is text, and patterns would take long to say so.
+    """Return what text looks like, with an example and advice, or None if it looks like text."""
+    # Only short texts, because longer ones are text and would take the patterns a long time.
     filled = [level if len(level) <= LONGEST else TEXT for level in levels if level.strip()]
     dates = [level for level in filled if DATE.fullmatch(level)]
     if filled and len(dates) >= ALIKE * len(filled):
@@ -81,5 +89,5 @@ def disguise(levels: list[str]) -> str | None:
 
 
 def is_dressed(match: re.Match[str]) -> bool:
-    """Whether a number has more than digits, a point and a sign."""
+    """Whether a number contains more than digits, a point and a sign."""
     return bool(match["after"]) or re.fullmatch(r"[-+]?[0-9.eE+-]+", match[0]) is None

@@ -1,4 +1,4 @@
-"""One table of any number of files or objects: what no format has to know."""
+"""One table of any number of files or objects: everything that does not depend on the format."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from .split import Group, Share
 from .table import Table
 
 HEAD_BYTES = 2**26
-"""A first block of no more than this is kept, since several steps look at it."""
+"""A first block of no more than this number of bytes is kept, since several steps examine it."""
 SURVEYED = 1 << 16
-"""Rows whose lots are drawn at once."""
+"""The number of rows whose random words are drawn at once."""
 
 
 class Start(NamedTuple):
-    """Where a block begins: the number of a source, and of a row in it."""
+    """Where a block starts: the number of a source, and of a row in it."""
 
     source: int
     row: int
 
 
 class KeptRows(NamedTuple):
-    """Rows that are kept of a raw block, with their numbers in their source."""
+    """The rows of a raw block that are kept, with their numbers in their source."""
 
     source: int
     rows: NDArray[np.int64]
@@ -55,20 +55,39 @@ class Given(NamedTuple):
 
 @dataclass
 class Dropped:
-    """How many rows of files are left out for a gap or an infinity in some columns; None before they were counted."""
+    """The number of rows dropped for missing or infinite values in some columns; None before they are counted."""
 
     rows: int | None = None
 
 
 class SourceTable(Table):
-    """The rows of files or objects one below the other; :func:`mercer.data.open` makes it.
+    """The concatenated rows of files or objects, as returned by :func:`mercer.data.open`.
+
+    Parameters
+    ----------
+    columns : Columns
+        The columns of the sources and their roles.
+    given : Given
+        Targets and weights that are not in the sources.
+    drop : bool, default=False
+        Whether to drop rows with missing or infinite values.
+    memory : int, default=0
+        The number of bytes of rows that may be kept between passes.
+    notes : tuple of str, default=()
+        What was ignored, in words.
+    named : Roles or None, default=None
+        The names of arrays next to the rows in their files.
 
     Attributes
     ----------
-    names : the names of the features, None where they have none
-    n_rows : how many rows there are
-    notes : what was ignored, in words
-    dropped : how many rows of the files are left out for a gap or an infinity
+    names : tuple of str or None
+        The names of the features, or None if they have no names.
+    n_rows : int
+        The number of rows.
+    notes : tuple of str
+        What was ignored, in words.
+    dropped : int
+        The number of rows dropped for missing or infinite values.
     """
 
     def __init__(
@@ -94,26 +113,26 @@ class SourceTable(Table):
                 raise ValueError(f"{name} has {len(part)} entries, but there are {self._first_rows[-1]} rows")
 
     def _forget(self) -> None:
-        """Forget what earlier passes found."""
+        """Discard what earlier passes found."""
         self._starts = [Start(0, 0)]
         self._n_rows: int | None = None
         self._kept: list[Block] | None = None
         self._head: Block | None = None
 
     def _with(self, columns: Columns, given: Given | None = None) -> Self:
-        """The same rows with other columns."""
+        """Return the same rows with other columns."""
         other = copy(self)
         other._columns, other._given = columns, self._given if given is None else given
-        if columns.looked_at != self._columns.looked_at:  # else what one table has counted holds for the other
+        if columns.looked_at != self._columns.looked_at:  # otherwise the counts of one table hold for the other
             other._dropped = Dropped()
         other._forget()
         return other
 
     @property
     def dropped(self) -> int:
-        """How many rows of the files are left out for a gap or an infinity in the columns of this table.
+        """The number of rows dropped for missing or infinite values in the columns of this table.
 
-        The parts of a split have the number of the whole. It takes a pass where none has come to its end before.
+        The parts of a split have the number of the whole table. Counting takes a pass unless one has been completed.
         """
         if not self._drop:
             return 0
@@ -124,7 +143,7 @@ class SourceTable(Table):
 
     @property
     def read(self) -> int:
-        """How many rows there are in the files or objects, including rows that are left out."""
+        """The number of rows in the files or objects, including dropped ones."""
         return int(self._first_rows[-1])
 
     @property
@@ -133,7 +152,7 @@ class SourceTable(Table):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that the rows are read from."""
+        """The files from which the rows are read."""
         return tuple(source.path for source in self._sources if isinstance(source, FileSource))
 
     # -- what there is -------------------------------------------------------------------------------------------------
@@ -144,22 +163,22 @@ class SourceTable(Table):
 
     @property
     def target_name(self) -> str | int | tuple[str, ...] | None:
-        """The column of the targets: its name, or its number where columns have none; names of several."""
+        """The column of the targets: its name, its number if columns have no names, or several names."""
         return self._name_of("target")
 
     @property
     def weight_name(self) -> str | int | None:
-        """The column of the weights, as that of the targets."""
+        """The column of the weights: its name, or its number if columns have no names."""
         return self._name_of("weight")
 
     def _name_of(self, role: str) -> Any:
-        """The column that has a role; the name of an array that is beside the rows in their file."""
+        """Return the column that has a role, or the name of an array next to the rows in their file."""
         column = getattr(self._columns.roles, role)
         return getattr(self._named, role) if column is None else column
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return self._columns.width
 
     @property
@@ -169,16 +188,27 @@ class SourceTable(Table):
 
     @property
     def times(self) -> dict[str, str]:
-        """The features that are dates or durations: "date" or "duration" for each name."""
+        """The features that are dates or durations, with "date" or "duration" for each name."""
         return self._columns.times
 
     def is_missing(self, name: str) -> bool:
-        """Whether a feature may be anything, as the first block has no entry of it."""
+        """Whether the type of a feature is unknown, because the first block has no entry of it.
+
+        Parameters
+        ----------
+        name : str
+            The name of the feature.
+
+        Returns
+        -------
+        bool
+            True if all its entries in the first block are missing.
+        """
         return is_missing(columns(self.framed().head().X)[name])
 
     @property
     def _by_number(self) -> bool:
-        """Whether the numbers of rows alone tell which are in the table, and so their number without a pass."""
+        """Whether row numbers alone determine which rows are in the table, so that counting them needs no pass."""
         weighted = self._columns.roles.weight is not None or self._given.weight is not None
         return not (self._drop or weighted or self._group)
 
@@ -195,7 +225,7 @@ class SourceTable(Table):
         return self._n_rows
 
     def _count_rows(self) -> int:
-        """How many rows are in the table, by a pass over no more columns than decide that."""
+        """Count the rows of the table in a pass over as few columns as possible."""
         deciding = self
         if not self._drop and self.names is not None:
             deciding = self._with(self._columns.only((), self._columns.roles._replace(target=None)))
@@ -204,7 +234,7 @@ class SourceTable(Table):
         return count
 
     def _survey(self) -> int:
-        """How many rows are in the table by their numbers; where its blocks begin is noted on the way."""
+        """Count the rows of the table by their numbers, and record where its blocks start."""
         count = 0
         for source, first in enumerate(self._first_rows[:-1].tolist()):
             n_rows = int(self._first_rows[source + 1]) - first
@@ -215,14 +245,20 @@ class SourceTable(Table):
         return count
 
     def _shared(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Which of these rows, by their numbers among all, fall to this table."""
+        """Return which of these rows, by their numbers among all, belong to this table."""
         mask = np.ones(count, dtype=bool)
         for share in self._shares:
             mask &= share.mask(first, count)
         return mask
 
     def fingerprint(self) -> str:
-        """A text that depends on the paths, sizes, times and samples of files, or on all rows of what is in memory."""
+        """Return a text that depends on the paths, sizes, times and samples of files, or on all rows in memory.
+
+        Returns
+        -------
+        str
+            The fingerprint.
+        """
         parts = [source.fingerprint() for source in self._sources]
         chosen = (self._columns.features, self._columns.roles, self._drop, self._group, self._shares, self._order)
         return digest(*parts, *chosen, *map(hashed, self._given))
@@ -250,9 +286,21 @@ class SourceTable(Table):
     # -- other tables of the same files --------------------------------------------------------------------------------
 
     def matched(self, names: Sequence[str] | None, width: int, apart: Sequence[Any] = ()) -> Self:
-        """The table with the columns of these names in this order, as a model asks for them; others are ignored.
+        """Return the table with these columns in this order, as a model needs them; others are ignored.
 
-        The columns ``apart``, which the model knows as its target and weight, are ignored without a warning.
+        Parameters
+        ----------
+        names : sequence of str or None
+            The names of the model's features, or None if they have no names.
+        width : int
+            The number of features.
+        apart : sequence, default=()
+            The model's target and weight columns, which are ignored without a warning.
+
+        Returns
+        -------
+        SourceTable
+            The matching table.
         """
         if self.names is None or names is None:
             columns = self._columns if self.width == width else self._columns.without(apart, width)
@@ -265,30 +313,50 @@ class SourceTable(Table):
         return self._with(self._columns.only(names, self._columns.roles))
 
     def framed(self) -> Self:
-        """The table with frames as blocks, where columns have names, also where all of them are numbers."""
+        """Return the table with data frames as blocks if columns have names, even if all of them are numbers.
+
+        Returns
+        -------
+        SourceTable
+            The table.
+        """
         return self._with(self._columns.framed())
 
     def ignore(self, names: Sequence[str]) -> None:
-        """Note, with a warning, that a model does without these columns."""
-        if names:
-            self._note(f"ignored, as the model has no columns of these names: {', '.join(map(repr, names))}")
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The columns of the files that are not asked for: neither features nor targets nor weights."""
-        return self._columns.others
-
-    def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
-        """Two tables: rows to learn from, and rows that are held out.
+        """Record, with a warning, that a model does not use these columns.
 
         Parameters
         ----------
-        test : number between 0 and 1, or with ``column`` a value or several
-            The share of rows that are held out, about, or what they have in the column.
-        seed : int
-            Draws the lot of every row, which depends on nothing but its number.
-        column : name or number of a column, or None
-            It is no feature of either table.
+        names : sequence of str
+            The names of the columns.
+        """
+        if names:
+            self._note(f"ignored, because the model has no columns with these names: {', '.join(map(repr, names))}")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The columns of the files that were not requested: neither features nor targets nor weights."""
+        return self._columns.others
+
+    def split(self, test: Any = 0.2, *, seed: int = 0, column: str | int | None = None) -> tuple[Self, Self]:
+        """Split the table into rows to learn from and rows that are held out.
+
+        Parameters
+        ----------
+        test : float or object, default=0.2
+            The approximate share of rows to hold out, between 0 and 1. With ``column``, the value, or several values,
+            that held-out rows have in that column.
+        seed : int, default=0
+            Determines which rows are held out; whether a row is depends only on its number.
+        column : str, int or None, default=None
+            The name or number of a column to split by. It is not a feature of either table.
+
+        Returns
+        -------
+        train : SourceTable
+            The rows to learn from.
+        test : SourceTable
+            The rows that are held out.
 
         Examples
         --------
@@ -316,29 +384,41 @@ class SourceTable(Table):
         return parts
 
     def shuffled(self, seed: int = 0) -> Self:
-        """The table in an order that a seed draws, the same in every pass.
+        """Return the table in a random order, which is the same in every pass.
 
-        Blocks come in any order, and rows are mixed among 16 of them, which are held at a time. Cheap where a pass may
-        begin anywhere: for Parquet, Arrow, LIBSVM and NumPy's files and for what is in memory, not for CSV.
+        Blocks are read in random order, and rows are mixed within 16 of them, which are held at a time. This is cheap
+        if a pass can start anywhere: for Parquet, Arrow, LIBSVM and NumPy files and for rows in memory, but not for
+        CSV.
 
         Parameters
         ----------
-        seed : int
+        seed : int, default=0
+            Determines the order.
+
+        Returns
+        -------
+        SourceTable
+            The shuffled table.
         """
         other = self._with(self._columns)
         other._order = as_seed(seed)
         return other
 
     def _in_order(self) -> Self:
-        """The table before it was shuffled."""
+        """Return the table before it was shuffled."""
         other = self._with(self._columns)
         other._order = None
         return other
 
     def features(self) -> Self:
-        """The table without targets and weights: rows of weight 0 count too, and no more is read than features.
+        """Return the table without targets and weights, in which rows of weight 0 count and only features are read.
 
-        Where rows are dropped it is the table itself, so that these are the same.
+        If rows are dropped, it is the table itself, so that the same rows are dropped.
+
+        Returns
+        -------
+        SourceTable
+            The table of features.
         """
         if self._drop or (self._all_kept and self._kept is not None):
             return self
@@ -379,7 +459,7 @@ class SourceTable(Table):
         return recut(part.block for part in self._kept_rows(start))
 
     def _kept_rows(self, start: int) -> Iterator[KeptRows]:
-        """Rows that are kept, from the beginning of block number ``start`` on."""
+        """Yield the rows that are kept, from the beginning of block number ``start`` on."""
         begin, skipped = self._start_of(start)
         for part in self._kept_rows_from(begin, start - skipped // BLOCK_ROWS):
             fewer = min(skipped, len(part.rows))
@@ -391,7 +471,7 @@ class SourceTable(Table):
                 yield part
 
     def _start_of(self, number: int) -> tuple[Start, int]:
-        """Where a block begins, or an earlier one, and how many rows are to be left out from there."""
+        """Return where a block, or an earlier one, starts, and how many rows to skip from there."""
         if not self._all_kept:
             if self._by_number and number >= len(self._starts):
                 self._survey()
@@ -402,7 +482,7 @@ class SourceTable(Table):
         return Start(source, row - int(self._first_rows[source])), 0
 
     def _kept_rows_from(self, begin: Start, number: int) -> Iterator[KeptRows]:
-        """Rows that are kept from where block ``number`` begins; where the next ones begin is noted on the way."""
+        """Yield the rows that are kept from block ``number`` on, recording where the next blocks start."""
         count, dropped = number * BLOCK_ROWS, 0
         for source in range(begin.source, len(self._sources)):
             row = begin.row if source == begin.source else 0
@@ -428,14 +508,14 @@ class SourceTable(Table):
                 self._starts.append(Start(source, int(rows[place])))
 
     def _block(self, raw: Any, source: int, row: int) -> Block:
-        """A raw block with columns as they were asked for, with what was given beside the files."""
+        """Convert a raw block to the requested columns, with what was given outside the files."""
         block = self._columns.block(raw)
         first = int(self._first_rows[source]) + row
         y, weight = (None if part is None else part[first : first + block.X.shape[0]] for part in self._given)
         return Block(block.X, block.y if y is None else y, block.weight if weight is None else weight)
 
     def _fine(self, block: Block, source: int, row: int) -> NDArray[np.bool_] | None:
-        """Which rows have neither gaps nor infinities, where others are to be left out; else they are errors."""
+        """Return which rows have neither missing nor infinite values, if others are to be dropped; otherwise raise."""
         fine = sound_rows(block) if self._drop else None
         fault = first_fault(block, self.names) if fine is None else negative_weight(block.weight)
         if fault is not None:
@@ -444,7 +524,7 @@ class SourceTable(Table):
         return fine
 
     def _counted(self, raw: Any, block: Block, fine: NDArray[np.bool_] | None, first: int) -> NDArray[np.bool_] | None:
-        """Which rows, from number ``first`` on, are in the table; None where that is known of all without a look."""
+        """Return which rows, from number ``first`` on, are in the table; None if all are."""
         if self._all_kept:
             return None
         kept = self._shared(first, block.X.shape[0])

@@ -1,4 +1,4 @@
-"""Short texts that tell inputs apart, so that interrupted work can be resumed on the same ones."""
+"""Short texts that identify inputs, so that interrupted work is resumed only on the same ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .frames import columns, is_frame, plain
 
 
 def digest(*parts: Any) -> str:
-    """A text that depends on the text of all parts."""
+    """Return a text that depends on the text of all parts."""
     return hashlib.blake2b("\x00".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
 def hashed(X: Any) -> str:
-    """A hash of every entry of an array or frame, with its shape and types."""
+    """Hash every entry of an array or data frame, with its shape and types."""
     if X is None:
         return "none"
     if is_frame(X):
@@ -35,12 +35,12 @@ def hashed(X: Any) -> str:
 
 
 WHOLE = 1 << 18
-"""Bytes of a file that are hashed in full; of a larger one, samples are."""
+"""Files up to this size are hashed in full; larger ones are sampled."""
 END, SAMPLE, SAMPLES = 1 << 16, 1 << 12, 32
 
 
 def sampled(path: Path) -> str:
-    """A hash of a file's beginning, its end and samples between them, at places that its size draws."""
+    """Hash a file's beginning, its end and samples between them, at places that depend on its size."""
     state = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -52,7 +52,7 @@ def sampled(path: Path) -> str:
 
 
 def _between(size: int) -> list[tuple[int, int]]:
-    """Places of a file of this size, anywhere but at its ends."""
+    """Return places in a file of this size, away from its ends."""
     room = size - 2 * END - SAMPLE
     drawn = (hashlib.blake2b(f"{size} {number}".encode(), digest_size=8).digest() for number in range(SAMPLES))
     return [(END + int.from_bytes(word, "big") % room, SAMPLE) for word in drawn]

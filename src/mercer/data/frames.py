@@ -1,4 +1,4 @@
-"""The columns of a frame as NumPy arrays: with ``times``, the only file that knows pandas, polars and Arrow."""
+"""The columns of a data frame as NumPy arrays; only this file and ``times`` know pandas, polars and Arrow."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from numpy.typing import NDArray
 from .times import TIMES, days, of_content, times
 
 NUMBERS = ("int", "uint64", "float32", "float64")
-"""The kinds of columns that are numbers as they are."""
+"""The kinds of columns that are numbers already."""
 
 
 @dataclass(frozen=True)
 class Frame:
     """Named columns as NumPy arrays of equal length: floats, dates or durations, or levels as objects.
 
-    What is missing is NaN among floats, NaT among times, and None among levels.
+    Missing values are NaN among floats, NaT among times, and None among levels.
     """
 
     parts: dict[str, NDArray[Any]]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """The numbers of rows and columns."""
         return len(next(iter(self.parts.values()))), len(self.parts)
 
 
 def is_arrow(X: Any) -> bool:
-    """Whether X is an Arrow table or record batch; asks nothing of a machine without Arrow."""
+    """Whether X is an Arrow table or record batch; this works without Arrow installed."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(X, arrow.Table | arrow.RecordBatch)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a table with named columns, each of its own type."""
+    """Whether X is a table with named columns, each with its own type."""
     return isinstance(X, Frame) or (hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "schema")))
 
 
 def names_of(X: Any) -> list[str]:
-    """The names of a frame's columns, which must be different."""
+    """Return the names of a data frame's columns, which must be distinct."""
     given = X.parts if isinstance(X, Frame) else X.schema.names if is_arrow(X) else X.columns
     names = [str(name) for name in given]
     if len(set(names)) < len(names):
@@ -54,7 +54,7 @@ def names_of(X: Any) -> list[str]:
 
 
 def columns(X: Any) -> dict[str, Any]:
-    """The columns by name, in order."""
+    """Return the columns by name, in order."""
     if isinstance(X, Frame):
         return X.parts
     names = names_of(X)
@@ -64,7 +64,7 @@ def columns(X: Any) -> dict[str, Any]:
 
 
 def arrow_columns(X: Any, names: tuple[str, ...]) -> Any:
-    """Some columns of a frame as an Arrow table; categories are what they stand for."""
+    """Return some columns of a data frame as an Arrow table, with categories replaced by their values."""
     import pyarrow as pa
 
     found = {}
@@ -77,7 +77,7 @@ def arrow_columns(X: Any, names: tuple[str, ...]) -> Any:
 
 
 def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
-    """Some rows of a frame."""
+    """Return some rows of a data frame."""
     if isinstance(X, Frame):
         return Frame({name: part[rows] for name, part in X.parts.items()})
     if is_arrow(X):
@@ -89,7 +89,7 @@ def frame_rows(X: Any, rows: slice | NDArray[Any]) -> Any:
 
 
 def row_label(X: Any, row: int) -> str:
-    """What messages call a row: its number, or its index where a frame has one that is no plain range."""
+    """Return what messages call a row: its number, or its index if a data frame has one that is not a plain range."""
     index = getattr(X, "index", None) if hasattr(X, "iloc") else None
     if index is None or (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)):
         return f"row {row}"
@@ -97,12 +97,12 @@ def row_label(X: Any, row: int) -> str:
 
 
 def check_infinite(X: Any) -> None:
-    """Raise where a column of numbers of a frame has an infinity."""
+    """Raise a ValueError if a column of numbers of a data frame contains an infinity."""
     for name, column in columns(X).items():
         if is_numeric(column):
             values = numbers(column)
             with np.errstate(over="ignore", invalid="ignore"):
-                if np.isfinite(values.sum()):  # as it is not with an infinity, and faster than to look at each
+                if np.isfinite(values.sum()):  # false if any value is infinite, and faster than checking each
                     continue
             wrong = np.isinf(values)
             if wrong.any():
@@ -112,7 +112,7 @@ def check_infinite(X: Any) -> None:
 
 
 def stacked_frames(frames: list[Any]) -> Any:
-    """Frames with the same columns one below the other."""
+    """Concatenate the rows of data frames with the same columns."""
     if isinstance(frames[0], Frame):
         return Frame({name: np.concatenate([frame.parts[name] for frame in frames]) for name in frames[0].parts})
     if is_arrow(frames[0]):
@@ -130,12 +130,12 @@ def stacked_frames(frames: list[Any]) -> Any:
 
 
 def kind_of(column: Any) -> str:
-    """What the entries of a column are: a number, truth value, text or time, or the name of a type.
+    """Return what the entries of a column are: a number, truth value, text or time, or the name of a type.
 
-    "int", "uint64" (which "int" does not hold), "float32" and "float64"; "bool"; "date" with or without a time of day,
-    "duration" for a time of day too. Categories are levels, also where they are numbers: "int levels", "uint64 levels",
-    "float levels". "text" is everything else but truth values; a column that has only "empty" entries may be
-    anything. Objects are told apart by :func:`settled`.
+    The kinds are "int", "uint64" (if "int" is too small), "float32" and "float64"; "bool"; "date", with or without a
+    time of day; and "duration", also for a time of day. Categories are levels, even if they are numbers: "int levels",
+    "uint64 levels", "float levels". Everything else is "text". A column with only missing entries is "empty" and may
+    be anything. Objects are told apart by :func:`settled`.
     """
     if hasattr(column, "type"):
         return arrow_kind(column.type)
@@ -150,7 +150,7 @@ def kind_of(column: Any) -> str:
             return "date" if name.startswith("date") else "duration"
         known = {"boolean": "bool", "null": "empty"}
         return known.get(name, "text" if name.startswith(("string", "categorical", "enum", "object")) else name)
-    if hasattr(dtype, "categories"):  # of pandas, whose kind is that of an object
+    if hasattr(dtype, "categories"):  # pandas, whose kind is that of an object
         if str(dtype.categories.dtype).lower() == "uint64":
             return "uint64 levels"
         return {"i": "int levels", "u": "int levels", "f": "float levels", "b": "bool"}.get(
@@ -167,7 +167,7 @@ def kind_of(column: Any) -> str:
 
 
 def arrow_kind(given: Any) -> str:
-    """``kind_of`` for a type of Arrow."""
+    """Return ``kind_of`` for an Arrow type."""
     import pyarrow.types as types
 
     if types.is_dictionary(given):
@@ -188,17 +188,17 @@ def arrow_kind(given: Any) -> str:
 
 
 def is_numeric(column: Any) -> bool:
-    """Whether the entries of a column are numbers; text, categories and truth values are levels, times are times."""
+    """Whether the entries of a column are numbers; text, categories and truth values are levels."""
     return kind_of(column) in NUMBERS
 
 
 def holds(kind: str) -> str:
-    """What a column of a kind has, in a word: levels, numbers, dates or durations."""
+    """Return, in a word, what a column of a kind holds: levels, numbers, dates or durations."""
     return f"{kind}s" if kind in TIMES else "numbers" if kind in NUMBERS else "levels"
 
 
 def plain(column: Any) -> NDArray[Any]:
-    """A column as NumPy has it: numbers as floats, dates and durations as such, and all else as levels."""
+    """Convert a column to NumPy: numbers to floats, dates and durations as such, and everything else to levels."""
     kind = kind_of(column)
     if kind in TIMES:
         return times(column, kind)
@@ -206,15 +206,16 @@ def plain(column: Any) -> NDArray[Any]:
 
 
 def is_missing(column: Any) -> bool:
-    """Whether no entry of a column is there."""
+    """Whether all entries of a column are missing."""
     found = plain(column)
     return bool(absent(found).all() if found.dtype == object else np.isnan(found).all())
 
 
 def settled(X: Any) -> Any:
-    """A frame whose columns of objects have the types that they hold, where that is one for all rows.
+    """Convert columns of objects to the types of their content, if that is the same type in all rows.
 
-    Python's numbers and decimals become floats, dates and durations NumPy's; text and what is mixed stays as it is.
+    Python's numbers and decimals become floats, and dates and durations become NumPy's; text and mixed columns are left
+    unchanged.
     """
     if isinstance(X, Frame) or is_arrow(X):
         return X
@@ -237,11 +238,11 @@ def settled(X: Any) -> Any:
 
 
 def _content(values: NDArray[Any]) -> NDArray[Any] | None:
-    """Objects as numbers or times, where all that are there are such."""
+    """Convert objects to numbers or times if all that are present are such."""
     found = {type(value) for value in values.tolist()} - {type(None)}
     if found and all(issubclass(one, Real | Decimal) and not issubclass(one, bool | np.bool_) for one in found):
         return np.array([np.nan if value is None else value for value in values.tolist()], dtype=np.float64)
-    if str in found:  # as most are, which need no second look
+    if str in found:  # the usual case, which needs no further look
         return None
     there = values.copy()
     there[[isinstance(value, float) and value != value for value in values.tolist()]] = None
@@ -249,7 +250,7 @@ def _content(values: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def numbers(column: Any) -> NDArray[Any]:
-    """A numeric column as floats, missing entries as NaN; float32 stays float32, and times are days."""
+    """Convert a numeric column to floats, with NaN for missing entries; float32 stays float32, and times are days."""
     kind = kind_of(column)
     kept = np.float32 if kind == "float32" else np.float64
     if kind in TIMES:
@@ -259,7 +260,7 @@ def numbers(column: Any) -> NDArray[Any]:
     if hasattr(column, "type"):
         import pyarrow as pa
 
-        # unsafe, that is rounded, as an integer beyond 2^53 is in every other kind of frame
+        # "unsafe" rounds integers beyond 2^53, as in every other kind of data frame
         return np.asarray(column.cast(pa.from_numpy_dtype(kept), safe=False))
     if hasattr(column, "iloc"):
         return np.asarray(column.to_numpy(dtype=kept, na_value=np.nan))
@@ -273,13 +274,13 @@ def _polars_float(kept: Any) -> Any:
 
 
 def absent(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where levels, or numbers among them, are missing."""
+    """Return where levels, or numbers among them, are missing."""
     found = [value is None or value != value for value in values.ravel().tolist()]
     return np.array(found, dtype=bool).reshape(values.shape)
 
 
 def levels(column: Any) -> NDArray[Any]:
-    """A column of text, categories or truth values as objects, missing entries as None."""
+    """Convert a column of text, categories or truth values to objects, with None for missing entries."""
     if isinstance(column, np.ndarray):
         found = column.astype(object)
         if column.dtype.kind in "fmM":
@@ -287,7 +288,7 @@ def levels(column: Any) -> NDArray[Any]:
         return found
     if hasattr(column, "type"):
         return _arrow_levels(column)
-    if hasattr(column.dtype, "categories") and hasattr(column.cat, "codes"):  # of pandas; a gap has the code -1
+    if hasattr(column.dtype, "categories") and hasattr(column.cat, "codes"):  # pandas; a missing value has the code -1
         return np.array([*column.cat.categories.tolist(), None], dtype=object)[column.cat.codes.to_numpy()]
     values = np.asarray(column.to_numpy() if not hasattr(column, "iloc") else column.to_numpy(dtype=object))
     missing = np.asarray(column.isna() if hasattr(column, "isna") else column.is_null().to_numpy())
@@ -302,6 +303,6 @@ def _arrow_levels(column: Any) -> NDArray[Any]:
     plain = column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
     if plain.null_count == 0 or arrow_kind(plain.type) not in NUMBERS:
         return np.asarray(plain).astype(object)
-    found = np.asarray(plain.fill_null(0)).astype(object)  # NumPy has no whole numbers beside gaps
+    found = np.asarray(plain.fill_null(0)).astype(object)  # NumPy cannot mix integers and missing values
     found[np.asarray(plain.is_null())] = None
     return found

@@ -1,4 +1,4 @@
-"""Tables of what is in memory: a matrix, a frame, or blocks that a function of the user's makes."""
+"""Tables in memory: a matrix, a data frame, or blocks made by a function of the user's."""
 
 from __future__ import annotations
 
@@ -18,10 +18,19 @@ from .times import days_of
 
 
 class ArrayTable(Table):
-    """A matrix or a frame in memory, already validated.
+    """A validated matrix or data frame in memory.
 
-    Rows of weight 0 are left out unless ``square`` says that the matrix is one of kernel values between its rows; they
-    then have the target of another row.
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_rows, n_features) or data frame
+        The rows.
+    y : ndarray of shape (n_rows,) or (n_rows, n_targets), default=None
+        The targets.
+    weight : ndarray of shape (n_rows,), default=None
+        The weights. Rows of weight 0 are dropped.
+    square : bool, default=False
+        Whether ``X`` is a matrix of kernel values between its rows. Then no row is dropped; rows of weight 0 get the
+        target of another row instead.
     """
 
     def __init__(self, X: Any, y: Any = None, weight: NDArray[np.float64] | None = None, square: bool = False):
@@ -51,14 +60,14 @@ class ArrayTable(Table):
 
 
 class Blocks(Table):
-    """Rows that come block by block, as from files of your own, in as many passes as a learner asks for.
+    """Rows that arrive block by block, for example from files in your own format.
 
     Parameters
     ----------
-    source : iterable, or function that returns one
-        Each time it is gone through it gives the same blocks: X, or (X, y), or (X, y, weights), with X a matrix (dense
-        or CSR) or a frame. An iterator, which can be gone through only once, is refused: give the function that makes
-        it.
+    source : iterable or callable
+        An iterable of blocks, or a function that returns one. Every iteration must yield the same blocks: X, (X, y) or
+        (X, y, weights), where X is a matrix (dense or CSR) or a data frame. An iterator, which can be used only once,
+        is refused: pass the function that creates it.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class Blocks(Table):
     def __init__(self, source: Iterable[Any] | Callable[[], Iterable[Any]]):
         if not callable(source) and iter(source) is source:
             raise TypeError(
-                "the source of Blocks must be gone through several times, found an iterator: give the function that "
+                "the source of Blocks is read several times, found an iterator: give the function that "
                 "makes it, or a list"
             )
         self._source = source
@@ -93,7 +102,7 @@ class Blocks(Table):
 
 
 def alike(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks as they are; an error where a column of frames is not what it was in the first of them."""
+    """Yield blocks unchanged; raise a ValueError if a column of data frames differs from that in the first."""
     first: dict[str, str] | None = None
     for block in blocks:
         if is_frame(block.X):
@@ -110,7 +119,7 @@ def alike(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def checked_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The weights of a block, where each is a number that is not negative."""
+    """Return the weights of a block after checking that each is a finite number of at least 0."""
     wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0.0)))
     if len(wrong):
         row = int(wrong[0])
@@ -119,7 +128,7 @@ def checked_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def as_block(item: Any) -> Block:
-    """One item of a source, its rows checked for what every learner needs."""
+    """Convert one item of a source to a block, checking its rows for what every learner needs."""
     parts = item if isinstance(item, tuple) else (item,)
     if not 1 <= len(parts) <= 3:
         raise ValueError(f"a block must be X, (X, y) or (X, y, weights), found a tuple of {len(parts)}")

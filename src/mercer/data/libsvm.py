@@ -24,7 +24,7 @@ WRITTEN_ROWS = 1024
 
 
 class Part(NamedTuple):
-    """Some lines of a file: where they begin, and the numbers of the first line and of the first row among them."""
+    """Some lines of a file: where they start, and the numbers of their first line and first row."""
 
     offset: int
     line: int
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What a pass over the indices finds: parts of the file, its rows, and the least and largest index."""
+    """What a pass over the indices finds: parts of the file, its number of rows, and the extreme indices."""
 
     parts: tuple[Part, ...]
     n_rows: int
@@ -47,7 +47,7 @@ class LibsvmFile(FileSource):
     base = 0
     width = 0
     is_cut = False
-    """Whether the last line has no line break, and so may be the beginning of one."""
+    """Whether the last line lacks a line break, and so may be truncated."""
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -61,9 +61,9 @@ class LibsvmFile(FileSource):
                 yield plain
 
     def _texts(self, file: Any) -> Iterator[tuple[int, memoryview]]:
-        """Whole lines from where the file stands, with where they begin; the last one is ended where it is not.
+        """Yield whole lines from the current position, with their positions; a missing last line break is added.
 
-        All in the same memory, which is longer only where a line is: fresh pages would take as long as the reading.
+        All use the same memory, which grows only for a longer line: fresh pages would take as long as reading.
         """
         offset, room, held = file.tell(), bytearray(READ_BYTES + 1), 0
         while True:
@@ -80,7 +80,7 @@ class LibsvmFile(FileSource):
                 yield offset, memoryview(room)[:stop]
                 offset, held = offset + stop, held - stop
                 room[:held] = room[stop : stop + held]
-            elif held == len(room) - 1:  # a longer line
+            elif held == len(room) - 1:  # the line is longer
                 room = room + bytes(len(room))
 
     def _parsed(self, text: memoryview, line: int, **options: Any) -> LibsvmRows:
@@ -134,9 +134,9 @@ class LibsvmFile(FileSource):
 
 
 def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> tuple[str, ...]:
-    """Let files count columns alike: from 0 where an index of one of them is 0 and nothing else was asked for.
+    """Make files count columns alike: from 0 if any of them has an index 0 and nothing else was requested.
 
-    Returns notes on what may be wrong with them.
+    Return notes about what may be wrong with them.
     """
     if not files:
         return ()
@@ -157,16 +157,20 @@ def agree(files: list[LibsvmFile], zero_based: Any, n_features: int | None) -> t
 
 
 def write_libsvm(path: str | os.PathLike[str], X: Any, y: Any = None, *, zero_based: bool = False) -> None:
-    """Write rows in the format of LIBSVM; numbers are read back to the bit.
+    """Write rows in the LIBSVM format; numbers are read back bit for bit.
 
-    The file appears when it is complete, and replaces an existing one.
+    The file appears only when it is complete, and replaces an existing one.
 
     Parameters
     ----------
-    path : where to write
-    X : dense or CSR matrix; zeros are left out
-    y : array of shape (n_rows,) or None, which writes labels of 0
-    zero_based : whether columns are counted from 0, and not from 1
+    path : str or path-like
+        The file to write.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features)
+        The rows. Zeros are omitted.
+    y : array-like of shape (n_rows,) or None, default=None
+        The labels. None writes zeros.
+    zero_based : bool, default=False
+        Whether columns are counted from 0 instead of 1.
 
     Examples
     --------
@@ -193,7 +197,7 @@ def write_libsvm(path: str | os.PathLike[str], X: Any, y: Any = None, *, zero_ba
 
 
 def lines_of(X: Any, y: Any, first: int) -> Iterator[str]:
-    """Rows as text, the first column of which has this number."""
+    """Yield rows as text, with columns counted from ``first``."""
     X.sort_indices()
     entries = [
         f" {index + first}:{shortest(value)}" if value else ""
@@ -206,5 +210,5 @@ def lines_of(X: Any, y: Any, first: int) -> Iterator[str]:
 
 
 def shortest(value: float) -> str:
-    """The shortest decimal that is read back as this number."""
+    """Return the shortest decimal that is read back as this number."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

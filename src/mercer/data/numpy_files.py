@@ -1,4 +1,4 @@
-"""NumPy's files, read a block at a time. Nothing is ever unpickled, and nothing is mapped into memory."""
+"""NumPy's files, read one block at a time; nothing is unpickled, and nothing is mapped into memory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .sources import FileSource, Reading, SourceError
 
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 READ_BYTES = 1 << 18
-"""How much is read at once where only a checksum is wanted."""
+"""The number of bytes read at once for a checksum."""
 LOCAL_HEADER = 30
-"""Bytes before the name of a member in a zip file; the last four tell how long the name and what follows it are."""
+"""The bytes before the name of a member in a zip file; the last four hold the lengths of the name and of the rest."""
 
 
 class Header(NamedTuple):
-    """What an array is: its shape, whether columns come one after the other, its type, and where its bytes begin."""
+    """The description of an array: its shape, its order, its type, and where its bytes start."""
 
     shape: tuple[int, ...]
     by_columns: bool
@@ -36,12 +36,12 @@ class Header(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the header and the array."""
+        """The number of bytes of the header and the array."""
         return self.start + math.prod(self.shape) * self.dtype.itemsize
 
     @classmethod
     def of(cls, file: Any) -> Header:
-        """That of an open file, from its beginning."""
+        """Read the header at the beginning of an open file."""
         version = npy.read_magic(file)
         if version not in HEADERS:
             raise ValueError(f"version {version[0]}.{version[1]} of the format is not one for numbers")
@@ -52,8 +52,8 @@ class Header(NamedTuple):
 
 
 def fill(file: Any, array: NDArray[Any]) -> None:
-    """Read bytes into an array whose entries are side by side."""
-    # Read, not mapped: to touch a page of a file that is cut meanwhile ends the process.
+    """Read bytes into a contiguous array."""
+    # Read rather than mapped, because touching a page of a file that was truncated meanwhile crashes the process.
     left = array.reshape(-1).view(np.uint8).data
     while len(left):
         count = file.readinto(left)
@@ -73,12 +73,12 @@ class NpyFile(FileSource):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        """The file of the matrix, at its beginning."""
+        """Open the file of the matrix at its beginning."""
         with open(self.path, "rb") as file:
             yield file
 
     def _described(self) -> Header:
-        """The header of the matrix, once the file is known to be long enough for it."""
+        """Return the header of the matrix, after checking that the file is long enough for it."""
         with self._opened() as file:
             header = Header.of(file)
         if self._stamp.size < header.size:
@@ -111,7 +111,7 @@ class NpyFile(FileSource):
 
 
 def rows_of(file: Any, before: int, header: Header, first: int, count: int) -> NDArray[Any]:
-    """Some rows of a matrix whose header begins ``before`` bytes into a file."""
+    """Read some rows of a matrix whose header starts ``before`` bytes into a file."""
     (rows, width), start, step = header.shape, before + header.start, header.dtype.itemsize
     if not header.by_columns:
         X = np.empty((count, width), dtype=header.dtype)
@@ -128,13 +128,13 @@ def rows_of(file: Any, before: int, header: Header, first: int, count: int) -> N
 
 
 class NpzFile(NpyFile):
-    """One ``.npz`` file: the matrix is named X, or is the only one."""
+    """One ``.npz`` file, in which the matrix is named X or is the only one."""
 
     format = "NumPy's .npz"
 
     def __init__(self, path: Path, memory: int | None = None):
         super().__init__(path)
-        self._memory = memory  # for a matrix that cannot be read a block at a time; None is what the machine has
+        self._memory = memory  # for a matrix that cannot be read one block at a time; None means all of the machine's
 
     def _names(self, archive: zipfile.ZipFile) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
@@ -151,7 +151,7 @@ class NpzFile(NpyFile):
             return archive.getinfo(f"{chosen}.npy")
 
     def _header_of(self, archive: zipfile.ZipFile, name: str) -> Header:
-        """The header of an array, once it is as long as the archive says."""
+        """Return the header of an array, after checking that it is as long as the archive says."""
         member = archive.getinfo(f"{name}.npy")
         with archive.open(member) as file:
             header = Header.of(file)
@@ -170,18 +170,18 @@ class NpzFile(NpyFile):
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
-        if self._is_stored:  # rows can be read from anywhere, once they are known to be what was written
+        if self._is_stored:  # rows can be read from anywhere, once the checksum has been verified
             place = self._verified
             with open(self.path, "rb") as file:
                 file.seek(place)
                 yield file
             return
         with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
-            yield file  # which verifies the checksum when it is read to its end
+            yield file  # reading it to its end verifies the checksum
 
     @cached_property
     def _verified(self) -> int:
-        """Where the matrix begins in the file, once all of it has been read and its checksum is right."""
+        """Return where the matrix starts in the file, after reading all of it and verifying its checksum."""
         member = self._member
         with open(self.path, "rb") as file:
             file.seek(member.header_offset)
@@ -207,14 +207,14 @@ class NpzFile(NpyFile):
 
     @cached_property
     def _unpacked(self) -> NDArray[Any]:
-        """The matrix in memory: it is compressed, and a row is spread over all of it."""
+        """Return the matrix in memory, because it is compressed and every row is spread over all of it."""
         needed = self._header.size
         what = f"the rows of {self.name}, compressed column by column (np.savez would leave them to be read in blocks),"
         check_room(needed, what, self._memory)
         return self.array(self._member.filename.removesuffix(".npy"))
 
     def array(self, name: str) -> NDArray[Any]:
-        """An array of the file, in memory."""
+        """Read an array of the file into memory."""
         with self.reading(), zipfile.ZipFile(self.path) as archive:
             names = self._names(archive)
             if name not in names:

@@ -1,4 +1,4 @@
-"""``open``: rows from files and from what is in memory, as one table."""
+"""``open``: a table of rows from files or from memory."""
 
 from __future__ import annotations
 
@@ -41,50 +41,57 @@ def open(
     zero_based: Any = "auto",
     n_features: int | None = None,
 ) -> SourceTable:
-    """Rows from files or from memory, for any map or learner, block by block.
+    """Open rows from files or from memory as one table that is read block by block.
 
-    Learners and maps take the table in place of X, and read it as often as they need; what fits into ``memory`` is
-    read once. A file that changes between being opened and the end of the work is an error. Columns of several
-    files, or of a model and a file, match by name: another order is fine, a missing column is an error, and an extra
-    one is ignored with a warning. Whole numbers in one file and fractions in the next widen. Dates become the number of
-    days since 1970-01-01, times of day and durations numbers of days.
+    Learners and maps accept the table in place of X and read it as often as they need; what fits into ``memory`` is
+    read once. It is an error if a file changes after it was opened. Columns of several files, or of a model and a file,
+    are matched by name: their order does not matter, a missing column is an error, and an extra one is ignored with a
+    warning. Integers in one file and fractions in the next are widened. Dates become the number of days since
+    1970-01-01; times of day and durations become numbers of days.
 
     Parameters
     ----------
-    source : path, folder, pattern like "train/*.parquet", sequence of paths; or a matrix or frame
-        Parquet, Arrow IPC and CSV (read by pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. Of a
-        folder all files of one format are taken, by name, except names that begin with a dot or an underscore. Files
-        without rows are skipped; ``notes`` has their number. In memory: NumPy and SciPy matrices, pandas and polars
-        frames, Arrow tables. Categories are levels, wherever they are and also where they are numbers.
-    target : name of a column, sequence of names, number of a column that has no name, array, or None
-        An ``.npz`` file has a matrix X and, of this name, an array beside it. LIBSVM files bring their labels.
-    weight : name or number of a column, array, or None
-        A row of weight 2 counts as two rows, one of weight 0 as none.
-    columns : names (or numbers) of the features, in this order; None is all that are neither target nor weight
-    exclude : name (or number) of a column that is no feature, such as an id, or a sequence of them
-        One that is not there is an error.
-    format : "csv", "parquet", "arrow", "libsvm", "numpy", or None
-        None goes by the ends of the names.
-    memory : int, text like "2GB", or None
-        Rows are kept between passes where they take no more than this. None keeps none. A compressed matrix in an
-        ``.npz`` file that is stored column by column is refused where it takes more, as it must be held whole.
-    dtype : float32, float64, or None
-        None is float32 where all columns of numbers are, and else float64.
-    drop : bool
-        Whether to leave out rows with a gap or an infinity, a target among them; ``dropped`` tells how many. Else
-        infinities and missing targets are errors, and gaps are left to learners.
-    delimiter : what stands between the fields of CSV, or None
-        None is a tab for ``.tsv`` and a comma for others, unless the first lines show that it is another of comma,
-        semicolon, tab and bar: that one is then used, and ``notes`` says so.
-    encoding : that of CSV, such as "latin-1" or "utf-16"; None is UTF-8
-    zero_based : "auto", True or False
-        Whether the columns of LIBSVM files are counted from 0; "auto" does where any file has an index 0.
-    n_features : how many columns LIBSVM files have; None goes by the largest index
+    source : str, path-like, sequence of paths, matrix or data frame
+        A file, a folder, a pattern like "train/*.parquet" or a sequence of paths: Parquet, Arrow IPC and CSV (read by
+        pyarrow: ``pip install 'mercer[io]'``), LIBSVM, ``.npy`` and ``.npz``. From a folder, all files of one format
+        are read in the order of their names, except names that begin with a dot or an underscore. Files without rows
+        are skipped; ``notes`` says how many. In memory: NumPy and SciPy matrices, pandas and polars data frames, and
+        Arrow tables. Categorical columns are levels, even if the categories are numbers.
+    target : str, sequence of str, int, array-like or None, default=None
+        The name of the target column or several names, the number of a column without a name, or the targets
+        themselves. In an ``.npz`` file, the name of an array next to the matrix X. LIBSVM files include their labels.
+    weight : str, int, array-like or None, default=None
+        The name or number of the weight column, or the weights themselves. A row of weight 2 counts as two rows, and
+        one of weight 0 does not count.
+    columns : sequence of str or int, or None, default=None
+        The names or numbers of the features, in this order. None means all columns except target and weight.
+    exclude : str, int or sequence, default=()
+        The names or numbers of columns that are not features, such as an id. It is an error if one does not exist.
+    format : {"csv", "parquet", "arrow", "libsvm", "numpy"} or None, default=None
+        The format. None infers it from the file names.
+    memory : int, str or None, default=None
+        Rows are kept between passes if they take no more than this number of bytes, or text like "2GB". None keeps
+        none. A compressed matrix in an ``.npz`` file that is stored column by column must be held as a whole, and is
+        refused if it takes more.
+    dtype : {float32, float64} or None, default=None
+        The type of the features. None means float32 if all columns of numbers have that type, and float64 otherwise.
+    drop : bool, default=False
+        Whether to drop rows with missing or infinite values, targets included; ``dropped`` is their number. Otherwise
+        infinite values and missing targets are errors, and missing features are left to learners.
+    delimiter : str or None, default=None
+        The delimiter of CSV files. None means a tab for ``.tsv`` and a comma for others, unless the first lines show
+        that it is a different one of comma, semicolon, tab and bar, which is then used and mentioned in ``notes``.
+    encoding : str or None, default=None
+        The encoding of CSV files, such as "latin-1" or "utf-16". None means UTF-8.
+    zero_based : {"auto", True, False}, default="auto"
+        Whether the columns of LIBSVM files are counted from 0; "auto" means that they are if any file has an index 0.
+    n_features : int or None, default=None
+        The number of columns of LIBSVM files. None means the largest index.
 
     Returns
     -------
-    table : SourceTable
-        With ``names``, ``n_rows``, ``blocks()``, ``split()`` and ``fingerprint()``.
+    SourceTable
+        The table, with ``names``, ``n_rows``, ``blocks()``, ``split()`` and ``fingerprint()``.
 
     Examples
     --------
@@ -114,20 +121,20 @@ def open(
 
 
 def warned(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Notes, of which whoever opens a table is warned."""
+    """Issue each note as a warning to whoever opens a table."""
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=3)
     return notes
 
 
 def beside(sources: list[Source], part: Any) -> Any:
-    """Targets or weights, read where they are arrays in the files of the rows."""
+    """Return targets or weights, read from the files of the rows if they are arrays there."""
     files = [source for source in sources if isinstance(source, NpzFile)]
     return np.concatenate([file.array(part) for file in files]) if files and isinstance(part, str) else part
 
 
 def is_given(part: Any) -> bool:
-    """Whether targets or weights are an array, and not named as columns are."""
+    """Whether targets or weights are given as an array rather than as names of columns."""
     if not hasattr(part, "__len__") or isinstance(part, str):
         return False
     return hasattr(part, "dtype") or any(not isinstance(one, str) for one in part)  # an array of text is labels
@@ -138,13 +145,13 @@ def as_role(part: Any) -> Any:
 
 
 def listed(names: Any) -> tuple[Any, ...]:
-    """Names or numbers of columns, or one alone, each once."""
+    """Return names or numbers of columns, or a single one, without repetitions."""
     alone = isinstance(names, str | int | np.integer)
     return tuple(dict.fromkeys((names,) if alone else () if names is None else names))
 
 
 def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:
-    """The sources that have rows, and a note on others."""
+    """Return the sources that have rows, and a note about the others."""
     full = [source for source in sources if source.n_rows > 0]
     if not full:
         raise ValueError(f"there are no rows in {', '.join(source.name for source in sources[:5])}")
@@ -153,11 +160,11 @@ def with_rows(sources: list[Source]) -> tuple[list[Source], tuple[str, ...]]:
 
 
 def sources_of(source: Any, format: str | None, reading: Reading) -> list[Source]:
-    """One source for each file or object."""
+    """Return one source per file or object."""
     if isinstance(source, str | os.PathLike):
         return from_files(paths_of(Path(source), format), format, reading)
     if isinstance(source, Table):
-        raise TypeError(f"a {type(source).__name__} is a table already: give it to a learner as it is")
+        raise TypeError(f"a {type(source).__name__} is a table already: give it directly to a learner")
     if is_frame(source):
         return [FrameSource(source)]
     if sp.issparse(source):
@@ -174,26 +181,26 @@ def sources_of(source: Any, format: str | None, reading: Reading) -> list[Source
 
 
 def paths_of(source: Path, format: str | None) -> list[Path]:
-    """The files that a path, a folder or a pattern names, by name."""
+    """Return the files that a path, a folder or a pattern refers to, in the order of their names."""
     if source.is_dir():
         inside = (path for path in source.rglob("*") if path.is_file() and not path.name.startswith((".", "_")))
         found = [path for path in inside if format is not None or format_of(path) is not None]
     else:
         found = [source] if source.exists() else [Path(path) for path in glob.glob(str(source), recursive=True)]
     if not found:
-        raise FileNotFoundError(f"no files of rows are found at {source}")
+        raise FileNotFoundError(f"no files of rows found at {source}")
     return sorted(found)
 
 
 def from_files(paths: list[Path], format: str | None, reading: Reading) -> list[Source]:
-    """Files of one format."""
+    """Return sources for files of one format."""
     if format is not None:
         check_choice("format", format, tuple(FORMATS))
     formats = {path: format or format_of(path) for path in paths}
     for path, found in formats.items():
         if found is None:
-            raise ValueError(f"the name of {path} tells no format: give format, one of {tuple(FORMATS)}")
+            raise ValueError(f"cannot tell the format of {path} from its name: give format, one of {tuple(FORMATS)}")
         if found != formats[paths[0]]:
-            raise ValueError(f"files of one table have one format, found {paths[0]} and {path}")
+            raise ValueError(f"all files of a table must have one format, found {paths[0]} and {path}")
     reader = implementation(FORMATS[str(formats[paths[0]])].reader)
     return [reader.of(path, reading) for path in paths]

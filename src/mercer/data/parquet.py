@@ -1,4 +1,4 @@
-"""Parquet files: row groups that are not asked for are not read, and page checksums are verified."""
+"""Parquet files: row groups that are not needed are not read, and page checksums are verified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ParquetFile(FileSource):
 
     @property
     def _written(self) -> dict[str, Any]:
-        """The types of columns of categories, as they were written: numbers are stored, and read, as numbers alone."""
+        """Return the original types of categorical columns, since numeric categories are stored as plain numbers."""
         held = (self._footer.metadata or {}).get(b"ARROW:schema")
         if held is None:
             return {}
@@ -49,7 +49,7 @@ class ParquetFile(FileSource):
         while first < len(groups) and start >= groups[first]:
             start -= groups[first]
             first += 1
-        # not buffered before: that would hold all row groups that are asked for, which is the whole file
+        # Not pre-buffered, which would hold all requested row groups, that is, the whole file.
         options = {"page_checksum_verification": True, "pre_buffer": False}
         with self.reading(), arrow(".parquet").ParquetFile(self.path, **options) as file:
             frames = file.iter_batches(

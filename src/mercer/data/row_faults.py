@@ -1,4 +1,4 @@
-"""Rows with gaps and infinities, found in a block as it was read."""
+"""Rows with missing or infinite values, found in a block as it was read."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .frames import Frame, absent
 
 
 class Fault(NamedTuple):
-    """A row of a block that cannot be used, and what is wrong with it, in words."""
+    """An unusable row of a block, and what is wrong with it, in words."""
 
     row: int
     what: str
 
 
 def first_fault(block: Block, names: tuple[str, ...] | None) -> Fault | None:
-    """The first row with an infinity among its features, or without a usable target or weight.
+    """Find the first row with an infinite feature, or without a usable target or weight.
 
-    Gaps among features are left to learners, which may fill them.
+    Missing features are left to learners, which may impute them.
     """
     faults = [fault for fault in (_feature(block.X, names), _target(block.y), _weight(block.weight)) if fault]
     return min(faults, default=None)
@@ -36,7 +36,7 @@ def _feature(X: Any, names: tuple[str, ...] | None) -> Fault | None:
         )
     values = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):  # as it is not with an infinity, and faster than to look at each
+        if np.isfinite(values.sum()):  # false if any value is infinite, and faster than checking each
             return None
     places = infinite(values.ravel())
     if len(places) == 0:
@@ -49,7 +49,7 @@ def _feature(X: Any, names: tuple[str, ...] | None) -> Fault | None:
 
 
 def infinite(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Where values are infinite."""
+    """Return where values are infinite."""
     return np.flatnonzero(np.isinf(values))
 
 
@@ -67,7 +67,7 @@ def _weight(weight: Any) -> Fault | None:
 
 
 def negative_weight(weight: Any) -> Fault | None:
-    """The first row with a weight below 0."""
+    """Find the first row with a negative weight."""
     if weight is None or not (weight < 0.0).any():
         return None
     row = int(np.argmax(weight < 0.0))
@@ -75,7 +75,7 @@ def negative_weight(weight: Any) -> Fault | None:
 
 
 def sound_rows(block: Block) -> NDArray[np.bool_]:
-    """Which rows have neither gaps nor infinities."""
+    """Return which rows have neither missing nor infinite values."""
     X = block.X
     if isinstance(X, Frame):
         sound = np.logical_and.reduce([_finite(part) for part in X.parts.values()])
@@ -91,7 +91,7 @@ def sound_rows(block: Block) -> NDArray[np.bool_]:
 
 
 def _finite(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries, or rows of several, are there and finite."""
+    """Return which entries, or rows of several, are present and finite."""
     if values.dtype.kind not in "fmMO":
         return np.ones(len(values), dtype=bool)
     found: NDArray[Any] = ~absent(values) if values.dtype.kind == "O" else np.isfinite(values)
@@ -99,7 +99,7 @@ def _finite(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def bytes_of(block: Block) -> int:
-    """About how much memory a block takes."""
+    """Estimate the memory that a block takes."""
     X = block.X
     if isinstance(X, Frame):
         return sum(part.nbytes * (8 if part.dtype == object else 1) for part in X.parts.values())

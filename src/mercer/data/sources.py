@@ -1,4 +1,4 @@
-"""What a format gives: the columns of one file or object, and its rows as they are read."""
+"""What a format provides: the columns of one file or object, and its rows as they are read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .fingerprints import digest, hashed, sampled
 from .frames import columns, frame_rows, kind_of, row_label, settled
 
 NUMBERS_AT_ONCE = 1 << 18
-"""About how many numbers are read at once: few enough to stay in a cache while columns become rows."""
+"""The approximate count of numbers read at once, few enough to stay in cache while columns become rows."""
 
 
 class SourceError(ValueError):
-    """What is wrong with rows, with the name of the file and the row or line in it."""
+    """Raised for faulty rows; the message names the file and the row or line in it."""
 
 
 class MissingColumnError(SourceError):
-    """A column that was asked for is not there; ``column`` is its name or number."""
+    """Raised if a requested column does not exist; ``column`` is its name or number."""
 
     def __init__(self, message: str, column: Any):
         super().__init__(message)
@@ -32,7 +32,7 @@ class MissingColumnError(SourceError):
 
 
 def implementation(place: str) -> Any:
-    """What reads or writes a format, by the place that :mod:`mercer._formats` has for it; loaded when it is needed."""
+    """Load what reads or writes a format, given its place in :mod:`mercer._formats`."""
     module, name = place.split(".")
     return getattr(import_module(f".{module}", __package__), name)
 
@@ -40,20 +40,20 @@ def implementation(place: str) -> Any:
 class Source(ABC):
     """The rows of one file or object.
 
-    ``name`` is what messages call it. A format gives ``schema``, ``n_rows`` and ``read``.
+    ``name`` is its name in messages. A format implements ``schema``, ``n_rows`` and ``read``.
     """
 
     name: str
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was taken for granted, in words."""
+        """What was assumed, in words."""
         return ()
 
     @property
     @abstractmethod
     def schema(self) -> dict[str, str] | int:
-        """The kinds of the columns by name (see :func:`kind_of`), or how many there are, where they have no names."""
+        """The kinds of the columns by name (see :func:`kind_of`), or their number if they have no names."""
 
     @property
     @abstractmethod
@@ -61,38 +61,38 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, start: int, names: tuple[str, ...]) -> Iterator[Any]:
-        """All rows from number ``start`` on, in raw blocks of any size.
+        """Yield all rows from number ``start`` on, in raw blocks of any size.
 
-        A raw block is a frame with at least the columns of these names, or a :class:`Block` where columns have no
+        A raw block is a data frame with at least the columns of these names, or a :class:`Block` if columns have no
         names.
         """
 
     def as_written(self, names: tuple[str, ...]) -> Iterator[Any]:
-        """All rows with the columns of these names as they are stored, of any type, in frames of any size."""
+        """Yield all rows with the given columns as they are stored, of any type, in data frames of any size."""
         return self.read(0, names)
 
     @property
     def unsigned(self) -> frozenset[str]:
-        """Columns of whole numbers none of which is negative, where the file does not say what type they have."""
+        """The integer columns without negative values, if the file does not say what type they have."""
         return frozenset()
 
     @abstractmethod
     def fingerprint(self) -> str: ...
 
     def place(self, row: int) -> str:
-        """What a person calls the row of this number."""
+        """Return what people call the row with this number."""
         return f"row {row}"
 
     def widened(self, width: int) -> Source | None:
-        """The same rows with columns of zeros added, where such columns leave no trace; None elsewhere."""
+        """Return the same rows padded with columns of zeros, if such columns leave no trace; otherwise None."""
         return None
 
     def check(self) -> None:  # noqa: B027  what is in memory cannot be checked
-        """Raise where the rows have changed since they were opened."""
+        """Raise an error if the rows have changed since they were opened."""
 
 
 class Stamp(NamedTuple):
-    """What tells that a file has changed."""
+    """What shows that a file has changed."""
 
     size: int
     nanoseconds: int
@@ -104,7 +104,7 @@ class Stamp(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are to be read, where that was said: how CSV is written, and the bytes that rows may take."""
+    """How files are to be read: the details of CSV, and the bytes that rows may take."""
 
     delimiter: str | None = None
     encoding: str | None = None
@@ -112,7 +112,7 @@ class Reading(NamedTuple):
 
 
 class FileSource(Source):
-    """One file, as it was when it was opened."""
+    """One file, in the state in which it was opened."""
 
     format: ClassVar[str]
     """The name of the format, for messages."""
@@ -124,7 +124,7 @@ class FileSource(Source):
 
     @classmethod
     def of(cls, path: Path, reading: Reading) -> FileSource:
-        """The file at a path, read as asked where its format has such a choice."""
+        """Open the file at a path, with the options that its format supports."""
         return cls(path)
 
     @cached_property
@@ -139,30 +139,30 @@ class FileSource(Source):
         try:
             now = Stamp.of(self.path)
         except FileNotFoundError as error:
-            raise SourceError(f"{self.name} has gone since it was opened") from error
+            raise SourceError(f"{self.name} has disappeared since it was opened") from error
         if now != self._stamp:
             raise SourceError(
                 f"{self.name} has changed since it was opened: {self._stamp.size} bytes then, {now.size} now"
                 if now.size != self._stamp.size
-                else f"{self.name} was written to since it was opened"
+                else f"{self.name} has been written to since it was opened"
             )
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Let every error name the file; the file must be the same before and after."""
+        """Make every error name the file, which must be the same before and after."""
         self.check()
         try:
             yield
         except (SourceError, ImportError, MemoryError):
             raise
-        except Exception as error:  # whatever a reader raises: it is about this file
+        except Exception as error:  # whatever a reader raises concerns this file
             self.check()
             raise SourceError(f"{self.name} cannot be read as {self.format}: {error}") from error
         self.check()
 
 
 class FrameSource(Source):
-    """A frame in memory."""
+    """A data frame in memory."""
 
     def __init__(self, X: Any):
         self._X = settled(X)
@@ -188,7 +188,7 @@ class FrameSource(Source):
 
 
 class MatrixSource(Source):
-    """A matrix in memory, dense or CSR, with targets beside it or without."""
+    """A matrix in memory, dense or CSR, with or without targets."""
 
     def __init__(self, X: Any, y: Any = None, name: str | None = None):
         self._all = Block(X, y)
@@ -211,12 +211,12 @@ class MatrixSource(Source):
 
 
 def rows_at_once(width: int) -> int:
-    """How many rows to read at once: a multiple of a block, of which few are held at a time."""
+    """Return how many rows to read at once: a multiple of a block, so that few are held at a time."""
     return BLOCK_ROWS * max(1, NUMBERS_AT_ONCE // BLOCK_ROWS // max(1, width))
 
 
 def recut_frames(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]:
-    """Frames without their first ``start`` rows, and cut where they are large."""
+    """Skip the first ``start`` rows of data frames, and cut large ones."""
     step = rows_at_once(width)
     for frame in frames:
         rows = frame.shape[0]
@@ -226,12 +226,12 @@ def recut_frames(frames: Iterator[Any], start: int, width: int) -> Iterator[Any]
 
 
 def arrow(part: str = "") -> ModuleType:
-    """A module of pyarrow, which files need and nothing else."""
+    """Return a module of pyarrow, which only files need."""
     from importlib import import_module
 
     try:
         return import_module(f"pyarrow{part}")
     except ImportError as error:
         raise ImportError(
-            "Parquet, Arrow and CSV files are read by pyarrow, which is not here: pip install 'mercer[io]'"
+            "Parquet, Arrow and CSV files are read by pyarrow, which is not installed: pip install 'mercer[io]'"
         ) from error

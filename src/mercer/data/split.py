@@ -1,4 +1,4 @@
-"""Parts of a table: rows by lot, or by what a column says."""
+"""Parts of a table: rows chosen at random, or by the values of a column."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from .._random import Stream
 
 
 class Share(NamedTuple):
-    """Rows by lot: row i has the i-th word of a stream, and a small word holds it out.
+    """Rows chosen at random: row i has the i-th word of a stream, and a small word holds it out.
 
-    That depends on the row's number among all rows of all files alone, not on blocks nor on rows that are dropped.
+    The choice depends only on the row's number among all rows of all files, not on blocks or on rows that are dropped.
     """
 
     test: float
     seed: int
     depth: int
-    """How many times the table was split before, so that the same seed draws other lots."""
+    """The number of earlier splits, so that the same seed gives a different choice."""
     held_out: bool
 
     def mask(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Which of these rows are in the part."""
+        """Return which of these rows are in the part."""
         words = Stream(self.seed, "split", self.depth).words(count, first)
         return (words < np.uint64(int(self.test * 2.0**64))) == self.held_out
 
 
 class Group(NamedTuple):
-    """Rows that have one of some values in the column of that role, or the others."""
+    """Rows with one of some values in the column of that role, or the other rows."""
 
     values: tuple[Any, ...]
     held_out: bool
 
     def mask(self, found: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows, of which these are the values, are in the part."""
-        if found.dtype.kind in "mM":  # of which there are several classes, and text
+        """Return which rows are in the part, given their values."""
+        if found.dtype.kind in "mM":  # times, which have several classes and may be given as text
             inside = np.isin(found, np.array(self.values, dtype=found.dtype))
         else:
             inside = np.array([value in self.values for value in found.tolist()], dtype=bool)

@@ -1,4 +1,4 @@
-"""Tables: rows with their targets and weights, before anything is prepared."""
+"""Tables: rows with their targets and weights, before any preparation."""
 
 from __future__ import annotations
 
@@ -15,26 +15,49 @@ from .frames import is_frame, names_of
 
 
 class Table(ABC):
-    """Blocks of rows in a fixed order, as often as they are asked for."""
+    """Abstract base class of tables: blocks of rows in a fixed order, which can be read any number of times."""
 
     @abstractmethod
     def blocks(self, start: int = 0) -> Iterator[Block]:
-        """One pass over all rows in order, from block number ``start`` on.
+        """Pass over all rows in order.
 
-        Blocks have ``BLOCK_ROWS`` rows, but for the last. Cuts do not depend on how rows arrive, so that sums over them
-        have the same bits.
+        Every block except the last has ``BLOCK_ROWS`` rows. Cuts do not depend on how rows arrive, so that sums over
+        blocks have the same bits.
+
+        Parameters
+        ----------
+        start : int, default=0
+            The number of the first block.
+
+        Returns
+        -------
+        iterator of Block
+            The blocks.
         """
 
     @property
     @abstractmethod
-    def n_rows(self) -> int: ...
+    def n_rows(self) -> int:
+        """The number of rows."""
 
     def fingerprint(self) -> str:
-        """A short text that other rows do not share; it takes a pass over them where they are not files."""
+        """Return a short text that identifies the rows; unless they are in files, this takes a pass over them.
+
+        Returns
+        -------
+        str
+            The fingerprint.
+        """
         return digest(*(hashed(part) for block in self.blocks() for part in block))
 
     def head(self) -> Block:
-        """The first block; an error where there are no rows."""
+        """Return the first block, or raise a ValueError if there are no rows.
+
+        Returns
+        -------
+        Block
+            The first block.
+        """
         block = next(iter(self.blocks()), None)
         if block is None:
             raise ValueError("the table has no rows")
@@ -42,34 +65,68 @@ class Table(ABC):
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """The names of the columns, None where they have none."""
+        """The names of the columns, or None if they have no names."""
         X = self.head().X
         return tuple(names_of(X)) if is_frame(X) else None
 
     @property
     def target_name(self) -> str | int | tuple[str, ...] | None:
-        """The column of the targets, None where it has no name or number."""
+        """The column of the targets, or None if it has no name or number."""
         return None
 
     @property
     def weight_name(self) -> str | int | None:
-        """The column of the weights, None where it has no name or number."""
+        """The column of the weights, or None if it has no name or number."""
         return None
 
     def features(self) -> Table:
-        """The table without targets and weights, where that is another one."""
+        """Return the table without targets and weights.
+
+        Returns
+        -------
+        Table
+            The table of features, or the table itself if there is no difference.
+        """
         return self
 
     def targets(self) -> Iterator[Block]:
-        """One pass over targets and weights; X may be whatever is cheapest to give."""
+        """Pass over targets and weights.
+
+        Returns
+        -------
+        iterator of Block
+            The blocks, whose ``X`` may be whatever is cheapest to provide.
+        """
         return self.blocks()
 
     def where(self, row: int) -> str | None:
-        """What a person calls the row of this number, such as a line of a file; None where that is its number."""
+        """Return what people call a row, such as a line of a file.
+
+        Parameters
+        ----------
+        row : int
+            The number of the row.
+
+        Returns
+        -------
+        str or None
+            The name of the row; None if that is its number.
+        """
         return None
 
     def take(self, numbers: NDArray[np.int64]) -> list[Any]:
-        """The rows of these numbers, which rise, in parts."""
+        """Return the rows with these numbers.
+
+        Parameters
+        ----------
+        numbers : ndarray of int
+            Row numbers in increasing order.
+
+        Returns
+        -------
+        list
+            The rows, in parts.
+        """
         parts, first = [], 0
         for block in self.blocks():
             last = first + block.X.shape[0]

@@ -1,4 +1,4 @@
-"""The rows of a table as they are prepared for learning: a sample of them, and passes over blocks or chunks."""
+"""The rows of a table, prepared for learning: a sample of them, and passes over blocks or chunks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .table import Table
 
 
 class RowError(ValueError):
-    """What is wrong with the row of this number, which stands for ``{row}`` in the message."""
+    """Raised for the row with this number, whose name replaces ``{row}`` in the message."""
 
     def __init__(self, row: int, message: str):
         super().__init__(message.replace("{row}", f"row {row}"))
@@ -35,12 +35,12 @@ class Chunk(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The number of the row after them."""
+        """The number of the row after the last."""
         return int(self.first + self.X.shape[0])
 
 
 class TableRows(Rows):
-    """The rows of a table as ``prepare`` makes them, anew in every pass."""
+    """The rows of a table after ``prepare``, which runs anew in every pass."""
 
     def __init__(self, table: Table, prepare: Callable[[Any], Any], rng: Stream):
         super().__init__(rng)
@@ -53,7 +53,7 @@ class TableRows(Rows):
 
     @cached_property
     def _first(self) -> Any:
-        """A few rows, for what all have in common."""
+        """A few rows, from which common properties are read."""
         return self._prepared(part_of(self._table.head().X, slice(0, 1)), range(1))
 
     @property
@@ -78,7 +78,7 @@ class TableRows(Rows):
         return taken if (order[1:] > order[:-1]).all() else taken[np.argsort(order)]
 
     def _unprepared(self, numbers: NDArray[np.int64]) -> list[Any]:
-        """The rows of these numbers, which rise, as the table has them, in parts."""
+        """Return the unprepared rows with these numbers, in increasing order, in parts."""
         return self._table.take(numbers)
 
     def _prepared(self, X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
@@ -89,9 +89,9 @@ class TableRows(Rows):
             yield chunk.X, chunk.weight
 
     def chunks(self, rows: int, first: int = 0) -> Iterator[Chunk]:
-        """All rows in order, cut at multiples of ``rows``, which divides the length of a table's blocks.
+        """Yield all rows in order, cut at multiples of ``rows``, which must divide the length of a table's blocks.
 
-        Or only the rows from number ``first`` on, which must be at one of these cuts.
+        With ``first``, which must be one of these cuts, only the rows from that number on.
         """
         skipped = first // BLOCK_ROWS
         for chunk in self._cut(self._table.blocks(skipped), rows, skipped * BLOCK_ROWS):
@@ -108,7 +108,7 @@ class TableRows(Rows):
 
 
 def placed(table: Table, prepare: Callable[[Any], Any], X: Any, numbers: Sequence[int] | NDArray[np.int64]) -> Any:
-    """What ``prepare`` makes of rows; where it refuses one, the error says which, as a person counts."""
+    """Apply ``prepare`` to rows; if it refuses one, the error names the row as people count."""
     try:
         return prepare(aligned(X))
     except RowError as error:

@@ -1,7 +1,7 @@
-"""Dates, times of day and durations in the columns of any frame, as NumPy's own, and as numbers of days.
+"""Dates, times of day and durations in the columns of any data frame, as NumPy's types and as numbers of days.
 
 A date, with or without a time of day, is the number of days since 1970-01-01, midnight UTC; durations and times of day
-are numbers of days too. What is missing is NaT, and NaN among numbers.
+are numbers of days too. Missing values are NaT, and NaN among numbers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 TIMES = ("date", "duration")
-"""The kinds of columns that are times: points in time, and lengths of it."""
+"""The kinds of columns that are times: points in time and durations."""
 PARTS = ("year", "month", "day", "weekday", "hour")
-"""What ``parts`` gives of a date, in this order."""
+"""The parts of a date that ``parts`` returns, in this order."""
 NUMPY_TIMES = {"date": np.dtype("datetime64[us]"), "duration": np.dtype("timedelta64[us]")}
 DAY = 86_400_000_000
 """Microseconds."""
 
 
 def times(column: Any, kind: str) -> NDArray[Any]:
-    """A column of times of any frame as microseconds, missing ones as NaT; dates with a time zone in UTC."""
+    """Convert a column of times of any data frame to microseconds, with NaT for missing values and dates in UTC."""
     kept = NUMPY_TIMES[kind]
     if isinstance(column, np.ndarray):
         return column.astype(kept)
@@ -49,7 +49,7 @@ def _pandas_times(column: Any, kind: str) -> NDArray[Any]:
         column = column.dt.to_timestamp()
     elif getattr(dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    elif dtype.kind not in "mM":  # nothing but gaps
+    elif dtype.kind not in "mM":  # only missing values
         return np.full(len(column), "NaT", dtype=NUMPY_TIMES[kind])
     return np.asarray(column.to_numpy()).astype(NUMPY_TIMES[kind])
 
@@ -69,9 +69,9 @@ def _arrow_times(column: Any, kind: str) -> NDArray[Any]:
 
 
 def of_content(values: NDArray[Any]) -> NDArray[Any] | None:
-    """Objects that are all dates, or all durations and times of day, as NumPy's; None where they are anything else.
+    """Convert objects that are all dates, or all durations and times of day, to NumPy's; return None otherwise.
 
-    What is missing is None.
+    A missing value is None.
     """
     found = {type(value) for value in values.tolist()} - {type(None)}
     if all(issubclass(one, datetime.date | np.datetime64) for one in found):
@@ -88,7 +88,7 @@ def of_content(values: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """A time as NumPy takes it."""
+    """Convert a time to a form that NumPy accepts."""
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return np.datetime64(value.astimezone(datetime.UTC).replace(tzinfo=None), "us")
     if isinstance(value, datetime.time):
@@ -100,18 +100,18 @@ def _plain(value: Any) -> Any:
 
 
 def days_of(matrix: Any) -> Any:
-    """A matrix whose entries are times as numbers; any other as it is."""
+    """Convert a matrix of times to numbers; return any other matrix unchanged."""
     return days(matrix) if isinstance(matrix, np.ndarray) and matrix.dtype.kind in "mM" else matrix
 
 
 def days(values: NDArray[Any]) -> NDArray[np.float64]:
-    """NumPy's dates or durations as numbers of days."""
+    """Convert NumPy's dates or durations to numbers of days."""
     kept = values.astype(NUMPY_TIMES["date" if values.dtype.kind == "M" else "duration"])
     return np.where(np.isnat(kept), np.nan, kept.astype(np.int64) / DAY)
 
 
 def parts(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The year, month (1 to 12), day of the month (from 1), weekday (Monday is 0) and hour of NumPy's dates.
+    """Return the year, month (1 to 12), day of the month (from 1), weekday (Monday is 0) and hour of NumPy's dates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns and matrices to files, block by block."""
+"""Writing columns and matrices to files, block by block."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ from .frames import kind_of
 from .sources import arrow, implementation
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How text begins that spreadsheets take for a formula, full-width characters included."""
+"""The first characters of text that spreadsheets take for a formula, including full-width characters."""
 
 Columns = dict[str, NDArray[Any]]
 
 
 def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spreadsheet_safe: bool = False) -> int:
-    """Write blocks of rows to a file, which appears whole or not at all.
+    """Write blocks of rows to a file, which appears complete or not at all.
 
     Parameters
     ----------
-    target : path, or a binary file that is open
-    blocks : iterable of matrices, or of dicts of columns by name, as NumPy or Arrow arrays
-        An ``.npy`` file is written from matrices; elsewhere their columns are named f0, f1, ...
-    format : "csv", "parquet", "arrow", "npy", or None
-        None goes by the end of the name.
+    target : str, path-like or binary file
+        The name of the file, or an open binary file.
+    blocks : iterable
+        Matrices, or dicts from column names to NumPy or Arrow arrays. ``.npy`` files are written from matrices; in
+        other formats, the columns of a matrix are named f0, f1, ...
+    format : {"csv", "parquet", "arrow", "npy"} or None, default=None
+        The format. None infers it from the file name.
     spreadsheet_safe : bool, default=False
-        Whether to put ``'`` before text in CSV that begins with ``=``, ``+``, ``-``, ``@``, a tab or the end of a line,
-        which spreadsheets take for a formula and may run; names of columns are treated alike, numbers are not.
+        Whether to put ``'`` before text in CSV that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break,
+        which spreadsheets take for a formula and may run. Column names are treated alike; numbers are not changed.
 
     Returns
     -------
-    rows : how many were written
+    int
+        The number of rows written.
 
     Examples
     --------
@@ -63,14 +66,14 @@ def write(target: Any, blocks: Iterable[Any], format: str | None = None, *, spre
 
 
 def without_formulas(block: Any) -> Any:
-    """Columns in which no text is a formula to a spreadsheet."""
+    """Return columns in which no text is a formula to a spreadsheet."""
     if not isinstance(block, dict):
         return block
     return {_as_text(name): _text_column(column) for name, column in block.items()}
 
 
 def _text_column(column: Any) -> Any:
-    """A column of NumPy or Arrow, as it is where it holds no text."""
+    """Treat a column of NumPy or Arrow; return it unchanged if it is not text."""
     if kind_of(column) != "text":
         return column
     return np.array([_as_text(item) if isinstance(item, str) else item for item in column.tolist()], dtype=object)
@@ -81,7 +84,7 @@ def _as_text(text: str) -> str:
 
 
 def record_batch(block: Any) -> Any:
-    """A block as Arrow's columns."""
+    """Convert a block to Arrow columns."""
     if not isinstance(block, dict):
         matrix = block.toarray() if sp.issparse(block) else np.asarray(block)
         block = {f"f{place}": column for place, column in enumerate(matrix.T)}
@@ -118,7 +121,7 @@ def write_arrow(file: BinaryIO, blocks: Iterator[Any]) -> int:
 
 
 def write_npy(file: BinaryIO, blocks: Iterator[Any]) -> int:
-    """One matrix; its header is written again when the number of rows is known, in the room that NumPy leaves."""
+    """Write one matrix; its header is rewritten, in the room that NumPy leaves, once the number of rows is known."""
     rows = 0
     dtype, width, start = np.dtype(np.float64), 0, 0
     if not file.seekable():
@@ -140,7 +143,7 @@ def write_npy(file: BinaryIO, blocks: Iterator[Any]) -> int:
 
 
 def _npy_header(file: BinaryIO, dtype: Any, shape: tuple[int, int]) -> int:
-    """Write a header; where it ends."""
+    """Write a header, and return where it ends."""
     described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, described)
     return file.tell()
