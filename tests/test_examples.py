@@ -174,6 +174,14 @@ def test_the_drift_example_finds_the_batches_that_have_changed(capsys):
     assert capsys.readouterr().out.count("drift") == sum(changed)
 
 
+def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
+    with example("novelty") as module:
+        known, unknown = module.main()
+    assert known < 0.12
+    assert unknown > 0.6
+    assert len(capsys.readouterr().out.splitlines()) == 11
+
+
 def readme_row(map):
     """What the table of the README says of a map: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)

@@ -62,6 +62,16 @@ def test_hsic_with_all_rows_as_landmarks_is_that_of_the_kernels():
         assert found.method == method
 
 
+def test_hsic_is_about_the_means_of_the_rows_that_are_tested():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 1))
+    kernels = Gaussian(0.2), Gaussian(0.7)
+    test = HSICTest(*kernels, n_components=60, random_state=0).prepare(X, Y)
+    tested = X[:, 0] + Y[:, 0] > 0.5
+    found = test.update(X[tested], Y[tested]).result()
+    assert found.statistic == pytest.approx(quadratic_hsic(X[tested], Y[tested], *kernels), rel=1e-5)
+
+
 def test_permutations_of_hsic_are_those_of_the_formula():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 2)), rng.normal(size=(30, 1))
