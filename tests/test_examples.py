@@ -166,6 +166,22 @@ def test_the_demos_go_where_git_does_not_look(demo):
             assert f"/{place.relative_to(ROOT).parts[0]}/" in folders
 
 
+def test_the_drift_example_finds_the_batches_that_have_changed(capsys):
+    with example("drift") as module:
+        found = module.main()
+        changed = [pvalue <= module.LEVEL for pvalue in found]
+        assert changed == [number >= module.DRIFT_BEGINS for number in range(module.BATCHES)]
+    assert capsys.readouterr().out.count("drift") == sum(changed)
+
+
+def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
+    with example("novelty") as module:
+        known, unknown = module.main()
+    assert known < 0.12
+    assert unknown > 0.6
+    assert len(capsys.readouterr().out.splitlines()) == 11
+
+
 def readme_row(map):
     """What the table of the README says of a map: its name with the maps it takes, and its description."""
     inside = ", ".join("map" for _ in map.construction.parts)

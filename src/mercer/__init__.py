@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import maps as maps
     from . import persist as persist
     from . import report as report
+    from . import stats as stats
     from ._kernel_error import KernelError as KernelError
     from ._kernel_error import kernel_error as kernel_error
     from ._versions import show_versions as show_versions
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report")
+_MODULES = ("bounds", "choose", "data", "kernels", "learn", "maps", "persist", "report", "stats")
 _HOMES = {
     "AutoMap": ".choose",
     "KernelClassifier": ".learn",

@@ -121,6 +121,10 @@ class Stream:
         """Draw a uniformly random order of 0 .. count-1."""
         return np.argsort(self.words(count), kind="stable").astype(np.int32)
 
+    def orders(self, count: int, length: int) -> NDArray[np.int64]:
+        """Independent uniformly random orders of 0 .. length-1, one per row."""
+        return np.argsort(self.words(count * length).reshape(count, length), axis=1, kind="stable")
+
     def subset(self, bits: int, count: int) -> NDArray[np.int64]:
         """Draw ``count`` distinct integers of ``bits`` bits, all sets equally likely, without listing all integers."""
         draws, mask = 2 * count, np.uint64((1 << bits) - 1)

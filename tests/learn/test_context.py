@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
 from mercer.learn.passes.checkpoint_state import CheckpointState
 
@@ -25,6 +25,7 @@ LEARNERS = {
         Y > 0,
     ),
     "pca": (KernelPCA(n_components=16, random_state=0), None),
+    "novelty": (KernelNovelty(n_components=16, random_state=0), None),
     "kmeans": (KernelKMeans(n_components=16, n_clusters=2, random_state=0), None),
     "cca": (KernelCCA(n_components=16, n_components_y=16, random_state=0), Y),
 }

@@ -16,7 +16,7 @@ from mercer.data import arrow_ipc, as_rows, csv, libsvm, numpy_files, parquet, s
 from mercer.data.block import BLOCK_ROWS, Block
 from mercer.data.table_rows import Chunk
 from mercer.kernels import AdditiveChi2, Gaussian, Laplacian, Polynomial
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 from mercer.learn.context import FitContext
 from mercer.learn.features import kept_features
 from mercer.learn.passes.fit_passes import Passes
@@ -46,6 +46,7 @@ LEARNERS = {
     "classifier by default": (KernelClassifier(n_components=16, random_state=0), "label", 2),
     "pca": (KernelPCA(MEDIAN, **COMMON), None, 2),
     "kmeans": (KernelKMeans(MEDIAN, n_clusters=2, n_init=1, **COMMON), None, 2),
+    "novelty": (KernelNovelty(MEDIAN, **COMMON), None, 2),
     "cca": (KernelCCA(MEDIAN, kernel_y=MEDIAN, n_components_y=16, **COMMON), "number", 3),
 }
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from mercer import RandomFourier, data
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 from mercer.learn.estimates import time_forecast
 from mercer.learn.passes import progress, progress_bar
 from mercer.learn.solvers import conjugate_gradients
@@ -59,6 +59,7 @@ LEARNERS = {
         {"clusters", "inertia", "labels"},
     ),
     "components": (KernelPCA(), {"scales", "sums"}),
+    "novelty": (KernelNovelty(), {"scales", "sums"}),
     "correlations": (KernelCCA(n_components_y=20, **AS_THEY_ARE), {"map", "sums"}),
 }
 

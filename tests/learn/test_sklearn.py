@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from mercer import RandomFourier, learn
 from mercer.kernels import Gaussian, Linear
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 
 LEARNERS = [
     KernelRegressor(kernel=None, alpha=1.0, preparation=None),
@@ -60,6 +60,7 @@ LEARNERS = [
     KernelClassifier("precomputed", C=1.0),
     KernelCCA(),
     KernelKMeans(),
+    KernelNovelty(),
 ]
 NARROW_LEARNERS = [
     KernelRegressor(n_components=1, map="orthogonal_fourier", random_state=0, kernel=None, alpha=1.0, preparation=None),
@@ -74,6 +75,7 @@ NARROW_LEARNERS = [
     KernelPCA(n_components=16, scale="minmax", random_state=0),
     KernelCCA("laplacian", n_components=2, random_state=0),
     KernelKMeans(n_components=16, random_state=0),
+    KernelNovelty(n_components=16, random_state=0),
 ]
 
 
@@ -170,7 +172,7 @@ def grid():
     """Learners with all kinds of arguments."""
     kinds = [(KernelRegressor, {"alpha": alpha}) for alpha in (1.0, "gcv", "loo")]
     kinds += [(KernelClassifier, {"loss": loss}) for loss in ("squared_hinge", "logistic", "squared")]
-    kinds += [(KernelPCA, {}), (KernelCCA, {}), (KernelKMeans, {})]
+    kinds += [(KernelPCA, {}), (KernelCCA, {}), (KernelKMeans, {}), (KernelNovelty, {})]
     for n_components, (learner, arguments) in product((1, 2, 16, 64, None), kinds):
         for map in ("auto", "nystrom", "orthogonal_fourier"):
             yield learner(n_components=n_components, map=map, random_state=0, **arguments)

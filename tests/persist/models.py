@@ -34,7 +34,7 @@ from mercer import (
     TreeSketch,
 )
 from mercer.kernels import AdditiveChi2, Exponential, Gaussian, Laplacian, Polynomial
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 
 
 def rows(n=60, d=4, seed=0):
@@ -122,6 +122,7 @@ def fitted_learners():
         "pca": (KernelPCA(n_directions=3, **common).fit(X), X),
         "cca": (KernelCCA(n_components_y=12, scale="standard", **common).fit(X, second), X),
         "kmeans": (KernelKMeans(n_clusters=3, **common).fit(X), X),
+        "novelty": (KernelNovelty(keep_statistics=True, **common).fit(X), X),
     }
 
 
@@ -161,7 +162,7 @@ def answers(model, X):
         return model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     if isinstance(model, KernelCCA):
         return np.hstack(model.transform(X, np.column_stack([target(X), X[:, 2] ** 2])))
-    if isinstance(model, KernelClassifier):
+    if isinstance(model, KernelClassifier | KernelNovelty):
         return model.decision_function(X)
     values = model.predict(X) if isinstance(model, KernelRegressor) else model.transform(X)
     return values.toarray() if sp.issparse(values) else np.asarray(values)

@@ -160,6 +160,8 @@ TENSORS = {
     "sums of other targets": ("regressor", another("statistics_.cross", lambda a: np.hstack([a, a])), "shape"),
     "scores of other alphas": ("regressor", another("scores_", lambda a: a[:-1]), "do not belong together"),
     "fewer directions": ("pca", another("directions_", lambda a: a[:-1]), "do not belong together"),
+    "scores that fall": ("novelty", another("left_out_scores_", lambda a: a[::-1]), "do not belong together"),
+    "kept rows of other numbers": ("novelty", another("_kept.keys", lambda a: a[:-1]), "do not belong together"),
     "directions of one view": ("cca", another("y_directions_", lambda a: a[:-1]), "do not belong together"),
     "fewer factors of columns": ("regressor", another("preparation.factor", lambda a: a[:-1]), "must have the shape"),
 }  # fmt: skip

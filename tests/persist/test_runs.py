@@ -18,7 +18,7 @@ import mercer
 from mercer import Nystrom, RandomMaclaurin
 from mercer.data import Blocks
 from mercer.kernels import Gaussian, Maclaurin
-from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelPCA, KernelRegressor
+from mercer.learn import KernelCCA, KernelClassifier, KernelKMeans, KernelNovelty, KernelPCA, KernelRegressor
 from mercer.persist import CheckpointError, NotStoredError, train
 from mercer.persist.checkpoints import Checkpoints, read_checkpoint
 
@@ -68,6 +68,7 @@ MODELS = {
     "path-huber": KernelRegressor(map=features(), loss="huber", alpha=[0.1, 1.0, 10.0], preparation=None),
     "path-quantile": KernelRegressor(map=features(), loss="quantile", alpha=[0.1, 3.0], tol=1e-2, preparation=None),
     "pca": KernelPCA(map=features()),
+    "novelty": KernelNovelty(map=features(), keep_statistics=True),
     "cca": KernelCCA(map=features(), map_y=features(8, 1)),
     "kmeans": KernelKMeans(n_clusters=3, n_init=3, tol=1e-9, map=features()),
     "kmeans-once": KernelKMeans(n_clusters=3, n_init=1, tol=1e-3, map=features()),
@@ -85,7 +86,7 @@ def targets(name, X, y):
     return X[:, 0] ** 2 if isinstance(MODELS[name], KernelRegressor) else y
 
 
-SUMS = ("ridge", "gcv", "loo", "landmarks", "pca", "cca")
+SUMS = ("ridge", "gcv", "loo", "landmarks", "pca", "novelty", "cca")
 """Models of sums, which go on at the row where they were left."""
 
 # What these do others do as well, one by one: sums, landmarks, and steps of a solver.

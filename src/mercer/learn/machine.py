@@ -24,6 +24,7 @@ from ..gpu.device import Device, check_name
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.executor import features
+from ..maps.fitted_map import equal_parameters
 from ..maps.row_checks import check_rows
 from ..maps.table_input import adopt_columns, matched_columns
 from .argument_types import KernelArgument, MapArgument, WeightArgument
@@ -675,10 +676,3 @@ def numbered(table: Table) -> Iterator[tuple[int, Block]]:
     for block in table.blocks():
         yield first, block
         first += block.X.shape[0]
-
-
-def equal_parameters(ours: Any, theirs: Any) -> bool:
-    """Whether two trees of arrays are equal."""
-    if isinstance(ours, tuple):
-        return len(ours) == len(theirs) and all(map(equal_parameters, ours, theirs))
-    return np.array_equal(ours, theirs)

@@ -172,6 +172,13 @@ def read_only(tree: Any) -> Any:
     return tree
 
 
+def equal_parameters(ours: Any, theirs: Any) -> bool:
+    """Whether two trees of arrays are equal."""
+    if isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(equal_parameters, ours, theirs))
+    return np.array_equal(ours, theirs)
+
+
 def _arrays(tree: Any) -> list[Any]:
     return [array for part in tree for array in _arrays(part)] if isinstance(tree, tuple) else [tree]
 

@@ -1,0 +1,42 @@
+"""Has the stream changed? Batches of rows against a reference, by a kernel test of two samples at linear cost.
+
+Rows are scikit-learn's handwritten digits. From the fifth batch on some of the pictures are darker. Run it with
+``python examples/drift.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+from mercer.stats import MMDTest
+
+BATCHES, ROWS, DRIFT_BEGINS = 8, 100, 4
+LEVEL = 0.01
+
+
+def batches(seed: int = 0) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Reference rows, and batches of other rows: one picture in three of the later ones is darker."""
+    rng = np.random.default_rng(seed)
+    pixels = rng.permutation(load_digits().data) / 16.0
+    stream = np.split(pixels[: BATCHES * ROWS], BATCHES)
+    for batch in stream[DRIFT_BEGINS:]:
+        batch[::3] *= 0.6
+    return pixels[BATCHES * ROWS :], stream
+
+
+def main() -> list[float]:
+    reference, stream = batches()
+    # Bandwidth and landmarks come from some reference rows; the others are summed once, for all batches.
+    base = MMDTest(n_components=128, random_state=0).prepare(reference[:300]).update(reference[300:])
+    found = []
+    print("batch  p-value")
+    for number, batch in enumerate(stream):
+        result = base.fresh().merge(base).update(Y=batch).result()
+        found.append(result.pvalue)
+        print(f"{number:5d}  {result.pvalue:7.3f}{'  drift' if result.pvalue <= LEVEL else ''}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Which pictures are of a digit that was never seen? p-values of novelty, learned in batches.
+
+Rows are scikit-learn's handwritten digits: zeros to four are learned from, then pictures of all digits arrive. Run it
+with ``python examples/novelty.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from mercer.learn import KernelNovelty
+
+KNOWN = 5
+LEVEL = 0.05
+
+
+def main() -> tuple[float, float]:
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
+    usual = X_train[y_train < KNOWN]
+    model = KernelNovelty(n_components=256, level=LEVEL, random_state=0)
+    for batch in np.array_split(usual, 4):
+        model.partial_fit(batch)
+    novel = model.predict(X_test) == -1
+    print("digit  called novel  median p-value")
+    for digit in range(10):
+        rows = y_test == digit
+        print(f"{digit:5d}  {novel[rows].mean():12.0%}  {np.median(model.pvalues(X_test[rows])):14.3f}")
+    return novel[y_test < KNOWN].mean(), novel[y_test >= KNOWN].mean()
+
+
+if __name__ == "__main__":
+    main()

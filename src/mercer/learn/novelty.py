@@ -1,0 +1,454 @@
+"""KernelNovelty: which rows are unlike those that were learned from."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._array import squares, to_numpy
+from .._checks import check_positive, check_probability, check_truth
+from .._random import RandomState
+from .._tiles import single_threaded_blas
+from ..data import Table
+from ..maps import FeatureMap, Nystrom
+from ..maps.array_layouts import floats
+from .argument_types import KernelArgument, MapArgument, WeightArgument
+from .context import FitContext
+from .estimates.memory_estimates import Extent, check_after
+from .estimates.time_forecast import Work, sums_work
+from .features.prepared_rows import Chunk, PreparedRows
+from .machine import KernelMachine, row_stream
+from .passes.progress import Progress, Reporter
+from .statistics import Moments, chunk_rows
+from .statistics.kept_sample import KeptSample
+
+Matrix = NDArray[np.float64]
+
+EXACT_SUMS = 1e-4
+"""Below this alpha products of features are summed in float64: those of float32 would be off by as much."""
+
+
+class KernelNovelty(OutlierMixin, KernelMachine):
+    r"""Novelty detection with a kernel, from one pass over the rows: scores, p-values, and rows in batches.
+
+    A row scores by its squared Mahalanobis distance from the mean of the features,
+
+    .. math:: s(x) = (z - \bar z)^\top (\Sigma + \lambda I)^{-1} (z - \bar z), \qquad
+        \lambda = \alpha \operatorname{tr} \Sigma,
+
+    with :math:`\Sigma` their covariance. Of landmarks, what the features leave of :math:`k(x, x)` is added, divided by
+    :math:`\lambda`, so that a row far from all landmarks scores high; with all rows as landmarks, as "auto" takes where
+    there are no more than ``n_components``, that is the distance in the space of the kernel itself.
+
+    The p-value of a row is the share of rows of ``fit`` that score at least as high, each by a model without it. These
+    scores of up to 1,024 rows come from the same sums by a formula. A row of the same distribution is thus called novel
+    with a probability of about ``level``.
+
+    Parameters
+    ----------
+    kernel : Kernel, str, callable or None, default=None
+        The kernel whose features are learned on: a kernel of :mod:`mercer.kernels`, text that describes one such as
+        ``"gaussian(0.5)"``, or a function of two rows, which needs :class:`mercer.Nystrom`. None is
+        ``Gaussian("scale")``.
+    n_components : int or None, default=None
+        The number of features of the map, its width D; None is 1024. More features approximate the kernel better
+        and take more time.
+    map : str or FeatureMap, default="auto"
+        The map that makes the features: "auto", the name of a map such as "RandomFourier", or a FeatureMap, which
+        brings its own kernel, width and seed. "auto" takes the rules of :func:`mercer.feature_map`, or
+        :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
+    level : float, default=0.05
+        The share of rows like those of ``fit`` that ``predict`` calls novel.
+    alpha : float, default=0.01
+        What is added to the covariance, as a share of its trace. A small one looks for rows in directions that the
+        rows of ``fit`` do not have; with a large one the score is the distance from their mean, as that of a density.
+    keep_statistics : bool, default=False
+        Whether ``fit`` keeps its sums, so that ``partial_fit`` and ``merge`` can add to them.
+    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+        norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
+        also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
+        its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those
+        of levels that fewer than one row in 32 has.
+    missing : {"auto", "error", "mean", "indicator"}, default="auto"
+        Whether missing values are refused, or filled with the mean of their column; "indicator" adds a column that
+        tells where they were. The mean of a column of levels is the share of each, or of those alone whose zeros do not
+        stay zeros, as above. "auto" is "indicator", and warns of gaps in columns that had none in ``fit``.
+    unknown : {"error", "ignore"}, default="error"
+        Whether a level that was not seen in ``fit`` is refused, or encoded as none of the known ones.
+    dates : {"number", "parts"}, default="number"
+        How dates in frames and files become numbers: "number" is the days since 1970-01-01, midnight UTC, with a
+        fraction for the time of day; "parts" adds the year, month (1 to 12), day of the month, weekday (Monday is 0)
+        and hour. Durations and times of day are numbers of days either way.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed of the map. Equal integers give equal models.
+    n_jobs : int or None, default=None
+        The number of threads; None is as many as BLAS may use, -1 one per core.
+    callback : callable or None, default=None
+        Called with a :class:`mercer.learn.Progress` after every block of rows, in every pass, and once when the
+        coefficients are found. If it raises an error, ``fit`` ends with that error and nothing is fitted.
+
+    Attributes
+    ----------
+    offset_ : float
+        ``decision_function`` is ``score_samples`` minus this.
+    left_out_scores_ : ndarray of shape (n_kept,)
+        The scores of rows of ``fit``, each by a model without it, which rise.
+    mean_ : ndarray of shape (D,)
+        The mean of the features.
+    whitening_ : ndarray of shape (D, D)
+        The lower triangle W with :math:`W^\top W = (\Sigma + \lambda I)^{-1}`.
+    penalty_ : float
+        The :math:`\lambda` of the formula.
+    statistics_ : Moments or None
+        The sums over all rows, where they are kept.
+    map_ : FeatureMap
+        The fitted map.
+    preparation_ : Preparation
+        What was learned about the columns: their levels, means and scales.
+    target_name_ : str, int, tuple of str or None
+        The column of the targets in the table that the rows came from: its name, or its number where columns have none.
+    weight_name_ : str, int or None
+        The column of the weights in that table.
+    first_rows_ : tuple of str
+        Fingerprints of the first rows of that table, by which they are known again.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+    feature_names_in_ : ndarray of str
+        Their names, where all of them are text.
+
+    References
+    ----------
+    Hoffmann, Kernel PCA for novelty detection, Pattern Recognition 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import KernelNovelty
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = KernelNovelty(random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.5], [5.0, 5.0]])
+    array([ 1, -1])
+    >>> model.pvalues([[0.0, 0.5], [5.0, 5.0]]).round(3)
+    array([0.814, 0.002])
+    """
+
+    _set_last = "whitening_"
+    keep_statistics: bool
+    statistics_: Moments | None
+
+    def __init__(
+        self,
+        kernel: KernelArgument = None,
+        *,
+        n_components: int | None = None,
+        map: MapArgument = "auto",
+        level: float = 0.05,
+        alpha: float = 0.01,
+        keep_statistics: bool = False,
+        scale: str | None = "auto",
+        missing: str = "auto",
+        unknown: str = "error",
+        dates: str = "number",
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        callback: Callable[[Progress], None] | None = None,
+    ):
+        super().__init__(
+            kernel,
+            n_components=n_components,
+            map=map,
+            scale=scale,
+            missing=missing,
+            unknown=unknown,
+            dates=dates,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            callback=callback,
+        )
+        self.level = level
+        self.alpha = alpha
+        self.keep_statistics = keep_statistics
+
+    def check_arguments(self) -> None:
+        super().check_arguments()
+        check_probability("level", self.level)
+        check_positive("alpha", self.alpha)
+        check_truth("keep_statistics", self.keep_statistics)
+        if self._is_pairwise:
+            raise ValueError("KernelNovelty needs k(x, x) of new rows, which kernel='precomputed' does not have")
+
+    # -- learning ------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table (:func:`mercer.data.open`)
+        y : ignored
+        """
+        return self.fit_table(self.table_to_fit(X, y), FitContext())
+
+    def _labelled(self, X: Any, y: Any, sample_weight: WeightArgument, reset: bool) -> Table:
+        if sample_weight is not None:
+            raise TypeError("KernelNovelty counts all rows alike, found sample_weight")
+        return super()._labelled(X, y, sample_weight, reset)
+
+    def fit_table(self, table: Table, context: FitContext) -> Self:
+        if table.head().weight is not None:
+            raise ValueError("KernelNovelty counts all rows alike, found blocks with weights")
+        rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
+        moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
+        self._solve(moments, kept, rows.passes.report)
+        self.statistics_, self._kept = (moments, kept) if self.keep_statistics else (None, None)
+        return self
+
+    def prepare(self, X: Any, y: Any = None) -> Self:
+        """Learn scales, levels, bandwidths and the map from these rows, and nothing of how usual rows are.
+
+        What ``partial_fit`` would else learn from its first batch.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        y : ignored
+        """
+        table = self.table_to_fit(X, y)
+        self._start(table, exact=False, passes=self._begin(table, FitContext()))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more rows.
+
+        Scales, bandwidths and the map are those of ``prepare``, or of the first batch. What was learned by a ``fit``
+        without ``keep_statistics`` is dropped.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        y : ignored
+        """
+        held = getattr(self, "statistics_", None)
+        is_ready = held is not None or (hasattr(self, "map_") and not hasattr(self, "whitening_"))
+        if is_ready:
+            self.check_arguments()
+            table = self._labelled(X, y, None, reset=False)
+            stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext())
+            rows = PreparedRows(table, self.preparation_, stream, passes)
+            moments, kept = self._looked_at(rows, 0 if held is None else int(held.rows[0]))
+        else:
+            table = self.table_to_fit(X, y)
+            rows = self._start(table, exact=False, passes=self._begin(table, FitContext()))
+            moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
+        if held is not None:
+            moments, kept = held.plus(moments), self._kept.plus(kept)
+        self._solve(moments, kept, rows.passes.report)
+        self.statistics_, self._kept = moments, kept
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Learn what another one with the same map and preparation has learned from its own rows.
+
+        Parameters
+        ----------
+        other : KernelNovelty
+            With its sums, as ``partial_fit`` and ``keep_statistics=True`` keep them.
+        """
+        if not isinstance(other, KernelNovelty):
+            raise TypeError(f"expected another KernelNovelty to merge with, found {type(other).__name__}")
+        for one in (self, other):
+            check_is_fitted(one)
+        ours, theirs = self.statistics_, other.statistics_
+        if ours is None or theirs is None:
+            raise ValueError("there are no sums to merge: give keep_statistics=True, or use partial_fit")
+        difference = self._difference(other)
+        if difference is not None:
+            raise ValueError(f"learners with different features cannot be merged: {difference}")
+        moments, kept = ours.plus(theirs), self._kept.plus(other._kept)
+        self._solve(moments, kept, None)
+        self.statistics_, self._kept = moments, kept
+        return self
+
+    def _looked_at(
+        self, rows: PreparedRows, first: int, landmarks: NDArray[np.int64] | None = None
+    ) -> tuple[Moments, KeptSample]:
+        """The sums over rows, of which the first has this number among all, and a sample of those not landmarks."""
+        width = self.map_.n_components_
+        extent = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
+        rows.passes.report.expect(self._expected(rows.n_rows, width))
+        check_after(self, extent, rows.passes.context.memory)
+        rng, lock = row_stream(self.map_.seed_).child("kept"), threading.Lock()
+        kept: list[KeptSample] = []
+        seen: set[int] = set()
+
+        def watch(Z: Any, chunk: Chunk) -> None:
+            Z = to_numpy(Z)
+            more = KeptSample.of(Z, self._left(chunk.X, Z), rng, first + chunk.first, landmarks)
+            with lock:
+                seen.add(chunk.first)
+                kept[:] = [kept[0].plus(more)] if kept else [more]
+
+        def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
+            watch(Z, chunk)
+            return Moments.of(Z, np.zeros((len(Z), 0)), None, exact=float(self.alpha) < EXACT_SUMS)
+
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
+        if len(seen) * chunk_rows(width, rows.dtype.itemsize) < rows.n_rows:  # of sums that are resumed
+            for chunk in rows.chunks(chunk_rows(width, rows.dtype.itemsize)):
+                if chunk.first not in seen:
+                    watch(self.features_of(chunk.X, chunk.first), chunk)
+        return moments, kept[0]
+
+    def _landmark_rows(self, n_rows: int) -> NDArray[np.int64] | None:
+        """Rows that are landmarks, where others are not: they fit better than a new row would."""
+        numbers = getattr(self.map_, "component_indices_", None)
+        has_all = not isinstance(self.map, FeatureMap) and not isinstance(getattr(self.map_, "landmarks", ""), str)
+        return None if numbers is None or has_all or len(numbers) >= n_rows else numbers
+
+    def _left(self, X: Any, Z: NDArray[Any]) -> NDArray[Any]:
+        """What features of landmarks leave of k(x, x); 0 for others, whose products are right on average alone."""
+        if not isinstance(self.map_, Nystrom):
+            return np.zeros(len(Z), dtype=Z.dtype)
+        return np.maximum(self.map_.kernel_.diag(X) - squares(Z), 0)
+
+    def _solve(self, moments: Moments, kept: KeptSample, report: Reporter | None) -> None:
+        """The whitening of the features, and what rows would score if they had not been learned from."""
+        n = float(moments.rows[0])
+        if n < 2:
+            raise ValueError(f"a covariance needs at least 2 rows, found n_samples={int(n)}")
+        if not len(kept.keys):
+            raise ValueError("all rows are landmarks, so that none can be left out: give fewer landmarks")
+        centred = moments.centred(True)
+        penalty = float(self.alpha) * (float(np.trace(centred.gram)) / n or 1.0)
+        self._refuse_overflow(centred.gram)
+        with single_threaded_blas():
+            whitening = inverse_factor(centred.gram / n, penalty)
+            others = inverse_factor(centred.gram / (n - 1.0), penalty)
+            q = squares((kept.features - centred.feature_mean) @ others.T)
+        # Without row i the covariance is that of the others, a rank one less, about a mean that is further from it.
+        ratio = n / (n - 1.0)
+        scores = np.sort(ratio**2 * q / (1.0 - ratio / (n - 1.0) * q) + kept.left / penalty)
+        self._refuse_overflow(whitening, scores)
+        if report is not None:
+            report.end()
+        self.mean_, self.penalty_, self.left_out_scores_ = centred.feature_mean, penalty, scores
+        # As many of them as p-values up to the level have above them; the largest where they are too few for that.
+        above = max(int(np.floor(float(self.level) * (len(scores) + 1))) - 1, 0)
+        self.offset_ = -float(scores[len(scores) - 1 - above])
+        self.whitening_ = whitening
+
+    def _expected(self, n_rows: int, width: int) -> list[Work]:
+        return [sums_work(n_rows, width), Work("solution", 2.0 * float(width) ** 3)]
+
+    def bytes_needed(self, extent: Extent, memory: int | None = None) -> int:
+        return extent.sums(copies=5)  # sums, the same about the mean, a factor and two inverses
+
+    @property
+    def is_prepared(self) -> bool:
+        return hasattr(self, "whitening_")
+
+    # -- scores --------------------------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> NDArray[Any]:
+        """Minus the squared Mahalanobis distances of rows: the lower, the more novel.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+
+        def part(prepared: Any, first: int) -> NDArray[Any]:
+            Z = self.features_of(prepared, first)
+            centred = Z - self.mean_.astype(Z.dtype)
+            distances = squares(centred @ self.whitening_.T.astype(Z.dtype))
+            return -(distances + self._left(prepared, Z) / Z.dtype.type(self.penalty_))
+
+        return self._by_rows(X, part)
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """``score_samples`` above the offset: negative for novel rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows,)
+        """
+        scores = self.score_samples(X)
+        return scores - scores.dtype.type(self.offset_)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Which rows are novel: -1, and 1 for rows like those of ``fit``.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        """
+        return np.where(self.decision_function(X) < 0.0, -1, 1)
+
+    def pvalues(self, X: Any) -> NDArray[np.float64]:
+        """How usual rows are: the share of rows of ``fit`` that score as high, each by a model without it.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        pvalues : ndarray of shape (n_rows,)
+            Between 1 / (1 + n_kept) and 1.
+        """
+        scores, known = -self.score_samples(X).astype(np.float64), self.left_out_scores_
+        return (1.0 + len(known) - np.searchsorted(known, scores, side="left")) / (1.0 + len(known))
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    learned_types: ClassVar[dict[str, Any]] = {"offset_": float, "penalty_": float}
+
+    def array_layout(self) -> dict[str, Any]:
+        width = self.map_.n_components_
+        sums = ((width, width), (width, 0), (0, 0), (width,), (0,), (1,), (1,))
+        return {
+            "mean_": floats(width),
+            "whitening_": floats(width, width),
+            "left_out_scores_": floats(None, least=0.0),
+            "statistics_": Moments(*(floats(*shape) for shape in sums)),
+            "_kept": KeptSample(floats(None, least=0.0, most=1.0), floats(None, width), floats(None, least=0.0)),
+        }
+
+    def check_arrays(self) -> None:
+        self.statistics_ = getattr(self, "statistics_", None)
+        self._kept = getattr(self, "_kept", None)
+        needed = ("mean_", "whitening_", "left_out_scores_", *self.learned_types)
+        self._refuse_unless(all(hasattr(self, name) for name in needed))
+        self._refuse_unless(self.penalty_ > 0.0 and bool((np.diff(self.left_out_scores_) >= 0.0).all()))
+        self._refuse_unless((self.statistics_ is None) == (self._kept is None))
+        if self._kept is not None:
+            self._refuse_unless(len({len(part) for part in self._kept}) == 1)
+
+
+def inverse_factor(covariance: Matrix, penalty: float) -> Matrix:
+    """The lower triangle W with W' W the inverse of covariance + penalty I."""
+    shifted = covariance.copy()
+    shifted[np.diag_indices_from(shifted)] += penalty
+    factor = np.linalg.cholesky(shifted)
+    return scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True, overwrite_b=True)
