@@ -200,3 +200,11 @@ def test_the_readme_lists_the_maps_as_they_describe_themselves():
         readme.write_text("\n".join([*lines[:start], *rows, *lines[end:]]) + "\n", encoding="utf-8")
         return
     assert lines[start:end] == rows
+
+
+def test_the_example_of_intervals_covers_every_region(capsys):
+    with example("intervals") as module:
+        found = module.main(1500)
+    assert found["coast"][0] < 0.85 < 0.95 < found["city"][0]
+    assert all(0.83 < by_region < 0.97 for _, by_region in found.values())
+    assert "jackknife+: one fit and no other" in capsys.readouterr().out

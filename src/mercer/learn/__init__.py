@@ -6,15 +6,28 @@ they share is in ``machine`` and ``moment_machine``. The objective of a model is
 the order in which rows go through it: ``passes`` (what is read when), ``prepare`` (columns), ``pilot`` and
 ``learned_columns`` (what is left open), ``targets``, ``features``, ``statistics`` (sums of rows), ``fitting`` (one
 machine, one table). Beside them are ``estimates`` of memory and time, ``validation`` by rows that are left out, and
-``training_rows``, which a fitted model remembers.
+``training_rows``, which a fitted model remembers. ``conformal`` puts intervals and sets of classes
+around learners.
 """
 
 from .cca import KernelCCA
 from .classifier import KernelClassifier
+from .conformal.conformal_classifier import ConformalClassifier
+from .conformal.conformal_regressor import ConformalRegressor
 from .kmeans import KernelKMeans
 from .novelty import KernelNovelty
 from .passes.progress import Progress
 from .pca import KernelPCA
 from .regressor import KernelRegressor
 
-__all__ = ["KernelCCA", "KernelClassifier", "KernelKMeans", "KernelNovelty", "KernelPCA", "KernelRegressor", "Progress"]
+__all__ = [
+    "ConformalClassifier",
+    "ConformalRegressor",
+    "KernelCCA",
+    "KernelClassifier",
+    "KernelKMeans",
+    "KernelNovelty",
+    "KernelPCA",
+    "KernelRegressor",
+    "Progress",
+]

@@ -609,6 +609,19 @@ class KernelMachine(MachineParameters):
         check_is_fitted(self)
         return self._adopted(table, reset=False)
 
+    def features_at(self, X: Any) -> NDArray[Any]:
+        """The features of rows, which the linear model is one of.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        ndarray of shape (n_rows, D)
+        """
+        return self._by_rows(X, self.features_of)
+
     def feature_blocks(self, table: Table) -> Iterator[NDArray[Any]]:
         """The features of rows, block by block.
 

@@ -847,9 +847,17 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         check_is_fitted(self)
         if return_std and self.loss != "squared":
             raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
+        y = self._predicted(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
+        y = y[:, 0] if self._single else y
+        if hasattr(self, "quantiles_"):
+            return y
+        return (y, self._deviations(X)) if return_std else y
+
+    def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
+        """Predictions by coefficients, each within the range of its targets."""
         # In float64, like the targets of fit: float32 has no digits left beside an intercept of 1e9.
-        coef, size = np.atleast_2d(self.coef_), self._size_of_predictions()
-        intercept = np.atleast_1d(self.intercept_)
+        size = self._size_of_predictions()
+        size = None if size is None else np.resize(size, len(coef))
         y = self.linear_values(X, coef, intercept, np.float64, size, within=self._predicted_region)
         if self.loss == "poisson":
             with np.errstate(over="ignore" if self._clips else "warn"):
@@ -859,10 +867,23 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         if self._clips:
             least, most = Region(*self.target_range_).widened()
             y = np.clip(y, *(one if y.ndim == 2 else one[:, None] for one in (least, most)))
-        y = y[:, 0] if self._single else y
-        if hasattr(self, "quantiles_"):
-            return y
-        return (y, self._deviations(X)) if return_std else y
+        return y
+
+    def predict_by(self, coef: Matrix, intercept: Matrix, X: Any) -> Matrix:
+        """What other coefficients of the same features predict, for one target.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_machines, D)
+        intercept : ndarray of shape (n_machines,)
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_machines)
+        """
+        check_is_fitted(self)
+        return self._predicted(X, coef, intercept)
 
     def _size_of_predictions(self) -> Matrix | None:
         """How large they are, before a link, one number per row of coefficients; None where nothing tells."""
@@ -896,12 +917,22 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         ]
         return float(np.mean(scores))
 
-    def _deviations(self, X: Any) -> NDArray[Any]:
+    def posterior(self) -> Posterior:
+        """What the rows of ``fit`` leave open of the coefficients; needs their sums, as ``return_std`` does.
+
+        Returns
+        -------
+        Posterior
+        """
         posterior = Posterior.of(self._held(), self.alpha_, bool(self.fit_intercept), self._precision)
         if posterior is None:
             raise ValueError(
                 f"standard deviations need a larger alpha than {self.alpha_:g}: the features are dependent"
             )
+        return posterior
+
+    def _deviations(self, X: Any) -> NDArray[Any]:
+        posterior = self.posterior()
         deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
         return deviations[:, 0] if self._single else deviations
 

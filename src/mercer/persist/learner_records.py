@@ -30,7 +30,7 @@ from .map_records import (
 from .preparation_records import read_preparation, write_preparation
 from .validation import as_dict, as_list, as_text, as_whole, check_names, refuse
 
-MACHINES = tuple(name for name in learn.__all__ if name != "Progress")
+MACHINES = tuple(name for name in learn.__all__ if issubclass(getattr(learn, name), KernelMachine))
 ENTRIES = (
     "class",
     "arguments",
@@ -77,7 +77,7 @@ def write_machine(model: Any, target: ArraySink, path: str = "") -> dict[str, An
             put_tree(layout, value, target, f"{path}{name}")
     if hasattr(model, "classes_"):
         several = isinstance(model.classes_, list)
-        record["classes"] = [*map(_write_labels, model.classes_)] if several else _write_labels(model.classes_)
+        record["classes"] = [*map(write_labels, model.classes_)] if several else write_labels(model.classes_)
     apart = {role: named for role in ROLES if (named := getattr(model, f"{role}_name_", None)) is not None}
     if apart:
         record["apart"] = {role: list(named) if isinstance(named, tuple) else named for role, named in apart.items()}
@@ -97,7 +97,8 @@ def _write_view(model: Any, target: ArraySink, path: str) -> dict[str, Any]:
     return record | names_of(model)
 
 
-def _write_labels(classes: NDArray[Any]) -> dict[str, Any]:
+def write_labels(classes: NDArray[Any]) -> dict[str, Any]:
+    """Labels of classes or groups, in order."""
     kind = classes.dtype.kind
     items = classes.tolist()
     if kind == "O" and all(type(item) is str for item in items):
@@ -180,13 +181,14 @@ def _read_view(model: KernelMachine | View, record: dict[str, Any], source: Arra
 def _read_classes(record: object) -> Any:
     """The labels of one task, or of each of several."""
     if not isinstance(record, list):
-        return _read_labels(record)
+        return read_labels(record)
     if len(record) < 2:
         refuse(f"a list of classes must cover at least 2 tasks, found {len(record)}")
-    return [_read_labels(one) for one in record]
+    return [read_labels(one) for one in record]
 
 
-def _read_labels(record: object) -> NDArray[Any]:
+def read_labels(record: object, least: int = 2) -> NDArray[Any]:
+    """Labels in order, so many at least."""
     record = as_dict(record, "classes")
     check_names(record, ("dtype", "items"), "classes")
     dtype, items = as_text(record.get("dtype"), "the type of classes"), as_list(record.get("items"), "classes")
@@ -204,6 +206,6 @@ def _read_labels(record: object) -> NDArray[Any]:
         classes = np.array(items, dtype=dtype)
     except OverflowError as error:
         refuse(f"the classes do not fit {dtype}: {error}")
-    if len(items) < 2 or not all(left < right for left, right in pairwise(items)):
-        refuse("classes must be at least 2, each below the next")
+    if len(items) < least or not all(left < right for left, right in pairwise(items)):
+        refuse(f"classes must be at least {least}, each below the next")
     return classes

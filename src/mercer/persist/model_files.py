@@ -19,9 +19,11 @@ from .. import __version__
 from .._atomic import atomic_write
 from .._checks import check_choice
 from .._memory import as_bytes
+from ..learn import ConformalClassifier, ConformalRegressor
 from ..learn.argument_types import MemoryArgument
 from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
+from .conformal_records import WRAPPERS, read_conformal, write_conformal
 from .json_values import NotStoredError
 from .map_records import ArraySink, ArraySource, same_parameters
 from .pipeline_records import check_holds_ours, difference, leaves, read_model, write_model
@@ -46,7 +48,7 @@ def save(model: Any, path: str | os.PathLike[str], parameters: str = "full") -> 
 
     Parameters
     ----------
-    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline around some
+    model : a fitted map of :mod:`mercer.maps` or learner of :mod:`mercer.learn`, or a pipeline or wrapper around some
         The other steps of a :class:`~sklearn.pipeline.Pipeline` or :class:`~sklearn.compose.ColumnTransformer` may be
         scikit-learn's scalers, encoders, imputers, projections and linear models; the error for any other step lists
         them. Functions (a kernel, a callback) cannot be saved; the coefficients of a :class:`~mercer.kernels.Maclaurin`
@@ -128,6 +130,8 @@ def _maps_of(model: Any) -> list[FeatureMap]:
 
 
 def _record(model: Any, target: ArraySink) -> dict[str, Any]:
+    if isinstance(model, ConformalClassifier | ConformalRegressor):
+        return write_conformal(model, target)
     if not isinstance(model, FeatureMap | KernelMachine | Pipeline | ColumnTransformer):
         raise TypeError(
             f"save takes a map or a learner of mercer, or a pipeline around one, found {type(model).__name__}"
@@ -204,7 +208,7 @@ def _model(held: dict[str, Any], source: ArraySource) -> Any:
         refuse(f"the class of the model must be {name!r:.60}, found {record.get('class')!r:.60}")
     if name in KNOWN:
         refuse(f"the model must be a map, a learner or a pipeline, found a {name}")
-    model = read_model(record, source)
+    model = read_conformal(record, source) if name in WRAPPERS else read_model(record, source)
     check_holds_ours(model)
     source.check_all_used()
     return model

@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..learn import ConformalClassifier, ConformalRegressor
 from ..learn.machine import KernelMachine
 from ..maps import FeatureMap
 from .json_values import ArgumentReader, ArgumentWriter, NotStoredError, map_class, map_name
@@ -308,9 +309,11 @@ def read_unfitted_model(record: object, array: Callable[[str], NDArray[Any]], pa
 
 
 def leaves(model: Any) -> Iterator[Any]:
-    """The estimators of a pipeline that hold no others: ours, and scikit-learn's."""
+    """The estimators of a pipeline or wrapper that hold no others: ours, and scikit-learn's."""
     parts: list[Any] = []
-    if isinstance(model, Pipeline):
+    if isinstance(model, ConformalClassifier | ConformalRegressor):
+        parts = [model.estimator_]
+    elif isinstance(model, Pipeline):
         parts = [step for _, step in model.steps]
     elif isinstance(model, ColumnTransformer):
         parts = [part for _, part, _ in model.transformers_]

@@ -102,7 +102,8 @@ def contents(path: Any) -> Contents:
 
 def prepared_by(model: Any) -> list[str] | None:
     """What the first learner of a pipeline, or a learner alone, does to columns."""
-    learners = [step for _, step in getattr(model, "steps", [("", model)]) if hasattr(step, "preparation_")]
+    inside = getattr(model, "estimator_", model)
+    learners = [step for _, step in getattr(inside, "steps", [("", inside)]) if hasattr(step, "preparation_")]
     return list(learners[0].preparation_.describe()) if learners else None
 
 
@@ -118,8 +119,9 @@ def steps_of(record: Any) -> list[dict[str, Any]]:
     if not isinstance(record, dict):
         return []
     inside = [one[1] for one in record.get("steps", ()) or record.get("fitted", ())]
+    inside += [record["machine"]] if "machine" in record else []  # intervals or sets around a learner
     found = [step for one in inside for step in steps_of(one)]
-    return found if record["class"] == "Pipeline" else [record, *found]
+    return found if record["class"] == "Pipeline" or "machine" in record else [record, *found]
 
 
 def classes_of(record: dict[str, Any]) -> Any:

@@ -1,0 +1,45 @@
+"""Intervals for house prices that hold nine prices in ten, also in each of several regions.
+
+The prices are made up, so that the truth is known: some regions have far more varied prices than others. Run it with
+``python examples/intervals.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.learn import ConformalRegressor, KernelRegressor
+
+REGIONS = np.array(["city", "coast", "country"])
+SPREADS = {"city": 0.1, "coast": 0.5, "country": 0.2}
+
+
+def houses(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Area, age and distance of houses, their prices and regions."""
+    rng = np.random.default_rng(seed)
+    X, region = rng.uniform(size=(n_rows, 3)), REGIONS[rng.integers(0, 3, size=n_rows)]
+    noise = rng.normal(size=n_rows) * np.array([SPREADS[one] for one in region])
+    return X, 2.0 * X[:, 0] - X[:, 1] ** 2 + np.exp(-3.0 * X[:, 2]) + noise, region
+
+
+def main(n_rows: int = 4000) -> dict[str, tuple[float, float]]:
+    """Print how often prices are inside their intervals; returns the shares without and with groups."""
+    X, y, region = houses(n_rows, seed=0)
+    new, truth, regions = houses(n_rows, seed=1)
+    learner = KernelRegressor(n_components=256, random_state=0)
+    together = ConformalRegressor(learner, random_state=0).fit(X, y)
+    apart = ConformalRegressor(learner, random_state=0).fit(X, y, groups=region)
+    found = {}
+    print(f"{together.method_}: one fit and no other\n{'region':10} {'one width':>10} {'by region':>10} {'width':>8}")
+    for one in REGIONS.tolist():
+        here = regions == one
+        plain = together.predict_interval(new[here])
+        own = apart.predict_interval(new[here], groups=regions[here])
+        shares = [((low <= truth[here]) & (truth[here] <= high)).mean() for low, high in (plain.T, own.T)]
+        found[one] = float(shares[0]), float(shares[1])
+        print(f"{one:10} {shares[0]:10.1%} {shares[1]:10.1%} {np.median(own[:, 1] - own[:, 0]):8.2f}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Intervals and sets of classes that hold the truth as often as they promise, around any learner."""

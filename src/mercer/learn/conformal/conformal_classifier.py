@@ -1,0 +1,227 @@
+"""ConformalClassifier: sets of classes around the predictions of a classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+
+from ..._array import to_numpy
+from ..._checks import check_choice, check_probability
+from ..._random import RandomState, Stream, as_seed
+from ...data.block import part_of
+from ..argument_types import WeightArgument
+from ..classifier import KernelClassifier
+from ..targets.labels import checked_labels
+from .groups import known_codes, learned_groups, warn_of_small
+from .order_statistics import bound
+from .rows_in_memory import rows_in_memory
+
+Matrix = NDArray[np.float64]
+
+CONFORMITIES = ("probability", "cumulated")
+ROUNDING = 1e-12
+"""Probabilities that differ by less are equal."""
+
+
+class ConformalClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Sets of classes that hold the class of a new row with a given probability, around a classifier.
+
+    A share of the rows is set aside; a class is in the set of a new row unless its score is above the
+    :math:`\lceil (1-\alpha)(n+1) \rceil`-th smallest score that the n rows set aside have for their own classes. With
+    new rows from the same source, in random order, sets hold the class with a probability of at least
+    :math:`1 - \alpha`, and at most :math:`1 - \alpha + 1 / (n + 1)` where no scores are equal, over the draw of all
+    rows and whatever the classifier is.
+
+    Parameters
+    ----------
+    estimator : KernelClassifier
+        The classifier, which is cloned and not changed. It has one task, and probabilities.
+    conformity : {"probability", "cumulated"}, default="probability"
+        The score of a class. "probability" is one minus its probability, which gives the smallest sets on average and
+        may give empty ones where no class is likely (Sadinle et al., Least ambiguous set-valued classifiers, 2019).
+        "cumulated" adds up the probabilities of all classes that are at least as likely: its sets hold the most likely
+        class and grow where rows are hard, at the price of covering somewhat more than was asked for (Romano et al.,
+        Classification with valid and adaptive coverage, 2020, without their random ties).
+    coverage : float, default=0.9
+        The share of new rows whose class is to be in their set.
+    holdout : float, default=0.25
+        The share of rows that are set aside.
+    random_state : int, Generator, RandomState or None, default=None
+        The seed that chooses them.
+
+    Attributes
+    ----------
+    estimator_ : KernelClassifier
+        The classifier, fitted.
+    classes_ : ndarray of shape (n_classes,)
+        The labels, in order.
+    scores_ : ndarray of shape (n_calibration_rows,)
+        The scores of the rows that were set aside, for their own classes.
+    groups_ : ndarray of shape (n_groups,)
+        The groups, in order.
+    group_codes_ : ndarray of shape (n_calibration_rows,)
+        The number of the group of each of these rows.
+    is_grouped_ : bool
+        Whether ``fit`` was given groups.
+    seed_ : int
+        The seed that was taken.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import ConformalClassifier, KernelClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = np.digitize(X[:, 0] + rng.normal(scale=0.4, size=2000), [-0.5, 0.5])
+    >>> model = ConformalClassifier(KernelClassifier(n_components=64, random_state=0), random_state=0)
+    >>> sets = model.fit(X[:1500], y[:1500]).predict_set(X[1500:])
+    >>> sets.shape, bool(0.86 < sets[np.arange(500), y[1500:]].mean() < 0.94)
+    ((500, 3), True)
+    """
+
+    def __init__(
+        self,
+        estimator: KernelClassifier,
+        *,
+        conformity: Literal["probability", "cumulated"] = "probability",
+        coverage: float = 0.9,
+        holdout: float = 0.25,
+        random_state: RandomState = None,
+    ):
+        self.estimator = estimator
+        self.conformity = conformity
+        self.coverage = coverage
+        self.holdout = holdout
+        self.random_state = random_state
+
+    def check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+        if not isinstance(self.estimator, KernelClassifier):
+            raise TypeError(f"expected a KernelClassifier as estimator, found {type(self.estimator).__name__}")
+        check_choice("conformity", self.conformity, CONFORMITIES)
+        check_probability("coverage", self.coverage)
+        check_probability("holdout", self.holdout)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
+        """Learn from most rows, and from the others how large sets must be.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,) or None
+            Given to the estimator. The rows that are set aside count alike.
+        groups : array of shape (n_rows,) or None
+            Each of these groups is covered by itself, by the scores of its own rows. They must be known of new rows.
+        """
+        self.check_arguments()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X, labels = rows_in_memory(X), checked_labels(column_or_1d(to_numpy(y), warn=True))
+        check_consistent_length(X, labels)
+        known, codes = learned_groups(groups, len(labels))
+        weight = (
+            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), labels, dtype=np.float64)
+        )
+        self.seed_ = as_seed(self.random_state)
+        order = Stream(self.seed_, "conformal").permutation(len(labels))
+        order = order if weight is None else order[weight[order] > 0.0]
+        count = int(np.ceil(float(self.holdout) * len(order)))
+        if not 0 < count < len(order):
+            raise ValueError(f"holdout={self.holdout:g} leaves no rows on one side of n_samples={len(order)}")
+        aside, kept = np.sort(order[:count]), np.sort(order[count:])
+        model, own = clone(self.estimator), None if weight is None else weight[kept]
+        model.fit(part_of(X, kept), labels[kept], own, classes=np.unique(labels[order]))
+        scores = self._scores(model, part_of(X, aside))
+        self.estimator_, self.classes_ = model, model.classes_
+        self.scores_ = scores[np.arange(count), np.searchsorted(model.classes_, labels[aside])]
+        self.groups_, self.group_codes_, self.is_grouped_ = known, codes[aside], groups is not None
+        warn_of_small(known, self.group_codes_, float(self.coverage), self.is_grouped_)
+        return self
+
+    def _scores(self, model: KernelClassifier, X: Any) -> Matrix:
+        """How unlike a class every row is, one column per class."""
+        chances = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
+        if self.conformity == "probability":
+            return 1.0 - chances
+        order = np.argsort(-chances, axis=1, kind="stable")
+        sums = np.cumsum(np.take_along_axis(chances, order, axis=1), axis=1)
+        found = np.empty_like(sums)
+        np.put_along_axis(found, order, sums, axis=1)
+        return found
+
+    def predict(self, X: Any) -> Any:
+        """The classes that the classifier predicts.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probabilities of the classifier, one column per class.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    def predict_set(self, X: Any, coverage: float | None = None, groups: Any = None) -> NDArray[np.bool_]:
+        """The sets of classes of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        coverage : float or None, default=None
+            Another share than that of the constructor; nothing is fitted again for it.
+        groups : array of shape (n_rows,) or None, default=None
+            The groups of the rows, where ``fit`` was given groups.
+
+        Returns
+        -------
+        bool ndarray of shape (n_rows, n_classes)
+            Whether a class, in the order of ``classes_``, is in the set of a row.
+        """
+        check_is_fitted(self)
+        level = float(self.coverage if coverage is None else coverage)
+        check_probability("coverage", level)
+        X = rows_in_memory(X)
+        codes = known_codes(groups, self.groups_, self.is_grouped_, int(X.shape[0]))
+        scores = self._scores(self.estimator_, X)
+        bounds = np.full(len(self.groups_), np.nan)
+        for one in np.unique(codes):
+            bounds[one] = bound(self.scores_[self.group_codes_ == one], level)
+        sets = scores <= bounds[codes][:, None] + ROUNDING
+        if self.conformity == "cumulated":
+            sets[np.arange(len(sets)), scores.argmin(axis=1)] = True
+        return sets
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that ``fit`` has seen."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.n_features_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
+        tags.classifier_tags.poor_score = self.estimator.__sklearn_tags__().classifier_tags.poor_score
+        return tags

@@ -1,0 +1,295 @@
+"""ConformalRegressor: intervals around the predictions of a regressor."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+
+from ..._array import to_numpy
+from ..._checks import check_choice, check_probability, check_whole
+from ..._random import RandomState, Stream, as_seed
+from ...data.block import part_of
+from ..argument_types import WeightArgument
+from ..map_choice import is_exact
+from ..regressor import KernelRegressor
+from ..targets.regression_targets import checked_targets
+from .groups import known_codes, learned_groups, warn_of_small
+from .left_out_machines import LeftOutMachines, without_each, without_folds
+from .order_statistics import bound, rank, smallest
+from .rows_in_memory import rows_in_memory
+
+Matrix = NDArray[np.float64]
+
+METHODS = ("auto", "split", "jackknife+", "cv+")
+MOST_EACH = 2048
+"""Rows that are left out one by one, at most: each takes D numbers, and D operations for every new row."""
+ROWS_AT_ONCE = 1024
+"""New rows whose intervals are found together."""
+
+
+class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Intervals that hold a new target with a given probability, around the predictions of a regressor.
+
+    Nothing is assumed of the targets' distribution: only that new rows come from the same source as those of ``fit``,
+    in random order. With a coverage of :math:`1 - \alpha`, over the draw of all rows:
+
+    - ``"split"`` sets a share of the rows aside, and widens predictions by the :math:`\lceil (1-\alpha)(n+1) \rceil`-th
+      smallest of their n absolute residuals. It covers with a probability of at least :math:`1 - \alpha`, and at most
+      :math:`1 - \alpha + 1 / (n + 1)` where no residuals are equal (Lei et al., Distribution-free predictive inference
+      for regression, 2018). Around two or more quantiles, such as ``loss="quantile", quantile=[0.05, 0.95]``, it widens
+      the outermost ones, so that intervals are wide where targets scatter (Romano et al., Conformalized quantile
+      regression, 2019).
+    - ``"jackknife+"`` learns from all rows and leaves out each of at most 2,048 by itself, in closed form and without
+      another fit. It covers with a probability of at least :math:`1 - 2\alpha`, and of :math:`1 - \alpha` in practice
+      (Barber et al., Predictive inference with the jackknife+, 2021).
+    - ``"cv+"`` does the same with ``n_folds`` folds, whose sums are taken back from those of all rows; all rows
+      calibrate. Its guarantee is that of the jackknife+ less :math:`\sqrt{2 / n}`.
+
+    The last two are for ``KernelRegressor(loss="squared")``. Their guarantees hold for what is left out: coefficients.
+    The kernel, the map, the preparation and alpha are those of all rows, so that a row which is left out has had its
+    part in these; measured coverage is in ``benchmarks/README.md``. "split" has no such reservation.
+
+    Parameters
+    ----------
+    estimator : KernelRegressor
+        The regressor, which is cloned and not changed. It has one target.
+    method : {"auto", "split", "jackknife+", "cv+"}, default="auto"
+        How residuals of rows that were not learned from are found. "auto" is "jackknife+" for up to 2,048 rows and
+        "cv+" for more where the loss is squared and the map is not "exact", else "split".
+    coverage : float, default=0.9
+        The share of new targets that intervals are to hold.
+    holdout : float, default=0.25
+        The share of rows that "split" sets aside.
+    n_folds : int, default=10
+        The number of folds of "cv+".
+    random_state : int, Generator, RandomState or None, default=None
+        The seed that chooses the rows that are set aside or left out.
+
+    Attributes
+    ----------
+    estimator_ : KernelRegressor
+        The regressor, fitted.
+    method_ : str
+        The method that was taken.
+    residuals_ : ndarray of shape (n_calibration_rows,)
+        How far off predictions are on the rows that were set aside or left out; of quantiles, how far a target is
+        outside of the outermost ones, negative inside.
+    groups_ : ndarray of shape (n_groups,)
+        The groups, in order.
+    group_codes_ : ndarray of shape (n_calibration_rows,)
+        The number of the group of each of these rows.
+    left_out_ : LeftOutMachines or None
+        The machines without some rows, None for "split".
+    is_grouped_ : bool
+        Whether ``fit`` was given groups.
+    seed_ : int
+        The seed that was taken.
+    n_features_in_ : int
+        The number of columns that ``fit`` has seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.learn import ConformalRegressor, KernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(1500, 1))
+    >>> y = np.sin(X[:, 0]) + rng.normal(scale=0.3, size=1500)
+    >>> model = ConformalRegressor(KernelRegressor(n_components=64, random_state=0), random_state=0)
+    >>> low, high = model.fit(X[:1000], y[:1000]).predict_interval(X[1000:]).T
+    >>> model.method_, bool(0.87 < np.mean((low <= y[1000:]) & (y[1000:] <= high)) < 0.93)
+    ('jackknife+', True)
+    """
+
+    def __init__(
+        self,
+        estimator: KernelRegressor,
+        *,
+        method: Literal["auto", "split", "jackknife+", "cv+"] = "auto",
+        coverage: float = 0.9,
+        holdout: float = 0.25,
+        n_folds: int = 10,
+        random_state: RandomState = None,
+    ):
+        self.estimator = estimator
+        self.method = method
+        self.coverage = coverage
+        self.holdout = holdout
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def check_arguments(self) -> None:
+        """Refuse arguments that cannot be."""
+        if not isinstance(self.estimator, KernelRegressor):
+            raise TypeError(f"expected a KernelRegressor as estimator, found {type(self.estimator).__name__}")
+        check_choice("method", self.method, METHODS)
+        check_probability("coverage", self.coverage)
+        check_probability("holdout", self.holdout)
+        check_whole("n_folds", self.n_folds, 2)
+        if self.method in ("jackknife+", "cv+") and not self._sums_suffice:
+            raise ValueError(
+                f"method={self.method!r} takes rows back from sums: it is for loss='squared', kernels that are not "
+                f"'precomputed' and maps that are not 'exact', found loss={self.estimator.loss!r}, "
+                f"kernel={self.estimator.kernel!r} and map={self.estimator.map!r}; take method='split'"
+            )
+
+    @property
+    def _sums_suffice(self) -> bool:
+        """Whether rows can be left out of the sums of the estimator."""
+        model = self.estimator
+        pairwise = model.__sklearn_tags__().input_tags.pairwise
+        return model.loss == "squared" and not is_exact(model) and not pairwise and model.solver in ("auto", "features")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: WeightArgument = None, groups: Any = None) -> Self:
+        """Learn from rows, and how far predictions are off on rows that were not learned from.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,) or None
+            Given to the estimator. Residuals count alike.
+        groups : array of shape (n_rows,) or None
+            Each of these groups is covered by itself, by the residuals of its own rows.
+        """
+        self.check_arguments()
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X, targets = rows_in_memory(X), checked_targets(column_or_1d(to_numpy(y), warn=True))
+        check_consistent_length(X, targets)
+        weight = (
+            None if sample_weight is None else _check_sample_weight(to_numpy(sample_weight), targets, dtype=np.float64)
+        )
+        known, codes = learned_groups(groups, len(targets))
+        self.seed_ = as_seed(self.random_state)
+        order = Stream(self.seed_, "conformal").permutation(len(targets))
+        order = order if weight is None else order[weight[order] > 0.0]
+        method = self._method(len(targets))
+        if method == "split":
+            rows = self._fit_split(X, targets, weight, order)
+        else:
+            rows = self._fit_left_out(method, X, targets, weight, order)
+        self.method_, self.groups_, self.group_codes_ = method, known, codes[rows]
+        self.is_grouped_ = groups is not None
+        warn_of_small(known, self.group_codes_, float(self.coverage), self.is_grouped_)
+        return self
+
+    def _method(self, n_rows: int) -> str:
+        if self.method != "auto":
+            return self.method
+        if not self._sums_suffice:
+            return "split"
+        return "jackknife+" if n_rows <= MOST_EACH else "cv+"
+
+    def _fit_split(self, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
+        """Fit on most rows; the numbers of those that were set aside."""
+        count = int(np.ceil(float(self.holdout) * len(order)))
+        if not 0 < count < len(order):
+            raise ValueError(f"holdout={self.holdout:g} leaves no rows on one side of n_samples={len(order)}")
+        aside, kept = np.sort(order[:count]), np.sort(order[count:])
+        self.estimator_ = clone(self.estimator)
+        self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
+        self.left_out_ = None
+        low, high = self._outermost(part_of(X, aside))
+        self.residuals_ = np.maximum(low - y[aside], y[aside] - high)
+        return aside
+
+    def _fit_left_out(self, method: str, X: Any, y: Matrix, weight: Matrix | None, order: NDArray[Any]) -> NDArray[Any]:
+        """Fit on all rows and leave some out; the numbers of these."""
+        self.estimator_ = clone(self.estimator).set_params(keep_statistics=True)
+        self.estimator_.fit(X, y, weight)
+        if method == "jackknife+":
+            chosen = np.sort(order[:MOST_EACH])
+            own = np.ones(len(chosen)) if weight is None else weight[chosen]
+            self.left_out_: LeftOutMachines | None = without_each(self.estimator_, part_of(X, chosen), y[chosen], own)
+        elif len(order) < 2:
+            raise ValueError(f"method='cv+' needs two rows of positive weight at least, found n_samples={len(order)}")
+        else:
+            chosen, folds = np.sort(order), np.empty(len(y), dtype=np.int64)
+            folds[order] = np.arange(len(order)) % min(int(self.n_folds), len(order))
+            weights = None if weight is None else weight[chosen]
+            self.left_out_ = without_folds(self.estimator_, part_of(X, chosen), y[chosen], weights, folds[chosen])
+        self.residuals_ = np.abs(self.left_out_.residuals)
+        if not self.estimator.keep_statistics:  # which have done their part
+            self.estimator_.set_params(keep_statistics=False).statistics_ = None
+        return chosen
+
+    def _outermost(self, X: Any) -> tuple[Matrix, Matrix]:
+        """The least and the largest prediction for every row: of quantiles the outermost."""
+        predicted = to_numpy(self.estimator_.predict(X))
+        return (predicted, predicted) if predicted.ndim == 1 else (predicted.min(axis=1), predicted.max(axis=1))
+
+    def predict(self, X: Any) -> Any:
+        """What the regressor predicts.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def predict_interval(self, X: Any, coverage: float | None = None, groups: Any = None) -> Matrix:
+        """The intervals of rows.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, or pandas or polars frame
+        coverage : float or None, default=None
+            Another share than that of the constructor; nothing is fitted again for it.
+        groups : array of shape (n_rows,) or None, default=None
+            The groups of the rows, where ``fit`` was given groups.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            The lower and the upper bound; infinite where too few rows calibrate for this coverage.
+        """
+        check_is_fitted(self)
+        level = float(self.coverage if coverage is None else coverage)
+        check_probability("coverage", level)
+        X = rows_in_memory(X)
+        n_rows = int(X.shape[0])
+        codes = known_codes(groups, self.groups_, self.is_grouped_, n_rows)
+        bounds = np.empty((n_rows, 2))
+        for first in range(0, n_rows, ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            self._fill(bounds[rows], part_of(X, rows), codes[rows], level)
+        return bounds
+
+    def _fill(self, bounds: Matrix, X: Any, codes: NDArray[Any], coverage: float) -> None:
+        """Write the bounds of some rows."""
+        if self.left_out_ is None:
+            low, high = self._outermost(X)
+            widths = np.array([bound(self.residuals_[self.group_codes_ == one], coverage) for one in np.unique(codes)])
+            width = widths[np.searchsorted(np.unique(codes), codes)]
+            bounds[:, 0], bounds[:, 1] = np.minimum(low - width, high), np.maximum(high + width, low)
+            return
+        machines = self.left_out_
+        centres = self.estimator_.predict_by(machines.coef, machines.intercept, X)
+        for one in np.unique(codes):
+            rows, own = codes == one, self.group_codes_ == one
+            place, machine, residuals = rank(coverage, int(own.sum())), machines.machine[own], self.residuals_[own]
+            bounds[rows, 0] = smallest(centres[rows], machine, -residuals, int(own.sum()) + 1 - place)
+            bounds[rows, 1] = smallest(centres[rows], machine, residuals, place)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that ``fit`` has seen."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.n_features_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
+        tags.regressor_tags.poor_score = self.estimator.__sklearn_tags__().regressor_tags.poor_score
+        tags.target_tags = self.estimator.__sklearn_tags__().target_tags
+        tags.target_tags.multi_output = False
+        return tags

@@ -1,0 +1,96 @@
+r"""Ridge regression without some of its rows: the coefficients that a fit on all other rows would give.
+
+With A the second moments of features about their mean plus alpha, a row with features z, weight s and residual e has
+the leverage :math:`h = s\,((z - \bar z)^\top A^{-1} (z - \bar z) + 1 / n)`, and without it the coefficients are
+
+.. math:: w - \frac{s\,e}{1 - h}\, A^{-1} (z - \bar z)
+
+and the residual of the row is :math:`e / (1 - h)` (Cook and Weisberg, Residuals and influence in regression, 1982).
+Without an intercept there is no mean, and no 1 / n. The sums of a fold of rows are taken back from those of all rows.
+The map, the preparation and alpha stay as all rows have made them.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from ...data.block import part_of
+from ..regressor import KernelRegressor
+from ..validation.left_out import NEAREST
+
+Matrix = NDArray[np.float64]
+
+
+class LeftOutMachines(NamedTuple):
+    """Machines that have not learned from some rows, and how far off they are on these.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_machines, D)
+    intercept : ndarray of shape (n_machines,)
+    machine : ndarray of shape (n_rows,)
+        Which of the machines has not learned from a row.
+    residuals : ndarray of shape (n_rows,)
+        The target of every row less what that machine predicts for it.
+    """
+
+    coef: Matrix
+    intercept: Matrix
+    machine: NDArray[np.int64]
+    residuals: Matrix
+
+
+def without_each(model: KernelRegressor, X: Any, y: Matrix, weight: Matrix) -> LeftOutMachines:
+    """One machine for each of some rows of ``fit``, which has learned from all others, without another fit.
+
+    Parameters
+    ----------
+    model : KernelRegressor
+        With one target, ``loss="squared"`` and its sums.
+    X : matrix or frame
+    y, weight : ndarray of shape (n_rows,)
+    """
+    spread, coef = model.posterior(), np.ravel(model.coef_)
+    mean = spread.feature_mean
+    about = model.features_at(X).astype(np.float64) - mean
+    solved = scipy.linalg.cho_solve(spread.factor, about.T, check_finite=False).T
+    of_intercept = 1.0 / spread.weight if spread.intercept else 0.0
+    left = np.maximum(1.0 - weight * ((about * solved).sum(axis=1) + of_intercept), NEAREST)
+    centre = float(model.intercept_) + float(mean @ coef)
+    residuals = y - centre - about @ coef
+    steps = weight * residuals / left
+    coefs = coef - steps[:, None] * solved
+    intercepts = centre - steps * of_intercept - coefs @ mean
+    return LeftOutMachines(coefs, intercepts, np.arange(len(y)), residuals / left)
+
+
+def without_folds(
+    model: KernelRegressor, X: Any, y: Matrix, weight: Matrix | None, folds: NDArray[np.int64]
+) -> LeftOutMachines:
+    """One machine for each fold of the rows of ``fit``, which has learned from all others.
+
+    Parameters
+    ----------
+    model : KernelRegressor
+        With one target, ``loss="squared"`` and its sums.
+    X : matrix or frame
+        All rows of ``fit``.
+    y, weight : ndarray of shape (n_rows,); weight may be None
+    folds : ndarray of shape (n_rows,)
+        The fold of every row, from 0 on.
+    """
+    residuals, found = np.empty(len(y)), []
+    for fold in range(int(folds.max()) + 1):
+        rows, other = np.flatnonzero(folds == fold), copy(model)
+        other.alpha = model.alpha_
+        part = part_of(X, rows)
+        other.forget(part, y[rows], None if weight is None else weight[rows])
+        residuals[rows] = y[rows] - other.predict(part)
+        found.append((np.ravel(other.coef_), other.intercept_))
+    coef, intercept = (np.array(one, dtype=np.float64) for one in zip(*found, strict=True))
+    return LeftOutMachines(coef, intercept, folds, residuals)

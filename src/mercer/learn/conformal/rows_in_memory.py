@@ -1,0 +1,23 @@
+"""Rows that wrappers around learners can split."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._array import is_foreign, to_numpy
+from ...data import Table
+from ...data.frames import is_frame
+
+
+def rows_in_memory(X: Any) -> Any:
+    """Rows of which some can be taken out by number; a table is refused."""
+    if isinstance(X, Table):
+        raise TypeError("rows are split and left out by number: expected a matrix or a frame in memory, found a table")
+    if is_frame(X):
+        return X
+    if sp.issparse(X):
+        return X.tocsr()
+    return to_numpy(X) if is_foreign(X) else np.asarray(X)
