@@ -56,7 +56,8 @@ class KeptSample(NamedTuple):
             order = order[~np.isin(order + first, without)]
         order = order[:most]
         features = Z[order].astype(np.float64)
-        return cls((words[order] >> np.uint64(11)) * 2.0**-53, features, np.asarray(left, dtype=np.float64)[order])
+        keys = (words[order] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return cls(keys, features, np.asarray(left, dtype=np.float64)[order])
 
     def plus(self, other: Self, most: int = KEPT) -> Self:
         """The sample of the rows of both."""
