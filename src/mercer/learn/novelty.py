@@ -143,6 +143,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
     _set_last = "whitening_"
     keep_statistics: bool
     statistics_: Moments | None
+    _kept: KeptSample | None
 
     def __init__(
         self,
@@ -208,7 +209,8 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         rows = self._start(table, exact=True, passes=self._begin_fit(table, context))
         moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
         self._solve(moments, kept, rows.passes.report)
-        self.statistics_, self._kept = (moments, kept) if self.keep_statistics else (None, None)
+        self.statistics_ = moments if self.keep_statistics else None
+        self._kept = kept if self.keep_statistics else None
         return self
 
     def prepare(self, X: Any, y: Any = None) -> Self:
@@ -236,7 +238,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         X : dense or CSR matrix, pandas or polars frame, or a table
         y : ignored
         """
-        held = getattr(self, "statistics_", None)
+        held, sample = getattr(self, "statistics_", None), getattr(self, "_kept", None)
         is_ready = held is not None or (hasattr(self, "map_") and not hasattr(self, "whitening_"))
         if is_ready:
             self.check_arguments()
@@ -248,8 +250,8 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             table = self.table_to_fit(X, y)
             rows = self._start(table, exact=False, passes=self._begin(table, FitContext()))
             moments, kept = self._looked_at(rows, 0, self._landmark_rows(rows.n_rows))
-        if held is not None:
-            moments, kept = held.plus(moments), self._kept.plus(kept)
+        if held is not None and sample is not None:
+            moments, kept = held.plus(moments), sample.plus(kept)
         self._solve(moments, kept, rows.passes.report)
         self.statistics_, self._kept = moments, kept
         return self
@@ -267,12 +269,13 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         for one in (self, other):
             check_is_fitted(one)
         ours, theirs = self.statistics_, other.statistics_
-        if ours is None or theirs is None:
+        sample, more = self._kept, other._kept
+        if ours is None or theirs is None or sample is None or more is None:
             raise ValueError("there are no sums to merge: give keep_statistics=True, or use partial_fit")
         difference = self._difference(other)
         if difference is not None:
             raise ValueError(f"learners with different features cannot be merged: {difference}")
-        moments, kept = ours.plus(theirs), self._kept.plus(other._kept)
+        moments, kept = ours.plus(theirs), sample.plus(more)
         self._solve(moments, kept, None)
         self.statistics_, self._kept = moments, kept
         return self
@@ -418,7 +421,8 @@ class KernelNovelty(OutlierMixin, KernelMachine):
             Between 1 / (1 + n_kept) and 1.
         """
         scores, known = -self.score_samples(X).astype(np.float64), self.left_out_scores_
-        return (1.0 + len(known) - np.searchsorted(known, scores, side="left")) / (1.0 + len(known))
+        as_high = len(known) - np.searchsorted(known, scores, side="left").astype(np.float64)
+        return (1.0 + as_high) / (1.0 + len(known))
 
     # -- model files ---------------------------------------------------------------------------------------------------
 

@@ -114,4 +114,5 @@ def _layouts(model: Any) -> tuple[Any, Any]:
 
 def _left_out_layout(model: Any) -> Any:
     width = model.estimator_.map_.n_components_
-    return LeftOutMachines(floats(None, width), floats(None), Leaf(("int64",), (None,), 0), floats(None))
+    machines: Any = Leaf(("int64",), (None,), 0)
+    return LeftOutMachines(floats(None, width), floats(None), machines, floats(None))

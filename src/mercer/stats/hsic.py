@@ -219,7 +219,7 @@ class HSICTest:
         if self.method == "permutation":
             waiting = [np.concatenate(pair) for pair in zip(self._waiting, other._waiting, strict=True)]
             if len(waiting[0]) > CHUNK_ROWS:  # one chunk that is a little longer
-                self._permute(*waiting, self._products)
+                self._permute(waiting[0], waiting[1], self._products)
                 self._chunks += 1
                 waiting = [Z[:0] for Z in waiting]
             self._waiting = waiting
@@ -244,7 +244,7 @@ class HSICTest:
         n, products = self._rows, self._products
         if len(self._waiting[0]):
             products = products.copy()
-            self._permute(*self._waiting, products)
+            self._permute(self._waiting[0], self._waiting[1], products)
         by_means = np.outer(*self._totals) / n
         return np.array([float(((one - by_means) ** 2).sum()) for one in products]) / n**2
 

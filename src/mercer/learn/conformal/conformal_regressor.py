@@ -192,7 +192,7 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         aside, kept = np.sort(order[:count]), np.sort(order[count:])
         self.estimator_ = clone(self.estimator)
         self.estimator_.fit(part_of(X, kept), y[kept], None if weight is None else weight[kept])
-        self.left_out_ = None
+        self.left_out_: LeftOutMachines | None = None
         low, high = self._outermost(part_of(X, aside))
         self.residuals_ = np.maximum(low - y[aside], y[aside] - high)
         return aside
@@ -204,15 +204,15 @@ class ConformalRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):
         if method == "jackknife+":
             chosen = np.sort(order[:MOST_EACH])
             own = np.ones(len(chosen)) if weight is None else weight[chosen]
-            self.left_out_: LeftOutMachines | None = without_each(self.estimator_, part_of(X, chosen), y[chosen], own)
+            left_out = without_each(self.estimator_, part_of(X, chosen), y[chosen], own)
         elif len(order) < 2:
             raise ValueError(f"method='cv+' needs two rows of positive weight at least, found n_samples={len(order)}")
         else:
             chosen, folds = np.sort(order), np.empty(len(y), dtype=np.int64)
             folds[order] = np.arange(len(order)) % min(int(self.n_folds), len(order))
             weights = None if weight is None else weight[chosen]
-            self.left_out_ = without_folds(self.estimator_, part_of(X, chosen), y[chosen], weights, folds[chosen])
-        self.residuals_ = np.abs(self.left_out_.residuals)
+            left_out = without_folds(self.estimator_, part_of(X, chosen), y[chosen], weights, folds[chosen])
+        self.left_out_, self.residuals_ = left_out, np.abs(left_out.residuals)
         if not self.estimator.keep_statistics:  # which have done their part
             self.estimator_.set_params(keep_statistics=False).statistics_ = None
         return chosen
