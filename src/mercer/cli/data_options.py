@@ -192,7 +192,7 @@ def all_between_commas(ctx: click.Context, option: click.Parameter, texts: tuple
     return tuple(dict.fromkeys(name for text in texts for name in between_commas(ctx, option, text) or ()))
 
 
-SCALES = ["auto", "standard", "common", "unit", "minmax", "none"]
+SCALES = ["auto", "standard", "common", "log", "unit", "minmax", "none"]
 
 
 class KernelType(click.ParamType):

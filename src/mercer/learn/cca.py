@@ -102,7 +102,7 @@ class KernelCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     alpha : float, default=0.01
         The regularisation rho, as a share of the largest eigenvalue of the moments of a view. Without it any two views
         of few rows correlate perfectly.
-    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
+    scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
         How the rows of both views are scaled before the maps: columns of mean 0 and variance 1, all columns by the same
         factor, rows of norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look
         like, and then also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel

@@ -86,8 +86,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
     memory : int, str or None, default=None
         How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
         where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
-    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+    scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, that after a
+        logarithm (asinh, which keeps 0 and signs) in one unit, rows of
         norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
         also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
         its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those

@@ -67,8 +67,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
         :class:`mercer.Nystrom` on all rows, which is exact, where no more than ``n_components`` of them differ.
     n_directions : int, default=2
         How many principal components to compute; fewer are given where the features span fewer.
-    scale : {"auto", "standard", "common", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, rows of
+    scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, that after a
+        logarithm (asinh, which keeps 0 and signs) in one unit, rows of
         norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
         also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
         its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those

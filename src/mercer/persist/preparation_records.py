@@ -140,7 +140,8 @@ def _check_places(preparation: Preparation) -> None:
             refuse(f"the columns that are {name} must be at least one, each after the one before")
     if tamed is not None and not len(tamed.columns) == len(tamed.centre) == len(tamed.spread):
         refuse("the columns that are tamed need a centre and a spread each")
-    if tamed is not None and (preparation.tails != "tame" or preparation.scale not in TAMED_SCALES):
+    may_be_tamed = preparation.tails == "tame" and preparation.scale in TAMED_SCALES
+    if tamed is not None and not may_be_tamed and preparation.scale != "log":
         refuse("columns are tamed though the preparation keeps tails or does not scale columns")
     if kept is not None and preparation.constant != "drop":
         refuse("columns are left out though the preparation keeps constant ones")

@@ -34,7 +34,7 @@ from ..learned_columns.leave_one_out_scales import learn_column_scales
 from ..prepare.preparation import Preparation
 from .choice import Choice
 from .rows import DistinctRows
-from .trials import RidgeTrial, Trial, clearly_better, ridge_trial, smoothest
+from .trials import RidgeTrial, Trial, clearly_better, not_worse, ridge_trial, smoothest
 
 Matrix = NDArray[np.float64]
 MakeMap = Callable[[Kernel, int], FeatureMap]
@@ -217,7 +217,8 @@ class Pilot:
             if kernels is None:
                 worse = [clearly_better(found[-1].errors, trial.errors, CLEARLY) for trial in tried]
                 self._out_of_question.update(one.kernel for one, is_worse in zip(given, worse, strict=True) if is_worse)
-        return scales[smoothest(found)]
+        best = min(range(len(found)), key=lambda place: found[place].error)
+        return scales[0 if not_worse(found[0].errors, found[best].errors) else best]
 
     def _kernel(self, scale: str | None, kernels: Sequence[Kernel] | None) -> tuple[Candidate, RidgeTrial]:
         """The kernel and its bandwidth, on all rows that are not held out."""

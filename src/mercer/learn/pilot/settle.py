@@ -68,7 +68,10 @@ def scales_for(preparation: Preparation, asked: Any) -> Sequence[str | None]:
     if not is_open(asked):
         return (asked,)
     preferred = preparation.scale
-    return (preferred,) if preferred == "unit" else tuple(dict.fromkeys((preferred, "standard", "common")))
+    if preferred == "unit":
+        return (preferred,)
+    by_logarithm = ("log",) if preferred == "standard" and preparation.has_heavy_tails else ()
+    return tuple(dict.fromkeys((preferred, "standard", "common", *by_logarithm)))
 
 
 def settled(

@@ -50,7 +50,7 @@ def offset_and_factor(
         return scaled_by(np.maximum(np.abs(found.least), np.abs(found.most)), found.least, is_sparse)
     if scale == "minmax":
         return scaled_by(found.most - found.least, found.least, is_sparse)
-    if scale == "common":
+    if scale in ("common", "log"):
         varying = found.deviation[found.deviation > 0.0]
         largest = varying.max(initial=0.0)
         unit = largest * np.sqrt(np.mean((varying / largest) ** 2)) if largest > 0.0 else 1.0

@@ -18,6 +18,7 @@ MOST_NAMES = 10
 SCALED = {
     "standard": "columns are shifted and scaled to mean 0 and variance 1",
     "common": "all columns are multiplied by the same factor",
+    "log": "all columns are then multiplied by the same factor",
     "unit": "rows are scaled to norm 1",
     "minmax": "columns are shifted and scaled to run from 0 to 1",
     None: "numbers are taken as they are, without scaling",
@@ -71,12 +72,18 @@ def _gaps(preparation: Preparation) -> Iterable[str]:
         names = [preparation.source_of(place) for place in preparation.indicated.tolist()]
         how = "gaps, which a column of 0 and 1 marks"
         yield from counted(names, f"has {how}", f"have {how} for each")
+    if preparation.scale == "log":
+        yield "a gap is filled with the mean of its column, taken by the logarithm"
+        return
     or_median = "" if preparation.tamed is None else ", or its median where it has heavy tails"
     yield f"a gap is filled with the mean of its column{or_median}"
 
 
 def _tails(preparation: Preparation) -> Iterable[str]:
-    if preparation.tamed is not None:
+    if preparation.tamed is not None and preparation.scale == "log":
+        unit = float(preparation.tamed.spread[0])
+        yield f"numbers pass through asinh in units of {unit:.3g}, which is the logarithm for those that are larger"
+    elif preparation.tamed is not None:
         names = [preparation.source_of(place) for place in preparation.tamed.columns.tolist()]
         yield from counted(names, "has heavy tails and passes through asinh", "have heavy tails and pass through asinh")
 

@@ -31,11 +31,11 @@ from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
 from .new_gaps import NewGaps
 from .row_kinds import KINDS, recognised
-from .tails import SAMPLED, Tails, heavy_tails
+from .tails import SAMPLED, Bent, Tails, heavy_tails, logarithms
 from .unit_rows import unit_rows
 
-SCALES = ("auto", "standard", "common", "unit", "minmax", None)
-COLUMN_SCALES = ("standard", "common", "minmax")
+SCALES = ("auto", "standard", "common", "log", "unit", "minmax", None)
+COLUMN_SCALES = ("standard", "common", "log", "minmax")
 """Scales that multiply columns by what was learned of them."""
 TAMED_SCALES = ("standard", "minmax")
 """Scales under which heavy tails are tamed: they treat every column by itself."""
@@ -57,15 +57,14 @@ Places = NDArray[np.int64]
 class Found(NamedTuple):
     """What the pass over the rows has found: enough for any scale.
 
-    ``tails`` are the columns with heavy tails, and ``mean`` and ``deviation`` theirs when they are tamed.
+    ``heavy`` are the columns with heavy tails, and ``logs`` all columns of numbers by their logarithms.
     """
 
     total: Summary
     whole: float
     is_sparse: bool
-    tails: Tails | None = None
-    mean: Vector | None = None
-    deviation: Vector | None = None
+    heavy: Bent | None = None
+    logs: Bent | None = None
 
 
 class Preparation:
@@ -77,9 +76,9 @@ class Preparation:
 
     Parameters
     ----------
-    scale : "auto", "standard", "common", "unit", "minmax" or None
+    scale : "auto", "standard", "common", "log", "unit", "minmax" or None
         Columns of mean 0 and variance 1, all columns times the same factor, after which their variances are 1 on
-        average, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard"
+        average, the same after numbers have passed through asinh in one unit for all columns, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard"
         divides them by the deviation, "minmax" by the largest absolute value. "auto" takes the scale that suits the
         ``kind`` of the rows: "standard" for tables, "common" for images, "unit" for text, None for histograms.
     missing : "error", "mean", "indicator" or "auto"
@@ -190,7 +189,7 @@ class Preparation:
     @property
     def rows_sampled(self) -> int:
         """How large a sample of the rows is looked at, at most; 0 where none is."""
-        return SAMPLED if self.scale == "auto" or self.tails == "tame" else 0
+        return SAMPLED if self.scale in ("auto", "log") or self.tails == "tame" else 0
 
     def learn_columns(self, blocks: Iterable[Any]) -> None:
         """Find the kinds of the columns of frames, and the levels of those that have some."""
@@ -270,14 +269,13 @@ class Preparation:
             table = self.levelled is not None or self.dated
             self.kind = "table" if table else recognised(total, self.encode(sample.X))
             self.scale = KINDS[self.kind]
-        if self.tails == "tame":
+        if self.tails == "tame" or self.scale == "log":
             places, X = self._number_columns(sample.X)
             some = slice(None, None, max(1, math.ceil(X.shape[0] * X.shape[1] / MOST_SORTED)))
             X, weight = X[some], None if sample.weight is None else sample.weight[some]
             here = heavy_tails(X, weight, total.least[places], total.most[places])
-            after = summarise(here.of(X)[:, here.columns], weight)
-            tails = here._replace(columns=places[here.columns])
-            self._found = found._replace(tails=tails, mean=after.mean, deviation=after.spread)
+            logs = Bent.of(logarithms(X, weight, here.columns), X, weight, places)
+            self._found = found._replace(heavy=Bent.of(here, X, weight, places), logs=logs)
 
     def _number_columns(self, X: Any) -> tuple[Places, Any]:
         """The encoded columns of rows that are no levels, and their numbers."""
@@ -295,16 +293,16 @@ class Preparation:
         """Decide what is done to columns, by what was found."""
         assert self._found is not None
         found, total = self._found, self._found.total
-        tamed = found.tails if self.tails == "tame" and self.scale in TAMED_SCALES else None
-        self.tamed = None if tamed is None or len(tamed.columns) == 0 else tamed
+        bent = self._bent(found)
+        self.tamed = None if bent is None else bent.tails
         matrix = found.is_sparse  # whose columns stay as many as they are: those of zeros cost nothing
         self.kept = None if matrix or self.constant == "keep" else self._varying(total)
         self.indicated = None if matrix or self.missing not in ("indicator", "auto") else self._gapped(total)
         self.filling = None
         if self.missing != "error":
             self.filling = total.mean.copy()
-            if self.tamed is not None:
-                self.filling[self.tamed.columns] = self.tamed.centre
+            if bent is not None:
+                self.filling[bent.tails.columns] = bent.filling if self.scale == "log" else bent.tails.centre
         spread = self._spread(found)
         self.offset, self.factor = offset_and_factor(self.scale, spread, found.is_sparse, self.tails == "tame")
         if self.sparse_levels:
@@ -312,6 +310,18 @@ class Preparation:
             is_level = np.concatenate([self._of_kept(self.is_level), indicators])
             self.offset = None if self.offset is None else without_rare(self.offset, spread.mean, is_level)
             self.filling = None if self.filling is None else without_rare(self.filling, total.mean, self.is_level)
+
+    def _bent(self, found: Found) -> Bent | None:
+        """The columns that pass through asinh in this scale, where there are some."""
+        asked = found.heavy if self.tails == "tame" and self.scale in TAMED_SCALES else None
+        asked = found.logs if self.scale == "log" else asked
+        return None if asked is None or len(asked.tails.columns) == 0 else asked
+
+    @property
+    def has_heavy_tails(self) -> bool:
+        """Whether columns with heavy tails were looked for while the preparation was learned, and found."""
+        heavy = None if self._found is None else self._found.heavy
+        return heavy is not None and len(heavy.tails.columns) > 0
 
     def _varying(self, total: Summary) -> Places | None:
         """The columns that are not constant but for rounding; None where that is all of them, never none of them."""
@@ -333,9 +343,10 @@ class Preparation:
         """Means, deviations and ranges of the prepared columns."""
         total = found.total
         each = [total.mean.copy(), total.spread, total.least.copy(), total.most.copy()]
-        if self.tamed is not None:
-            here = self.tamed.columns
-            after = found.mean, found.deviation, *(self.tamed.tamed(one[here]) for one in each[2:])
+        bent = self._bent(found)
+        if bent is not None:
+            here = bent.tails.columns
+            after = bent.mean, bent.deviation, *(bent.tails.tamed(one[here]) for one in each[2:])
             for one, values in zip(each, after, strict=True):
                 one[here] = values
         gaps = np.zeros(0) if self.indicated is None else 1.0 - total.weight[self.indicated] / found.whole
@@ -366,7 +377,7 @@ class Preparation:
             raise ValueError("what was found of the columns is not kept after the fit: learn the preparation again")
         if scale not in SCALES or scale == "auto":
             raise ValueError(f"scale must be one of {SCALES[1:]}, found {scale!r}")
-        if tails == "tame" and self._found.tails is None:
+        if (tails == "tame" or scale == "log") and self._found.heavy is None:
             raise ValueError("tails were not looked for: make the preparation with tails='tame'")
         other = copy(self)
         other.scale, other.tails = scale, self.tails if tails is None else tails

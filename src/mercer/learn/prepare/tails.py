@@ -3,6 +3,9 @@
 A column of numbers is measured from its median, in units of a spread that a few large entries do not move. Where its
 range goes further than ``HEAVY`` such units it passes through asinh, which is linear near the median and logarithmic
 far from it: the order of the entries stays, and no entry, however large, comes out larger than 711.
+
+Columns of numbers can also pass through asinh all together, measured from 0 in one unit: that of their small entries.
+Equal ratios of entries are then equal differences, in whichever column they are, which suits counts and amounts.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..statistics.column_summaries import summarise
+
 HEAVY = 10.0
 """Spreads from the median beyond which a column has heavy tails; a million normal numbers stay within 5."""
 SAMPLED = 2048
@@ -22,6 +27,9 @@ RANGES = ((0.25, 0.75, 1.349), (0.1, 0.9, 2.5631), (0.05, 0.95, 3.2897), (0.01, 
 
 The first pair that differs counts: where half of the entries or more are equal, the quartiles are.
 """
+
+SMALL = 0.02
+"""The share of the entries of a column that are not 0 and lie below the unit of its logarithm."""
 
 Vector = NDArray[np.float64]
 
@@ -59,6 +67,26 @@ class Tails(NamedTuple):
         return Tails(np.searchsorted(columns, self.columns[here]), self.centre[here], self.spread[here])
 
 
+class Bent(NamedTuple):
+    """Columns that pass through asinh, and their means and deviations afterwards."""
+
+    tails: Tails
+    mean: Vector
+    deviation: Vector
+
+    @classmethod
+    def of(cls, tails: Tails, X: Any, weight: Vector | None, places: NDArray[np.int64]) -> Bent:
+        """Those of a sample of rows; ``places`` are what its columns are called."""
+        after = summarise(tails.of(X)[:, tails.columns], weight)
+        return cls(tails._replace(columns=places[tails.columns]), after.mean, after.spread)
+
+    @property
+    def filling(self) -> Vector:
+        """What fills a gap: the entry whose asinh is the mean of all."""
+        with np.errstate(over="ignore"):
+            return self.tails.centre + self.tails.spread * np.sinh(self.mean)
+
+
 def heavy_tails(X: Any, weight: Vector | None, least: Vector, most: Vector) -> Tails:
     """The columns of a sample of rows whose range, that of all rows, is too wide.
 
@@ -75,6 +103,16 @@ def heavy_tails(X: Any, weight: Vector | None, least: Vector, most: Vector) -> T
     return Tails(columns, centre[columns], spread[columns])
 
 
+def logarithms(X: Any, weight: Vector | None, heavy: NDArray[np.int64]) -> Tails:
+    """All columns of a sample of rows, from 0 in one unit, which columns with heavy tails tell where there are some."""
+    columns = np.arange(X.shape[1])
+    asked = X[:, heavy] if len(heavy) else X
+    small = _distances(asked, weight, np.zeros(asked.shape[1]), SMALL) if asked.shape[0] else np.zeros(0)
+    small = small[np.isfinite(small) & (small > 0.0)]
+    unit = float(np.median(small)) if len(small) else 1.0
+    return Tails(columns, np.zeros(len(columns)), np.full(len(columns), unit))
+
+
 def centre_and_spread(X: Any, weight: Vector | None) -> tuple[Vector, Vector]:
     """The median of every column, and its spread: 1 where entries are normal with deviation 1.
 
@@ -89,20 +127,20 @@ def centre_and_spread(X: Any, weight: Vector | None) -> tuple[Vector, Vector]:
             spread = np.where(spread > 0.0, spread, found[high] / normal - found[low] / normal)
     equal = np.flatnonzero(~(spread > 0.0) & np.isfinite(centre))
     if len(equal):
-        spread[equal] = np.nan_to_num(_distances(X[:, equal], weight, centre[equal]))
+        spread[equal] = np.nan_to_num(_distances(X[:, equal], weight, centre[equal], 0.5))
     return centre, spread
 
 
-def _distances(X: Any, weight: Vector | None, centre: Vector) -> Vector:
-    """The median distance from the centre of entries that are elsewhere; NaN where there are none."""
+def _distances(X: Any, weight: Vector | None, centre: Vector, share: float) -> Vector:
+    """The quantile of the distances from the centre of entries that are elsewhere; NaN where there are none."""
     if sp.issparse(X):  # whose centre is 0, or nobody asks
         X = X.tocsr(copy=True)
         X.data = np.abs(X.data)
         X.eliminate_zeros()
-        return _sparse_quantiles(X, weight, [0.5], implicit=False)[0]
+        return _sparse_quantiles(X, weight, [share], implicit=False)[0]
     with np.errstate(over="ignore"):
         away = np.abs(X.astype(np.float64) - centre)
-    return quantiles(np.where(away > 0.0, away, np.nan), weight, [0.5])[0]
+    return quantiles(np.where(away > 0.0, away, np.nan), weight, [share])[0]
 
 
 def quantiles(X: Any, weight: Vector | None, shares: list[float]) -> NDArray[np.float64]:
