@@ -26,7 +26,7 @@ from ..passes.fit_passes import limit_of
 from ..protocols import LinearMachine
 from ..solvers.choice import WITH_CORNERS
 from ..solvers.landmarks import ROUNDING, LandmarkFeatures, LandmarkNewton
-from .placement import Placement, placement_of
+from .placement import PROCESSOR, Placement, placement_of
 
 Matrix = NDArray[np.float64]
 
@@ -146,7 +146,11 @@ class LandmarkFit(NamedTuple):
 
     def design(self, map: FeatureMap, values: FeatureMatrix) -> LandmarkFeatures:
         """The features of a map of kernel values, for a solver."""
-        return self.place.landmark_features(map, values, self.n_jobs)
+        design = self.place.landmark_features(map, values, self.n_jobs)
+        held = float(values.n_rows) * values.n_features * values.dtype.itemsize
+        if self.place is PROCESSOR and held < self.most_bytes:  # so that they are not made again in every pass
+            design.spare_bytes = self.most_bytes - held
+        return design
 
     def piloted(self, map: FeatureMap, values: FeatureMatrix, loss: Loss) -> tuple[Matrix, NDArray[np.float64]]:
         """Coefficients of the first machine, and the size of the slope of its loss at every row."""

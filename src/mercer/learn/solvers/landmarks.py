@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._tiles import single_threaded_blas, sum_in_order
-from ..estimates.time_forecast import Work
+from ..estimates.time_forecast import DOUBLE, PRODUCT_COST, Work
 from ..features.chosen_rows import RowNumbers
 from ..features.feature_matrix import FeatureMatrix, joined_moments, weighted_moments
 from ..losses import Bend, Loss
@@ -129,6 +129,8 @@ class LandmarkFeatures:
     """
 
     most_sample_bytes: float | None = None
+    spare_bytes = 0.0
+    """What a solver may take for factors of its own, beside what it needs."""
 
     def __init__(self, values: FeatureMatrix, root: LandmarkRoot):
         self.values = values
@@ -206,6 +208,10 @@ class LandmarkNewton(Newton):
     It ends by the Newton decrement: half the product of gradient and step is how much the quadratic model of the
     objective has still to fall, and is an estimate of the distance to the least objective rather than a bound.
 
+    The landmarks' own kernel matrix takes the place of the Hessian at first, as if rows were like landmarks and counted
+    alike. Where few rows count in the end, it is a poor one, and steps end before they are what they should be. When
+    the products of such steps have cost as much as the Hessians of all columns would, these are made.
+
     Parameters
     ----------
     design : LandmarkFeatures
@@ -220,6 +226,9 @@ class LandmarkNewton(Newton):
         super().__init__(design, loss)
         self.curvature = 0.0
         self.preconditioner: Triangular | None = None
+        self.unfinished = 0
+        """Products with all rows in steps that ended too early."""
+        self.takes_hessians = False
         if loss.is_quadratic:  # whose step is right at once, if it is found well
             self.forcing = QUADRATIC_FORCING
 
@@ -228,16 +237,41 @@ class LandmarkNewton(Newton):
             return super().minimise(tol, max_iter, start)
 
     def refresh(self, F: Values) -> tuple[bool, int]:
+        most = INNER_STEPS * (4 if self.loss.is_quadratic else 1)
+        if self.products_taken and self.products_taken[-1] >= 2 * most:
+            self.unfinished += self.products_taken[-1]
+        if not self.takes_hessians and self.unfinished and self.has_room_for_hessians:
+            self.takes_hessians = self.unfinished >= self.steps_worth_fresh_factors(F)
+        if self.takes_hessians:
+            self.preconditioner = None
+            return super().refresh(F)
         curvature = float(self.loss.curvature(F).sum(dtype=np.float64)) / (self.loss.n_columns * self.design.n_features)
         if self.preconditioner is None or not 1.0 / CHANGED < curvature / self.curvature < CHANGED:
             self._precondition_by(max(curvature, float(np.finfo(np.float32).tiny)))
-        return False, INNER_STEPS * (4 if self.loss.is_quadratic else 1)
+        return False, most
+
+    @property
+    def has_room_for_hessians(self) -> bool:
+        """Whether the factors of the Hessians of all columns have room, and as much again while they are made."""
+        size = np.dtype(self.design.dtype).itemsize * float(self.design.width) ** 2
+        return 2.0 * (self.loss.n_columns + 1) * size <= self.design.spare_bytes
+
+    def steps_worth_fresh_factors(self, F: Values) -> int:
+        h = self.preconditioning_curvature(F)
+        n, D, k = self.design.n_rows, float(self.design.width), self.loss.n_columns
+        rows = float(np.count_nonzero(h))
+        factors = (1.0 + DOUBLE) * rows * D**2 + k * D**3 / 3.0
+        active = float(np.count_nonzero(h.any(axis=1)))
+        product = 4.0 * PRODUCT_COST * (active + D) * D * k
+        return max(3, round(factors / product))
 
     def _precondition_by(self, curvature: float) -> None:
         self.curvature = curvature
         self.preconditioner = self.design.root.preconditioner(curvature, self.design.intercept, self.design.dtype)
 
     def precondition(self, G: Matrix) -> Matrix:
+        if self.takes_hessians:
+            return super().precondition(G)
         assert self.preconditioner is not None
         return self.centred(self.preconditioner.inverse_times(G).astype(np.float64))
 
@@ -247,23 +281,30 @@ class LandmarkNewton(Newton):
     # -- what is to come, and a run that ends early --------------------------------------------------------------------
 
     def factor_works(self) -> list[Work]:
+        if self.takes_hessians:
+            return super().factor_works()
         if self.preconditioner is not None:
             return []
         return [Work("preconditioner", 2.0 / 3.0 * float(self.design.n_features) ** 3)]
 
     def state(self) -> tuple[Values, ...]:
-        return np.array([float(self.design.n_passes), self.curvature]), np.zeros(0)
+        numbers, *factors = super().state()
+        last = self.products_taken[-1] if self.products_taken else 0
+        mine = self.curvature, float(self.unfinished), float(self.takes_hessians), float(last)
+        return np.concatenate([mine, numbers]), *factors
 
     def restore(self, numbers: Values, *different: Values) -> None:
-        passes, curvature = numbers.tolist()
-        self.design.n_passes = int(passes)
-        self._precondition_by(curvature)
+        curvature, unfinished, takes_hessians, last = numbers[:4].tolist()
+        super().restore(numbers[4:].astype(np.int64), *different)
+        self.unfinished, self.takes_hessians = int(unfinished), bool(takes_hessians)
+        if last > 0.0:
+            self.products_taken = [int(last)]
+        if curvature > 0.0 and not self.takes_hessians:  # one that took no step had no preconditioner
+            self._precondition_by(curvature)
 
     def take_over(self, *carried: Values) -> None:
-        if carried[0][1] > 0.0:
-            self.restore(*carried)
-        else:  # one that took no step had no preconditioner
-            self.design.n_passes = int(carried[0][0])
+        self.restore(*carried)
+        self.products_taken = []
 
 
 class LandmarkHessians(Newton):
