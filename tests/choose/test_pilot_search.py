@@ -14,17 +14,19 @@ import mercer
 from mercer import data
 from mercer._caller import warn_caller, without_warnings
 from mercer.choose import PilotSearch, Trial, fit_times, pilot_search, variants
-from mercer.choose.pilot_search import Tried, chosen
+from mercer.choose.pilot_search import Tried, better_in_both_halves, chosen
 from mercer.choose.time_budget import Clock
 from mercer.data import ArrayTable
 from mercer.data.block import rows_of
 from mercer.kernels import Gaussian, Matern
 from mercer.learn.context import FitContext
+from mercer.learn.pilot.trials import clearly_better
 
 from ..tables import every_value
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 4))
+MORE = np.random.default_rng(1).normal(size=(900, 4))
 WAVES = np.sin(3.0 * X[:, 0]) + 0.1 * RNG.normal(size=400)
 CLASSES = np.where((X[:, :2] ** 2).sum(axis=1) < 1.4, "in", "out")
 
@@ -44,10 +46,14 @@ def search(y=WAVES, task="regression", rows=X, **options):
     return PilotSearch(data.open(rows, target=y), task, **({"rounds": 1, "features": 64} | options))
 
 
+SMALL = {"n_components": 64, "alpha": 1e-6, "scale": "standard", "columns": None, "random_state": 0}
+"""A machine that follows every row."""
+
+
 def drawn(made):
     """What a search learns from, and what it holds out."""
     block, count = made._drawn, made.n_held
-    return rows_of(block, slice(count, None)), rows_of(block, slice(count))
+    return rows_of(block, slice(count, len(block.y) - count)), rows_of(block, slice(count))
 
 
 # -- never worse -------------------------------------------------------------------------------------------------------
@@ -96,6 +102,71 @@ def test_the_narrowest_of_those_that_are_no_worse_is_taken():
     assert chosen(default, [wide, same]) is same
 
 
+def test_both_halves_have_to_be_better():
+    before = np.full(100, 1.0)
+    assert better_in_both_halves(np.full(100, 0.9), before, 1.0)
+    uneven = np.where(np.arange(100) < 50, 0.4, 1.01)
+    assert clearly_better(uneven, before)
+    assert not better_in_both_halves(uneven, before, 1.0)
+    even = 0.99 + np.tile([0.05, -0.05], 50)  # better by two standard errors
+    assert better_in_both_halves(even, before, 1.5)
+    assert not better_in_both_halves(even, before, 2.5)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_what_only_looks_better_is_not_confirmed(monkeypatch, seed):
+    """Rows that machines are compared on say that a worse machine is better: those with the last word know."""
+    made = search(WAVES, random_state=seed)
+    errors = made._errors
+
+    def misled(model, held):
+        found = errors(model, held)
+        is_default = model.kernel == "auto"
+        return found if held is made._last or is_default else 0.01 * found / found.sum()
+
+    monkeypatch.setattr(made, "_errors", misled)
+    plain = mercer.KernelRegressor(n_components=64, random_state=seed)
+    monkeypatch.setattr(made, "_machine", lambda variant: plain.__class__(kernel=Gaussian(50.0), **SMALL))
+    found = made.run()
+    assert max(one.score for one in found.trials) == pytest.approx(0.99)
+    assert found.notes == [pilot_search.CONFIRMED]
+    assert found.model.kernel == "auto"
+
+
+def test_rows_with_the_last_word_teach_nothing(monkeypatch):
+    """Until the best machine is fitted to all rows."""
+    made = search(rounds=1)
+    last = {row.tobytes() for row in made._last.X}
+    seen = []
+    fit_table = mercer.KernelRegressor.fit_table
+
+    def watched(learner, table, context):
+        seen.append({row.tobytes() for row in next(iter(table.blocks())).X})
+        return fit_table(learner, table, context)
+
+    monkeypatch.setattr(mercer.KernelRegressor, "fit_table", watched)
+    made.run()
+    assert len(last) == 80
+    assert all(last.isdisjoint(rows) for rows in seen[:-1])
+    assert last < seen[-1]
+
+
+def test_time_that_is_left_goes_to_other_rows(monkeypatch):
+    """The search begins again with other rows held out, the same ones keeping the last word."""
+    made, laps = search(rounds=None, features=16, seconds=1e6), []
+    searched = made._searched_through
+
+    def watched(default, number):
+        laps.append(set(made._held_numbers))
+        return searched(default, number)
+
+    monkeypatch.setattr(made, "_searched_through", watched)
+    made.run()
+    assert len(laps) == pilot_search.LAPS
+    assert all(one.isdisjoint(other) for place, one in enumerate(laps) for other in laps[:place])
+    assert all(max(one) < 320 for one in laps)
+
+
 # -- what is searched --------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +200,7 @@ def test_changes_of_a_machine():
 
 def test_width_grows_where_it_helps(monkeypatch):
     monkeypatch.setattr(pilot_search, "LEARNER_WIDTH", 16)
-    found = search(np.sin(4.0 * X[:, 0]), features=50, rounds=3).run()
+    found = search(np.cos(2.0 * MORE[:, :2]).sum(axis=1), rows=MORE, features=50, rounds=3).run()
     widths = [one.features for one in found.trials]
     assert widths[0] == 16
     assert {32, 50} <= set(widths) <= {16, 32, 50}
@@ -138,7 +209,7 @@ def test_width_grows_where_it_helps(monkeypatch):
 
 def test_a_search_begins_with_fewer_features_than_the_default_has(monkeypatch):
     monkeypatch.setattr(pilot_search, "FIRST_WIDTH", 16)
-    found = search(np.sin(4.0 * X[:, 0]), features=64).run()
+    found = search(np.sin(3.0 * MORE[:, 0]), rows=MORE, features=64).run()
     widths = [one.features for one in found.trials]
     assert widths[:2] == [64, 16]
     assert widths[-1] == 64  # what was found is compared with the default as wide as that
@@ -150,7 +221,7 @@ def test_columns_are_learned_from_more_rows(monkeypatch):
     monkeypatch.setattr(pilot_search, "MOST_COLUMN_ROWS", 300)
     told = []
     found = search(np.sin(X[:, 0]), rounds=2, progress=told.append).run()
-    assert [line for line in told if line.startswith("columns")] == ["columns: 160 rows", "columns: 300 rows"]
+    assert [line for line in told if line.startswith("columns")] == ["columns: 160 rows", "columns: 240 rows"]
     assert any(one.learned_columns for one in found.trials)
 
 
@@ -208,7 +279,7 @@ def test_balanced_classes_are_scored_as_balanced():
         def predict(self, rows):
             return np.full(rows.n_rows, "common")
 
-    assert made._errors(Constant()).sum() == pytest.approx(0.5)
+    assert made._errors(Constant(), made._held).sum() == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("count", [30, 79])
@@ -289,8 +360,9 @@ def test_time_that_a_fit_takes_is_judged_by_the_nearest():
 def test_every_trial_is_told():
     told = []
     found = search(progress=told.append).run()
-    assert told[0] == "the default learner: 300 rows"
+    assert told[0] == "the default learner: 240 rows"
     assert sum(line.startswith("round 1: ") for line in told) == len(found.trials) - 1
+    assert {line.split(",")[0] for line in told if line.startswith("confirmation")} == {"confirmation: 320 rows"}
     assert told[-1].startswith("fit: 400 rows")
     assert search(seconds=100.0).seconds_left == pytest.approx(100.0, abs=5.0)
     assert search().seconds_left is None

@@ -42,8 +42,17 @@ from .variants import (
 
 Matrix = NDArray[np.float64]
 
-HELD, MOST_HELD, FEWEST_HELD = 0.25, 8000, 20
-"""The share of the rows that is held out, how many they are at most, and with how few nothing is searched."""
+HELD, MOST_HELD, FEWEST_HELD = 0.2, 8000, 20
+"""The share of the rows that machines are compared on, how many they are at most, and with how few none is searched.
+
+As many again are touched by nothing but the last word on what was found.
+"""
+LAPS = 3
+"""How often a search may begin again on other rows, and ask those that have the last word."""
+STRICTER = 0.5
+"""Standard errors that every further question to the rows with the last word adds to what their answer has to be."""
+CANDIDATES = 2
+"""Machines that every such question is about, at most."""
 SEARCHED = 50_000
 """Rows that are searched on and held out, at most."""
 FIRST_WIDTH = LEARNER_WIDTH
@@ -55,6 +64,7 @@ BEGUN = 0.4
 AS_IT_IS = "the model is the default learner"
 COLUMN_STEPS, MOST_COLUMN_ROWS = 40, 4 * COLUMN_ROWS
 """Iterations of learning columns, and the rows that they are learned from, at most."""
+CONFIRMED = "nothing was better than the default learner"
 COLUMN_SHARE = 1.0 / 3.0
 """What the default learner is taken to have spent of its time on its columns."""
 
@@ -66,6 +76,17 @@ class Tried(NamedTuple):
     trial: Trial
     errors: Matrix
     """What every row that is held out adds to the error."""
+
+
+def better_in_both_halves(errors: Matrix, other: Matrix, by: float) -> bool:
+    """Whether errors are below others by so many standard errors, and below them in both halves of the rows.
+
+    Where targets have heavy tails a few rows make most of an error, and of its standard error: those of one half alone
+    do not decide.
+    """
+    half = len(errors) // 2
+    parts = slice(half), slice(half, None)
+    return clearly_better(errors, other, by) and all(errors[part].sum() < other[part].sum() for part in parts)
 
 
 def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
@@ -85,13 +106,18 @@ def chosen(default: Tried, others: Sequence[Tried]) -> Tried:
 class PilotSearch:
     """Changes the default learner step by step, judged by rows that are held out, and fits what was best.
 
-    Rows are split once, by the seed, into those that are searched on and those that are held out. The default learner,
-    which lets a pilot choose, is fitted first, and is what all others are measured by. One thing of the best machine so
+    Rows are split by the seed: some have the last word, and of the others some are searched on, and machines compared
+    on the rest. The default learner, which lets a pilot choose, is fitted first, and is what all others are measured
+    by. One thing of the best machine so
     far is changed at a time, from 1,024 features on: its kernel, its bandwidth, the scales of its columns, its penalty,
     its loss and, last in every round because what follows then takes longer, its width. A change is kept where it
     lowers the error on the rows held out by more than one standard error; of what is no better the cheaper machine
-    stays. Rounds go on while there is time, with smaller steps once none has helped. At the end the best machine is
-    fitted to all rows, for which time is kept: that is the default learner where nothing was better.
+    stays. Rounds go on while there is time, with smaller steps once none has helped.
+
+    What was found is then fitted, beside the default learner, to all rows but those with the last word, which nothing
+    has looked at yet. It takes the default learner's place where it is better there too, by a standard error and in
+    both halves of these rows. While there is time the search begins again, from the best machine and with other rows
+    held out. At the end that machine is fitted to all rows, for which time is kept.
 
     Equal rounds and an equal seed make the same choice, unless time cuts the search short.
 
@@ -123,7 +149,7 @@ class PilotSearch:
     >>> table = mercer.data.open(X, target=np.abs(X).sum(axis=1))
     >>> found = mercer.choose.PilotSearch(table, "regression", rounds=1, features=64).run()
     >>> found.trials[0].rows, max(one.score for one in found.trials) >= found.trials[0].score
-    (225, True)
+    (180, True)
     """
 
     kernels: tuple[Any, ...] = ()
@@ -165,7 +191,9 @@ class PilotSearch:
         self._column_seconds: tuple[int, float] | None = None
         self._tried: list[Tried] = []
         self._names: set[Any] = set()
-        self._missed, self._widens = 0, True
+        self._missed, self._widens, self._lap = 0, True, 0
+        self._asked: Matrix | None = None
+        """What rows with the last word add to the error of the best machine so far."""
 
     # -- what is to be done --------------------------------------------------------------------------------------------
 
@@ -176,13 +204,18 @@ class PilotSearch:
 
     @property
     def n_held(self) -> int:
-        """Rows that are held out."""
+        """Rows that machines are compared on; as many again have the last word."""
         return min(int(HELD * self.n_drawn), MOST_HELD)
+
+    @property
+    def n_searched(self) -> int:
+        """Rows that machines learn from."""
+        return self.n_drawn - 2 * self.n_held
 
     def plan(self) -> list[Round]:
         """The first round, if there is time for all of it."""
         changes = len(UNITS) - 1 + 2 + 1 + 2 + 1 + (len(LOSSES) - 1 if self._tries_losses else 0)
-        return [Round(1, self.n_drawn - self.n_held, self.features, 1 + changes)]
+        return [Round(1, self.n_searched, self.features, 1 + changes)]
 
     @property
     def seconds_left(self) -> float | None:
@@ -198,16 +231,33 @@ class PilotSearch:
 
     @cached_property
     def _drawn(self) -> Block:
-        """Rows in the order of the seed; the first are held out."""
+        """Rows in the order of the seed; the last of them have the last word."""
         return drawn(self.table, self.n_drawn, self.setting.seed)[0]
+
+    @property
+    def _held_numbers(self) -> NDArray[np.int64]:
+        """Those that machines are compared on: others in every lap."""
+        return self._lap * self.n_held + np.arange(self.n_held)
+
+    @property
+    def _searched_numbers(self) -> NDArray[np.int64]:
+        return np.setdiff1d(np.arange(self.n_drawn - self.n_held), self._held_numbers)
 
     @cached_property
     def _searched(self) -> ArrayTable:
-        return ArrayTable(*rows_of(self._drawn, np.arange(self.n_held, self.n_drawn)))
+        return ArrayTable(*rows_of(self._drawn, self._searched_numbers))
 
     @cached_property
     def _held(self) -> Block:
-        return rows_of(self._drawn, np.arange(self.n_held))
+        return rows_of(self._drawn, self._held_numbers)
+
+    @cached_property
+    def _all_but_last(self) -> ArrayTable:
+        return ArrayTable(*rows_of(self._drawn, np.arange(self.n_drawn - self.n_held)))
+
+    @cached_property
+    def _last(self) -> Block:
+        return rows_of(self._drawn, np.arange(self.n_drawn - self.n_held, self.n_drawn))
 
     @cached_property
     def _columns_of_all(self) -> Preparation:
@@ -216,9 +266,9 @@ class PilotSearch:
         with without_warnings():
             return learner.columns_learned(learner.table_to_fit(self.table))
 
-    def _errors(self, model: Any) -> Matrix:
+    def _errors(self, model: Any, held: Block) -> Matrix:
         """What every row that is held out adds to the error: 1 - R2, or the share of rows that are told wrong."""
-        held, y = self._held, np.asarray(self._held.y)
+        y = np.asarray(held.y)
         with without_warnings():
             told = np.asarray(model.predict(ArrayTable(held.X))).reshape(len(y), -1)
         y = y.reshape(len(y), -1)
@@ -281,7 +331,26 @@ class PilotSearch:
             return None, [f"there was no time to search: {AS_IT_IS}"]
         except ValueError:  # the fit to all rows raises it again, with the right numbers of rows, or does without
             return None, [f"some of the rows alone could not be learned from: {AS_IT_IS}"]
-        best, number = default, 0
+        number, winner = 0, None
+        for self._lap in range(LAPS):
+            if self._lap:
+                again = self._again(default, winner)
+                if again is None:
+                    break
+                default = again
+            number = self._searched_through(default, number)
+            confirmed = self._confirmed(default, winner)
+            winner = winner if confirmed is None else confirmed
+            if self.rounds is not None and number >= self.rounds:
+                break
+        notes = [CONFIRMED] if winner is None else []
+        if self._missed:
+            notes.append(f"{self._missed} changes were left out for lack of time")
+        return winner, notes
+
+    def _searched_through(self, default: Tried, number: int) -> int:
+        """Rounds of changes until none helps any more, after so many rounds; how many there are then."""
+        best = default
         for self._widens in (True, False):  # what there was no time for as wide as the default may do as it is
             best, step = self._narrowed(default) if best is default else best, FIRST_STEP
             while step >= LAST_STEP and (self.rounds is None or number < self.rounds):
@@ -290,11 +359,55 @@ class PilotSearch:
                 best = self._round(best, number, step)
                 if best is before:
                     step = finer(step)
-        found = chosen(default, self._tried)
-        notes = ["nothing was better than the default learner"] if found is default else []
-        if self._missed:
-            notes.append(f"{self._missed} changes were left out for lack of time")
-        return None if found is default else found.variant, notes
+        return number
+
+    def _again(self, default: Tried, winner: Variant | None) -> Tried | None:
+        """The best machine so far, on other rows; None where there is no time for more than that."""
+        if self.rounds is None and self.setting.clock.seconds is None:
+            return None  # as long as it takes: until no change helps
+        first = default.variant if winner is None else winner
+        for name in ("_searched", "_held", "_plain_rows"):
+            self.__dict__.pop(name, None)
+        self._names, self._tried = set(), []
+        return self._fitted(default._replace(variant=first), first, self.trials[-1].round or 1)
+
+    # -- the last word -------------------------------------------------------------------------------------------------
+
+    def _confirmed(self, default: Tried, winner: Variant | None) -> Variant | None:
+        """The machine of this lap that is better than the best so far on rows that nothing has looked at."""
+        first = chosen(default, self._tried)
+        if first is default:
+            return None
+        better = sorted(self._tried, key=lambda one: one.errors.sum())
+        candidates = [first, *(one for one in better if one is not first)][:CANDIDATES]
+        if self._asked is None:
+            self._asked = self._answer(self._default(), None, default.trial)
+        found, best = None, self._asked
+        for one in candidates:
+            errors = None if best is None else self._answer(self._machine(one.variant), one.variant, one.trial)
+            if best is None or errors is None:
+                self._missed += 1
+                break
+            if better_in_both_halves(errors, best, 1.0 + STRICTER * self._lap):
+                found, best = one.variant, errors
+        self._asked = best
+        return found
+
+    def _answer(self, learner: Any, variant: Variant | None, trial: Trial) -> Matrix | None:
+        """What rows with the last word add to the error of a learner that all others have taught; None out of time."""
+        clock = self.setting.clock
+        clock.kept = self._kept(trial)
+        if not clock.allows(self._answer_seconds(trial)):
+            return None
+        self.setting.told(f"confirmation: {self._all_but_last.n_rows:,} rows, {trial.features:,} features")
+        preparation = self._columns_of_all if variant is None else self._prepared(variant)
+        context = FitContext(progress=clock.tick, preparation=preparation)
+        try:
+            with without_warnings():
+                model = learner.fit_table(learner.table_to_fit(self._all_but_last), context)
+        except (OutOfTimeError, ValueError, MemoryError, np.linalg.LinAlgError):
+            return None
+        return self._errors(model, self._last)
 
     def _begun(self) -> Tried:
         """The default learner on the rows that are searched on."""
@@ -313,7 +426,7 @@ class PilotSearch:
         self._plain = self._columns_of_all.rescaled(model.preparation_.scale)
         scales = model.preparation_.column_scales
         self.columns = [None] if scales is None else [None, scales]
-        errors = self._errors(model)
+        errors = self._errors(model, self._held)
         self.width = min(width_asked(learner) if model.choice_ is None else model.choice_.n_components, self._widest)
         trial = self._trial(model, 1, errors, clock.spent - began, scales is not None)._replace(features=self.width)
         self.trials.append(trial)
@@ -359,7 +472,9 @@ class PilotSearch:
         self._names.add(other.name)
         clock = self.setting.clock
         self.setting.told(f"round {number}: {other.kernel!r}, {other.loss}, {other.features:,} features")
-        began, clock.kept = clock.spent, self._kept(best.trial)
+        began = clock.spent
+        clock.kept = self._kept(best.trial) + self._answer_seconds(best.trial)
+        clock.kept += self._answer_seconds(self.trials[0]) if self._asked is None else 0.0
         learner = self._machine(other)
         context = FitContext(progress=clock.tick, preparation=self._prepared(other))
         try:
@@ -370,7 +485,7 @@ class PilotSearch:
             return None
         except (ValueError, MemoryError, np.linalg.LinAlgError):
             return None  # what cannot be fitted is no better
-        errors = self._errors(model)
+        errors = self._errors(model, self._held)
         trial = self._trial(model, number, errors, clock.spent - began, other.columns > 0)
         trial = trial._replace(features=other.features)
         self.trials.append(trial)
@@ -398,7 +513,7 @@ class PilotSearch:
     def _plain_rows(self) -> Matrix | None:
         """Prepared rows to learn columns from; None where these are too few, or the columns not for that."""
         most = min(MOST_COLUMN_ROWS, self._searched.n_rows)
-        block = rows_of(self._drawn, np.arange(self.n_held, self.n_held + most))
+        block = rows_of(self._drawn, self._searched_numbers[:most])
         X = self._plain(block.X)
         enough = most >= FEWEST_COLUMN_ROWS and isinstance(X, np.ndarray) and 2 <= X.shape[1] <= MOST_COLUMNS
         return X.astype(np.float64) if enough and X.var(axis=0).any() else None
@@ -417,7 +532,7 @@ class PilotSearch:
         self._names.add(name)
         self.setting.told(f"columns: {rows:,} rows")
         began = clock.spent
-        block = rows_of(self._drawn, np.arange(self.n_held, self.n_held + rows))
+        block = rows_of(self._drawn, self._searched_numbers[:rows])
         Y = codes_of(block.y) if self.is_classes else standard(np.asarray(block.y, dtype=np.float64))
         found = learn_column_scales(
             X[:rows], Y, best.kernel, weight=block.weight, start=scales, max_iter=COLUMN_STEPS
@@ -438,6 +553,9 @@ class PilotSearch:
             seconds += self._expected(width, other.loss)
         like = best.trial._replace(features=width, loss=other.loss, seconds=self._expected(width, other.loss))
         clock = self.setting.clock
+        seconds += self._answer_seconds(max(best.trial, like, key=lambda one: one.seconds))
+        if self._asked is None:
+            seconds += self._answer_seconds(self.trials[0])
         return (
             clock.seconds is None or clock.spent + seconds + max(map(self._kept, (best.trial, like))) <= clock.seconds
         )
@@ -445,6 +563,11 @@ class PilotSearch:
     def _expected(self, features: int, loss: str) -> float:
         """About how many seconds a machine takes on the rows that are searched on."""
         return seconds_like(self.trials, self._searched.n_rows, features, loss)
+
+    def _answer_seconds(self, trial: Trial) -> float:
+        """About how long the rows with the last word take to answer about a machine like this."""
+        grown = work_of(self.n_drawn - self.n_held, trial.features) / work_of(self.n_searched, trial.features)
+        return SURE * trial.seconds * max(1.0, grown)
 
     def _kept(self, trial: Trial) -> float:
         """The seconds that are kept for a fit like a trial to all rows, and for what follows."""

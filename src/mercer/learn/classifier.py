@@ -212,8 +212,8 @@ class KernelClassifier(ClassifierMixin, AdditiveMachine):
         or, of more than 256 columns, taken from gradients. "auto" learns them where the kernel is "auto", and takes
         them where they lower the error on rows that were held out of everything. "learned" takes them in any case.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, that after a
-        logarithm (asinh, which keeps 0 and signs) in one unit, rows of
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, the same
+        ("log") after asinh in one unit for all columns, a logarithm that keeps 0 and signs and suits counts, rows of
         norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like and, where
         the kernel is "auto", by trials; it is None for a kernel that is given with its bandwidths. Zeros of sparse rows
         stay zeros. Where columns have more than 512 levels in all, so do those of levels that fewer than one row in 32

@@ -87,8 +87,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         How much memory the features may take, in bytes or as text like "2GB". Within it they are kept between passes;
         where they would take more, they are made again in every pass. None is a quarter of the machine's memory.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, that after a
-        logarithm (asinh, which keeps 0 and signs) in one unit, rows of
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, the same
+        ("log") after asinh in one unit for all columns, a logarithm that keeps 0 and signs and suits counts, rows of
         norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
         also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
         its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those

@@ -68,8 +68,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine
     n_directions : int, default=2
         How many principal components to compute; fewer are given where the features span fewer.
     scale : {"auto", "standard", "common", "log", "unit", "minmax"} or None, default="auto"
-        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, that after a
-        logarithm (asinh, which keeps 0 and signs) in one unit, rows of
+        How rows are scaled before the map: columns of mean 0 and variance 1, all columns by the same factor, the same
+        ("log") after asinh in one unit for all columns, a logarithm that keeps 0 and signs and suits counts, rows of
         norm 1, columns from 0 to 1, or as they are. "auto" is what suits the rows, by what they look like, and then
         also tames heavy tails, pools rare levels and drops constant columns; it is None for a kernel that is given with
         its bandwidths. Zeros of sparse rows stay zeros, and where columns have more than 512 levels in all, so do those

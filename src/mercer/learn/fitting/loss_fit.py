@@ -18,7 +18,7 @@ from ..features.feature_matrix import FeatureMatrix, HeldFeatures
 from ..features.prepared_rows import PreparedRows
 from ..losses import Loss, SmoothedLoss
 from ..protocols import LinearMachine
-from ..solvers.choice import expected_cost, has_landmark_values, works_wide
+from ..solvers.choice import expected_cost, has_landmark_values, landmark_cost, works_wide
 from ..solvers.conjugate_gradients import pass_cost, solver_for
 from ..solvers.landmarks import LandmarkFeatures
 from ..solvers.liblinear import check_copies
@@ -112,10 +112,12 @@ def minimised(
 def counted(report: Report, design: Design, losses: Sequence[Loss]) -> Report:
     """A report with what the solutions of these losses were expected to cost, and what their passes did."""
     passes = design.n_passes
+    size = design.n_rows, design.n_features, losses[0].n_columns
+    on_landmarks = isinstance(design, LandmarkFeatures)
     return report._replace(
         passes=passes,
         expected=sum(expected_cost(design, loss) for loss in losses),
-        operations=passes * pass_cost(design.n_rows, design.n_features, losses[0].n_columns),
+        operations=landmark_cost(*size, passes) if on_landmarks else passes * pass_cost(*size),
     )
 
 

@@ -78,9 +78,10 @@ class Preparation:
     ----------
     scale : "auto", "standard", "common", "log", "unit", "minmax" or None
         Columns of mean 0 and variance 1, all columns times the same factor, after which their variances are 1 on
-        average, the same after numbers have passed through asinh in one unit for all columns, rows of norm 1, columns from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard"
-        divides them by the deviation, "minmax" by the largest absolute value. "auto" takes the scale that suits the
-        ``kind`` of the rows: "standard" for tables, "common" for images, "unit" for text, None for histograms.
+        average, the same after numbers have passed through asinh in one unit for all columns, rows of norm 1, columns
+        from 0 to 1, or rows as they are. Zeros of sparse rows stay zeros: "standard" divides them by the deviation,
+        "minmax" by the largest absolute value. "auto" takes the scale that suits the ``kind`` of the rows: "standard"
+        for tables, "common" for images, "unit" for text, None for histograms.
     missing : "error", "mean", "indicator" or "auto"
         What a gap (NaN or None) becomes: the mean of its column, or the median where its tails are tamed; that of a
         column of levels is the share of every (frequent) level. "indicator" adds a column of 0 and 1 for every column

@@ -258,7 +258,7 @@ class LandmarkNewton(Newton):
 
     def steps_worth_fresh_factors(self, F: Values) -> int:
         h = self.preconditioning_curvature(F)
-        n, D, k = self.design.n_rows, float(self.design.width), self.loss.n_columns
+        D, k = float(self.design.width), self.loss.n_columns
         rows = float(np.count_nonzero(h))
         factors = (1.0 + DOUBLE) * rows * D**2 + k * D**3 / 3.0
         active = float(np.count_nonzero(h.any(axis=1)))
