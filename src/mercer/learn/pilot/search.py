@@ -19,7 +19,7 @@ How long this takes depends on the sizes below and on the number of columns, nev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +152,8 @@ class Pilot:
             Whether scales of columns may be learned, and whether they are then taken without a gate.
         """
         with single_threaded_blas():
-            scale = self._scale(scales, kernels)
+            by_scale = self._by_scale(scales, kernels)
+            scale = self._scale(scales, by_scale)
             best, trial = self._kernel(scale, kernels)
             held = self._held(trial, scale, None)
             gate = None if held is None else float(held.sum())
@@ -160,7 +161,9 @@ class Pilot:
             choice = Choice(repr(best.kernel), scale, trial.alpha, False, self.width, count, gate, None, ())
             learned = None
             if held is not None and columns is not None and self._can_learn_columns(best, scale):
-                choice, learned, best, trial = self._columns(best, trial, held, choice, columns)
+                # Scales of columns may be worth more than the way of scaling that is better without them.
+                begins = [(best, trial), *self._rivals(scales, by_scale, scale)]
+                choice, learned, best, trial = self._columns(begins, held, choice, columns)
             gain = self._gain(best, trial, learned)
             return choice._replace(trials=tuple(self.trials)), learned, gain
 
@@ -204,21 +207,46 @@ class Pilot:
         """Kernels with bandwidths in units of 1 over the total variance of the columns, from smooth to rough."""
         return kernels_of(scale, of, 1.0 / total_variance(self._all(scale)[self._searched]))
 
-    def _scale(self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None) -> str | None:
-        """The way of scaling: the preferred one unless another is better by more than a standard error."""
+    def _by_scale(
+        self, scales: Sequence[str | None], kernels: Sequence[Kernel] | None
+    ) -> dict[str | None, tuple[Candidate, RidgeTrial]]:
+        """The best kernel in every way of scaling, on some of the rows; nothing where there is one way alone."""
         if len(scales) == 1:
-            return scales[0]
+            return {}
         rows = slice(self._rows.n_held, self._rows.n_held + FIRST_ROWS)
-        found = []
+        found = {}
         for scale in scales:
             given = [Candidate(scale, kernel) for kernel in kernels or ()] or self._candidates(scale, FIRST)
             tried = [self._tried(one, rows, FIRST_FEATURES) for one in given]
-            found.append(min(tried, key=lambda trial: trial.error))
+            best, least = min(zip(given, tried, strict=True), key=lambda pair: pair[1].error)
+            found[scale] = best._replace(kernel=least.features.map.kernel_), least
             if kernels is None:
-                worse = [clearly_better(found[-1].errors, trial.errors, CLEARLY) for trial in tried]
+                worse = [clearly_better(least.errors, trial.errors, CLEARLY) for trial in tried]
                 self._out_of_question.update(one.kernel for one, is_worse in zip(given, worse, strict=True) if is_worse)
-        best = min(range(len(found)), key=lambda place: found[place].error)
-        return scales[0 if not_worse(found[0].errors, found[best].errors) else best]
+        return found
+
+    @staticmethod
+    def _scale(scales: Sequence[str | None], found: Mapping[str | None, tuple[Candidate, RidgeTrial]]) -> str | None:
+        """The way of scaling: the preferred one unless another is better by more than a standard error."""
+        if not found:
+            return scales[0]
+        best = min(scales, key=lambda scale: found[scale][1].error)
+        return scales[0] if not_worse(found[scales[0]][1].errors, found[best][1].errors) else best
+
+    @staticmethod
+    def _rivals(
+        scales: Sequence[str | None], found: Mapping[str | None, tuple[Candidate, RidgeTrial]], scale: str | None
+    ) -> list[tuple[Candidate, RidgeTrial]]:
+        """Another way of scaling to learn columns in, where the preferred one was not taken.
+
+        That is the next best if it is no worse by a standard error, and else the preferred one.
+        """
+        if scale == scales[0]:
+            return []
+        others = [one for one in scales if one != scale]
+        following = min(others, key=lambda one: found[one][1].error)
+        is_alike = not_worse(found[following][1].errors, found[scale][1].errors)
+        return [found[following if is_alike else scales[0]]]
 
     def _kernel(self, scale: str | None, kernels: Sequence[Kernel] | None) -> tuple[Candidate, RidgeTrial]:
         """The kernel and its bandwidth, on all rows that are not held out."""
@@ -255,12 +283,35 @@ class Pilot:
         return enough and not sp.issparse(X) and 2 <= X.shape[1] <= MOST_GRADIENTS and best.kernel.has_gradient
 
     def _columns(
-        self, best: Candidate, trial: RidgeTrial, plain_errors: Matrix, plain: Choice, columns: str
+        self, begins: Sequence[tuple[Candidate, RidgeTrial]], plain_errors: Matrix, plain: Choice, columns: str
     ) -> tuple[Choice, Matrix | None, Candidate, RidgeTrial]:
         """The choice with or without learned scales: the rows that were held out decide, unless columns are asked for.
 
-        It comes with the scales, and with the candidate and the trial that it is.
+        It comes with the scales, and with the candidate and the trial that it is. Scales are learned from every one of
+        ``begins``, the first of which is what the choice without them is.
         """
+        learned = [self._with_columns(*one) for one in begins if self._can_learn_columns(one[0], one[0].scale)]
+        place = len(learned) - 1
+        if place and not clearly_better(learned[place][1].errors, learned[0][1].errors):
+            place = 0
+        candidate, trial, scales = learned[place]
+        errors = self._held(trial, candidate.scale, scales)
+        assert errors is not None
+        is_worth_it = errors.sum() <= (1.0 - WORTH) * plain_errors.sum()
+        if columns == "auto" and not (is_worth_it and clearly_better(errors, plain_errors)):
+            return plain._replace(other_error=float(errors.sum())), None, *begins[0]
+        chosen = plain._replace(
+            kernel=repr(candidate.kernel),
+            scale=candidate.scale,
+            alpha=trial.alpha,
+            learned_columns=True,
+            held_error=float(errors.sum()),
+            other_error=plain.held_error,
+        )
+        return chosen, scales, candidate, trial
+
+    def _with_columns(self, best: Candidate, trial: RidgeTrial) -> tuple[Candidate, RidgeTrial, Matrix]:
+        """The best kernel on columns with learned scales, its trial, and the scales."""
         scale = best.scale
         # A rough kernel shows which columns matter where a smooth one would blur it.
         begin = best if best.family is None else Candidate(scale, MATERN_3.make(best.gamma), MATERN_3, best.gamma)
@@ -268,19 +319,7 @@ class Pilot:
         after = [begin] if begin.family is None else kernels_of(scale, WITH_COLUMNS, begin.gamma)
         found = [self._tried(one, self._searched, FEATURES, scales) for one in after]
         place = min(range(len(found)), key=lambda place: found[place].error)
-        errors = self._held(found[place], scale, scales)
-        assert errors is not None
-        is_worth_it = errors.sum() <= (1.0 - WORTH) * plain_errors.sum()
-        if columns == "auto" and not (is_worth_it and clearly_better(errors, plain_errors)):
-            return plain._replace(other_error=float(errors.sum())), None, best, trial
-        chosen = plain._replace(
-            kernel=repr(after[place].kernel),
-            alpha=found[place].alpha,
-            learned_columns=True,
-            held_error=float(errors.sum()),
-            other_error=plain.held_error,
-        )
-        return chosen, scales, after[place], found[place]
+        return after[place], found[place], scales
 
     def _learned_scales(self, begin: Candidate, best: Candidate, trial: RidgeTrial) -> Matrix:
         """One scale per column: by leave-one-out, or, of very many columns, by the gradients of the best trial."""

@@ -121,11 +121,12 @@ def whitened_cost(n_rows: int, width: int, n_columns: int, sums: bool = False) -
 def landmark_cost(n_rows: int, width: int, n_columns: int, passes: float = LANDMARK_PASSES) -> float:
     """Operations of Newton's method on kernel values at landmarks, the values themselves not counted.
 
-    Every pass comes with solves by factors of the landmarks' own kernel matrix, which count as products do.
+    Every product with a row's values comes with a solve by the factor of the landmarks' own kernel matrix, and with one
+    by that of the preconditioner.
     """
     n, D, k = float(n_rows), float(width), float(n_columns)
     factors = (DOUBLE + 2.0) * D**3 / 3.0
-    return factors + passes * 4.0 * PRODUCT_COST * (n + D) * D * k
+    return factors + passes * 4.0 * PRODUCT_COST * (n + 2.0 * D) * D * k
 
 
 def sums_cost(extent: Extent) -> float:
