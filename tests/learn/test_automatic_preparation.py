@@ -16,6 +16,7 @@ from mercer._random import Stream
 from mercer.data.block import Block, part_of
 from mercer.learn import KernelClassifier, KernelPCA, KernelRegressor
 from mercer.learn.passes.scan_plan import RowSample
+from mercer.learn.pilot.settle import scales_for
 from mercer.learn.prepare.column_scales import WIDEST
 from mercer.learn.prepare.preparation import Preparation
 from mercer.learn.prepare.tails import centre_and_spread
@@ -184,7 +185,7 @@ def test_sparse_levels_are_the_dense_ones(monkeypatch):
     assert sp.issparse(sparse(X))
     np.testing.assert_allclose(sparse(X).toarray(), dense(X), atol=1e-12)
     scales = np.linspace(0.0, 2.0, dense.width(7))
-    for scale in ("standard", "unit", "minmax", "common", None):
+    for scale in ("standard", "unit", "minmax", "common", "log", None):
         ours, theirs = (one.rescaled(scale).with_column_scales(scales)(X) for one in (sparse, dense))
         np.testing.assert_allclose(ours.toarray(), theirs, rtol=1e-9, atol=1e-9)
     assert sparse.labels(7) == dense.labels(7)
@@ -343,7 +344,7 @@ def test_a_column_of_names_is_left_out():
 # -- other scales ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", ["standard", "common", "unit", "minmax", None])
+@pytest.mark.parametrize("scale", ["standard", "common", "log", "unit", "minmax", None])
 def test_another_scale_is_the_one_that_would_have_been_learned(scale):
     for X in (houses(), counts(d=40), load_digits().data):
         ours = learned(X).rescaled(scale)
@@ -357,18 +358,60 @@ def test_another_scale_is_the_one_that_would_have_been_learned(scale):
     np.testing.assert_array_equal(plain(houses()), expected(houses()))
 
 
+def visits(seed=0):
+    """Counts with heavy tails, two of them of one in ten rows alone, and one that may be negative."""
+    rng = np.random.default_rng(seed)
+    X = np.floor(np.exp(2.0 * rng.normal(size=(800, 4))))
+    X[:, 2:] *= rng.random((800, 2)) < 0.1
+    X[:, 1] -= np.floor(np.exp(rng.normal(size=800)))
+    return X
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_logarithms_of_all_columns_have_one_unit(sparse):
+    X = visits()
+    found = learned(sp.csr_array(X) if sparse else X, Preparation("log", "auto", "error", tails="tame"))
+    logs = np.arcsinh(X)  # the least count is 1
+    expected = logs / np.sqrt(np.mean(logs.std(axis=0) ** 2))
+    rows = found(sp.csr_array(X) if sparse else X)
+    np.testing.assert_allclose(rows.toarray() if sparse else rows, expected, rtol=1e-12)
+    # in another currency they are the same, all columns at once
+    again = learned(100.0 * X, Preparation("log", "auto", "error", tails="tame"))(100.0 * X)
+    np.testing.assert_allclose(again, expected, rtol=1e-12)
+    assert "numbers pass through asinh in units of 1, which is the logarithm for those that are larger" in (
+        found.describe()
+    )
+
+
+def test_a_gap_has_the_mean_logarithm():
+    X = visits()
+    X[0, 0] = np.nan
+    found = learned(X, Preparation("log", "mean", "error"))
+    rows = found(X)
+    assert rows[0, 0] == pytest.approx(rows[1:, 0].mean())
+
+
+def test_logarithms_are_tried_where_tails_are_heavy():
+    assert scales_for(learned(visits()), "auto") == ("standard", "common", "log")
+    even = np.random.default_rng(0).normal(size=(300, 3))
+    assert scales_for(learned(even), "auto") == ("standard", "common")
+    assert scales_for(learned(visits()), "standard") == ("standard",)
+
+
 def test_scales_that_cannot_be_had():
     found = learned(houses())
     with pytest.raises(ValueError, match="scale must be one of"):
         found.rescaled("auto")
     with pytest.raises(ValueError, match="tails were not looked for"):
         learned(houses(), Preparation("standard", "auto", "error")).rescaled("standard", "tame")
+    with pytest.raises(ValueError, match="tails were not looked for"):
+        learned(houses(), Preparation("standard", "auto", "error")).rescaled("log")
     found.forget()
     with pytest.raises(ValueError, match="not kept after the fit"):
         found.rescaled(None)
 
 
-@pytest.mark.parametrize("scale", ["standard", "unit", "minmax", None])
+@pytest.mark.parametrize("scale", ["standard", "log", "unit", "minmax", None])
 def test_columns_are_multiplied_after_all_else(scale):
     for X in (houses(), counts(d=40), np.random.default_rng(0).normal(size=(90, 4)).astype(np.float32)):
         found = learned(X).rescaled(scale)

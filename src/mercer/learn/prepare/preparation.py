@@ -493,10 +493,10 @@ class Preparation:
             raise self._gap_error(*gap)
         self._note_gaps(np.array([part.first for part in coded.parts]), [part.gaps.sum() for part in coded.parts])
         width, filling = coded.shape[1], self._fillings
+        if self.indicated is not None:  # before gaps are filled
+            coded = coded.with_indicators(self.indicated)
         if self.tamed is not None:
             coded = coded.tamed(self.tamed, filling)
-        if self.indicated is not None:
-            coded = coded.with_indicators(self.indicated)
         more = coded.shape[1] - width
         places = np.concatenate([np.arange(width) if self.kept is None else self.kept, width + np.arange(more)])
         offset, factor = (spread_over(one, places, coded.shape[1]) for one in (self.offset, self.factor))
