@@ -79,8 +79,8 @@ STREAMED = "features do not fit and are made again in every pass: raise --memory
 @class_weight_option
 @click.option(
     "--alpha", default="auto", show_default=True,
-    help="Of a regressor: a number, several with commas, auto, loo (leave-one-out), holdout or gcv, a pass less, which "
-    "heavy tails mislead and is for --loss squared.",
+    help="Of a regressor: a number, several with commas, auto, loo (leave-one-out), holdout, or gcv or evidence, which "
+    "take a pass less, are misled by heavy tails, and are for --loss squared.",
 )  # fmt: skip
 @click.option("--delta", type=float, help="Of --loss huber, in the unit of the target; estimated if not given.")
 @click.option("--quantile", type=float, default=0.5, show_default=True, help="Of --loss quantile.")
@@ -199,12 +199,12 @@ def features_share(memory: str | None) -> int | None:
 
 def as_penalty(text: str, name: str) -> Any:
     """A number, several that commas part, or the rule that chooses one."""
-    if text in ("auto", "gcv", "loo", "holdout"):
+    if text in ("auto", "gcv", "loo", "holdout", "evidence"):
         return text
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        said = f"expected a number, several with commas, auto, loo, holdout or gcv, found {text!r}"
+        said = f"expected a number, several with commas, auto, loo, holdout, gcv or evidence, found {text!r}"
         raise click.BadParameter(said, param_hint=name) from None
     return found if len(found) > 1 else found[0]
 

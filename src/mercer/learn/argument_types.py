@@ -18,7 +18,7 @@ MemoryArgument = int | str | None
 """Bytes, text like "2GB", or None."""
 WeightArgument = ArrayLike | None
 """What every row counts."""
-PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "auto"]
+PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "evidence", "auto"]
 """One number, several, or the rule by which one is chosen."""
 ClassWeights = Mapping[Any, float] | Literal["balanced"] | None
 ClassWeightArgument = ClassWeights | Sequence[ClassWeights]

@@ -12,16 +12,18 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole, is_number
-from .._memory import as_bytes
-from .._random import RandomState
-from ..data import Table
-from ..data.block import Block
+from .._array import double, to_numpy
+from .._checks import check_choice, check_positive, check_truth, check_whole, is_number
+from .._memory import as_bytes, check_room
+from .._random import RandomState, Stream, as_seed
+from ..data import ArrayTable, Table
+from ..data.block import Block, concatenated
+from ..data.table_rows import placed
 from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
+from ..maps.opaque_kernels import Precomputed
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
@@ -33,6 +35,7 @@ from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
 from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
 from .fitting.penalty_path import (
+    EVIDENCE,
     GCV,
     HOLDOUT,
     LOO,
@@ -44,6 +47,7 @@ from .fitting.penalty_path import (
     rule_of,
 )
 from .losses import TargetLoss
+from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .passes.progress import Progress, Reporter
@@ -51,8 +55,10 @@ from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
+from .solvers.evidence import Evidence, most_evident
 from .solvers.newton import Report, Solution
-from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
+from .solvers.posterior import Posterior
+from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
     LOSSES,
@@ -72,7 +78,7 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
-RULES = (GCV, LOO, HOLDOUT)
+RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
 """What choosing among several alphas leaves."""
@@ -128,11 +134,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         :mod:`mercer.kernels` and as many rows as their kernel matrix, 8 n^2 bytes, has room for.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         What a residual costs, as above.
-    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default="auto"
+    alpha : float, sequence of floats, "gcv", "loo", "holdout", "evidence" or "auto", default="auto"
         How strongly large coefficients are held back. With ``loss="squared"``, of several values the best by
         generalised cross-validation is taken. "gcv" tries 25 of them; "loo" takes the best of those by the exact error
         of leaving out one row with all of its weight, and "holdout" by the error on one row in five, which the seed of
-        the map chooses; both need a second pass.
+        the map chooses; both need a second pass. "evidence" takes the alpha under which the targets are likeliest, if
+        they are a Gaussian process and noise: see ``log_marginal_likelihood_``. It needs no second pass.
 
         Generalised cross-validation takes all rows to have the same leverage. Where columns have heavy tails or a few
         rows lie far out they do not, and it may choose next to no penalty. ``fit`` checks the alpha that was chosen on
@@ -145,7 +152,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         itself, by one Newton step from the coefficients of all, see :mod:`mercer.learn.fitting.penalty_path`. "loo"
         does so with eleven, from 1e-3 to 1e2, for a linear loss over the spread of the targets, and for "poisson" times
         their mean. "holdout" takes their mean loss on one row in five that is held out of these fits; all rows are then
-        fitted with the best. There is no "gcv" for them.
+        fitted with the best. There is no "gcv" and no "evidence" for them.
 
         "auto" is "loo" for squares. For other losses, and solvers that take one alpha, it is that of least
         leave-one-out error in ridge regression on at most 4,000 rows, in the unit of the loss; 1 for a FeatureMap, a
@@ -270,6 +277,11 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         With ``loss="squared"``, the alphas that were tried, where there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
         The mean squared error that each of them would have on new rows, as estimated.
+    log_marginal_likelihood_ : float
+        With sums and a positive alpha, the logarithm of the density of the targets, if the kernel of the features times
+        ``noise / alpha_`` is the covariance of a Gaussian process that they are, with noise of the variance under which
+        they are likeliest. A larger one speaks for a kernel, a bandwidth or columns. A constant has a flat prior; of
+        several targets it is the sum. There is none where features depend on each other, or targets do not vary.
     solver_ : SolverCost
         The ``name`` of the solver that was taken, the operations that were ``expected`` of it, and its ``operations``
         by the passes that were made. Nothing is decided by time.
@@ -448,7 +460,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
-        return self.loss == "squared" and not self.keep_statistics and self._rule != HOLDOUT
+        return self.loss == "squared" and not self.keep_statistics and self._rule not in (HOLDOUT, EVIDENCE)
 
     @property
     def _n_factors(self) -> int:
@@ -633,7 +645,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule in (GCV, OPEN) and not is_exact(self)
+        return self.loss == "squared" and self._rule in (GCV, EVIDENCE, OPEN) and not is_exact(self)
 
     @property
     def holds_rows(self) -> bool:
@@ -693,10 +705,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 "map='exact' of a regressor is for loss='squared', solver='auto' and keep_statistics=False, found "
                 f"loss={self.loss!r}, solver={self.solver!r} and keep_statistics={self.keep_statistics!r}"
             )
-        if is_exact(self) and isinstance(self.alpha, str) and self.alpha == HOLDOUT:
+        if is_exact(self) and isinstance(self.alpha, str) and self.alpha in (HOLDOUT, EVIDENCE):
             raise ValueError(
                 "map='exact' leaves out every row by itself: expected a number, several, 'gcv' or 'loo' as "
-                f"alpha, found {self.alpha!r}"
+                f"alpha, found {self.alpha!r}; map='nystrom' with as many components as rows is exact too"
             )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATE)
@@ -735,6 +747,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Any] = {}
+        evidence: Evidence | None = None
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
             coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
@@ -742,8 +755,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             rule = self._rule
             given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
-            place = best_of(found.scores, spread)
+            place = most_evident(found.scores) if rule == EVIDENCE else best_of(found.scores, spread)
             alpha = float(found.alphas[place])
+            if alpha > 0.0 and found.path.weight > intercept:
+                evidence = Evidence.of_path(found.path, alpha)
             objectives = np.array([found.path.objective(one) for one in found.alphas.tolist()])
             path = path_of(rule, found.alphas, found.scores, objectives, spread / float(moments.weight[0]))
             tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
@@ -758,11 +773,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_overflow(offset)
         if report is not None:
             report.end()
-        for name in (*PATH, *ITERATED, "delta_", "quantiles_"):  # of a fit before
+        for name in (*PATH, *ITERATED, "delta_", "quantiles_", "log_marginal_likelihood_"):  # of a fit before
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
         self.objective_, self.gap_ = RidgeEnd.at(coef, alpha, centred)
+        weight = float(moments.weight[0]) - intercept
+        if factor is not None and alpha > 0.0 and weight > 0.0:
+            evidence = Evidence.of_factor(factor, alpha, coef, centred, weight)
+        if evidence is not None and np.isfinite(evidence.log_likelihood):
+            self.log_marginal_likelihood_ = evidence.log_likelihood
         self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
@@ -785,6 +805,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "n_iter_": int,
         "objective_": float,
         "gap_": float,
+        "log_marginal_likelihood_": float,
         "penalty_path_": PenaltyPath,
         "solver_": SolverCost,
         "choice_": Choice | None,
@@ -827,30 +848,37 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     # -- predictions ---------------------------------------------------------------------------------------------------
 
     @in_kind_of_rows
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """The targets of rows: their means, or their quantiles.
 
         Parameters
         ----------
         X : dense or CSR matrix, pandas or polars frame, or a table
-        return_std : bool
-            Whether to give the standard deviation of a new observation too: the noise about the fit, and what the rows
-            of ``fit`` leave open of the coefficients. Needs the sums of ``loss="squared"``: ``keep_statistics=True``,
-            or ``partial_fit``.
+        return_std : bool, default=False
+            Whether to give the standard deviation of a new observation too: the noise about the fit, what the rows of
+            ``fit`` leave open of the coefficients, and what landmarks miss of the kernel. Needs the sums of
+            ``loss="squared"``: ``keep_statistics=True``, or ``partial_fit``.
+        return_cov : bool, default=False
+            Whether to give the covariance of new observations at all of these rows in its place.
 
         Returns
         -------
         y : float64 array of shape (n_rows,) or (n_rows, n_targets); with ``return_std`` a tuple with the deviations
             With a list of quantiles the last axis has one entry for each, in their order. See ``extrapolate`` for
-            what they are on rows unlike those of ``fit``.
+            what they are on rows unlike those of ``fit``. With ``return_cov`` a tuple with the covariances, of shape
+            (n_rows, n_rows) or (n_rows, n_rows, n_targets).
         """
         check_is_fitted(self)
-        if return_std and self.loss != "squared":
+        if return_std and return_cov:
+            raise ValueError("return_std is the root of the diagonal of return_cov: expected one of them, found both")
+        if (return_std or return_cov) and self.loss != "squared":
             raise ValueError(f"standard deviations need loss='squared', found loss={self.loss!r}")
         y = self._predicted(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
         y = y[:, 0] if self._single else y
         if hasattr(self, "quantiles_"):
             return y
+        if return_cov:
+            return y, self._covariances(X)
         return (y, self._deviations(X)) if return_std else y
 
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
@@ -933,15 +961,108 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = self.posterior()
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
-        return deviations[:, 0] if self._single else deviations
+
+        def deviations(rows: Any, first: int) -> Matrix:
+            Z = self.features_of(rows, first)
+            return posterior.deviations(Z, self._missed(rows, Z))
+
+        found = self._by_rows(X, deviations)
+        return found[:, 0] if self._single else found
+
+    @property
+    def _misses_kernel(self) -> bool:
+        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
+        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
+
+    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
+        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
+        if not self._misses_kernel:
+            return None
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
+
+    def _covariances(self, X: Any) -> Matrix:
+        posterior = self.posterior()
+        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
+        parts = [
+            Block(placed(table, self.preparation_, block.X, range(first, first + block.X.shape[0])), None, None)
+            for first, block in numbered(table)
+        ]
+        rows = concatenated(parts).X
+        count = int(rows.shape[0])
+        check_room(3 * 8 * count**2, f"the covariance of {count} rows", None)
+        Z = self.features_of(rows, 0).astype(np.float64, copy=False)
+        missed = None
+        if self._misses_kernel:
+            missed = self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
+        found = posterior.covariance(Z, missed)
+        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
+    ) -> NDArray[np.float64]:
+        """Draw targets of rows as the rows of ``fit`` leave them open.
+
+        Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
+        linear in the number of rows. Needs the same sums as standard deviations.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, Generator, RandomState or None, default=0
+            The seed. The first samples of a larger number are those of a smaller one.
+        noise : bool, default=True
+            Whether samples are new observations, spread as ``predict`` tells with ``return_std``; or the smooth
+            functions beneath them, without what landmarks miss of the kernel, which has no cheap function.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.linspace(0, 6, 200)[:, None]
+        >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.1, size=200)
+        >>> model = KernelRegressor("gaussian", alpha="evidence", keep_statistics=True, random_state=0).fit(X, y)
+        >>> drawn = model.sample_y(X, 500, noise=False)
+        >>> drawn.shape, bool(np.abs(drawn.mean(axis=1) - model.predict(X)).max() < 0.02)
+        ((200, 500), True)
+        """
+        check_is_fitted(self)
+        check_whole("n_samples", n_samples)
+        check_truth("noise", noise)
+        posterior, rng = self.posterior(), Stream(as_seed(random_state), "sample_y")
+        coef, targets = np.atleast_2d(self.coef_).astype(np.float64), np.size(self.intercept_)
+        drawn, constants = posterior.coefficients(rng, coef, n_samples)
+        centre = np.atleast_1d(self.intercept_) + coef @ posterior.feature_mean
+        constants = constants + centre[:, None] - drawn @ posterior.feature_mean
+        size = self._size_of_predictions()
+        size = None if size is None else np.repeat(size, n_samples)
+        flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
+        y = self.linear_values(X, *flat, np.float64, size, within=self._predicted_region)
+        y = y.reshape(len(y), targets, n_samples)
+        if noise:
+            missed = self._by_rows(X, self._missed_or_none) if self._misses_kernel else 0.0
+            variance = posterior.noise * (1.0 + np.reshape(missed, (-1, 1)) / posterior.alpha)
+            normals = rng.child("noise").normals((n_samples, targets, len(y)))
+            y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
+        return y[:, 0] if self._single else y
+
+    def _missed_or_none(self, rows: Any, first: int) -> Matrix:
+        missed = self._missed(rows, self.features_of(rows, first))
+        assert missed is not None
+        return missed
 
 
 def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
     """A number that is not negative, several, or a rule; where the loss iterates, positive ones."""
     if loss != "squared":
-        if isinstance(alpha, str) and alpha == GCV:
-            raise ValueError(f"alpha='gcv' is for loss='squared', found loss={loss!r}: take 'loo' or 'holdout'")
+        if isinstance(alpha, str) and alpha in (GCV, EVIDENCE):
+            raise ValueError(f"alpha={alpha!r} is for loss='squared', found loss={loss!r}: take 'loo' or 'holdout'")
         check_penalty("alpha", alpha, (LOO, HOLDOUT))
         return
     if isinstance(alpha, str):
