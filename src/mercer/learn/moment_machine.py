@@ -22,13 +22,14 @@ from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
 from .argument_types import WeightArgument
+from .column_effects import ColumnEffects
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
 from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.penalty_path import EVIDENCE, GCV, HOLDOUT, LOO, held_out, is_several, rule_of
-from .machine import KernelMachine, row_stream
+from .machine import row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
@@ -72,7 +73,7 @@ class Tried(NamedTuple):
     """Where they were counted, the share of rows whose class each tells right."""
 
 
-class AdditiveMachine(KernelMachine, ABC):
+class AdditiveMachine(ColumnEffects, ABC):
     """A machine that is solved from the moments of features and targets."""
 
     keep_statistics: bool
