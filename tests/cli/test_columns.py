@@ -131,7 +131,7 @@ def test_what_cannot_be_kept(fitted, fails, tmp_path):
     assert "has no column 'ids'; did you mean 'id'?" in fails("predict m.mercer people.csv --keep ids -q")
     pd.read_parquet("people.parquet").rename(columns={"code": "prediction"}).to_parquet(tmp_path / "p.parquet")
     message = fails(f"predict m.mercer {tmp_path}/p.parquet --keep prediction,day -q -o {tmp_path}/out.csv")
-    assert "column 'prediction' cannot be kept: the predictions have a column of this name" in message
+    assert "column 'prediction' cannot be kept, since the predictions have a column of this name" in message
     assert not (tmp_path / "out.csv").exists()
     np.save(tmp_path / "x.npy", np.eye(2))
     assert "have no names, found 'id'" in fails(f"predict m.mercer {tmp_path}/x.npy --keep id -q")

@@ -259,4 +259,4 @@ def test_a_pipeline_says_what_is_in_it(run, fails, folder, tmp_path):
     found = json.loads(run("inspect", tmp_path / "p.mercer", "--json").stdout)
     assert (found["kind"], found["steps"]) == ("Pipeline", ["StandardScaler", "RandomFourier", "RidgeClassifier"])
     assert (found["columns"], found["classes"], found["map"]) == (2, ["big", "small"], "RandomFourier")
-    assert "found a Pipeline: load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")
+    assert "found a Pipeline; load it in Python" in fails("predict", tmp_path / "p.mercer", "houses.csv")
