@@ -284,8 +284,11 @@ def test_a_learner_takes_it_and_is_saved_with_it(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record.update(chosen=dict(record)), "must have chosen another map"),
-        (lambda record: record["pilot"]["trials"].append(record["pilot"]["trials"][0] | {"chosen": True}), "one trial"),
+        (lambda record: record.update(chosen=dict(record)), "must have chosen a map of another class"),
+        (
+            lambda record: record["pilot"]["trials"].append(record["pilot"]["trials"][0] | {"chosen": True}),
+            "exactly one chosen trial",
+        ),
         (lambda record: record["pilot"].pop("rows"), "must have the entries"),
         (lambda record: record.update(width=3), "unknown|width"),
     ],

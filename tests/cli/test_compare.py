@@ -22,7 +22,7 @@ def test_tables_pictures_and_pages(folder, run, tmp_path):
 
 def test_what_cannot_be_compared(folder, fails, tmp_path):
     assert "did you mean 'Nystrom'?" in fails("compare flowers.csv --target kind --maps nystorm", code=2)
-    assert "whole numbers between commas, found '1e3'" in fails(
+    assert "integers separated by commas, found '1e3'" in fails(
         "compare flowers.csv --target kind --features 1e3", code=2
     )
     assert "does not support" in fails("compare flowers.csv --target kind --maps tensor_sketch")

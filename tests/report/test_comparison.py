@@ -79,7 +79,9 @@ def test_frames_with_levels_and_weights():
 
 def test_what_cannot_be_compared():
     table = data.open(X, target=X[:, 0])
-    with pytest.raises(ValueError, match=r"TensorSketch does not support Gaussian\(gamma=1\); choose from OrthogonalFourier, "):
+    with pytest.raises(
+        ValueError, match=r"TensorSketch does not support Gaussian\(gamma=1\); choose from OrthogonalFourier, "
+    ):
         report.compare(table, "regression", kernel="gaussian(1)", maps=["TensorSketch"])
     with pytest.raises(ValueError, match="rows must be a whole number of at least 1, found 0"):
         report.compare(table, "regression", rows=0)
