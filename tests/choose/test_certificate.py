@@ -182,7 +182,7 @@ def test_it_reads_as_lines_and_as_a_dictionary(map):
         ({"n_rows": 1}, "n_rows must be"),
         ({"alpha": 0.0}, "alpha must be"),
         ({"y": [1.0]}, "one entry per row"),
-        ({"X": np.zeros((5, 4))}, "16 rows at least, found n_samples=5"),
+        ({"X": np.zeros((5, 4))}, "at least 16 rows, found n_samples=5"),
     ],
 )
 def test_bad_arguments_are_named(map, arguments, message):

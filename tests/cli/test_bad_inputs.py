@@ -113,7 +113,7 @@ def test_a_target_that_never_changes(bad, run, fails, tmp_path, monkeypatch):
     words = f"same_target.csv --target y -o {tmp_path}/m.mercer"
     assert run(f"fit --features 8 {words} -q").exit_code == 0
     message = fails(f"tune --rounds 1 --features 8 {words}")
-    assert message == "Error: the target is 2.5 in every row: there is nothing to choose by\n"
+    assert message == "Error: the target is 2.5 in every row, so there is nothing to learn\n"
 
 
 @pytest.mark.parametrize("command", ["fit --features 8", "tune --rounds 1 --features 8 --kernel gaussian(1)"])

@@ -301,7 +301,7 @@ def test_a_model_that_is_worse_than_expected_is_told_loudly(run, tmp_path):
 def test_a_page_needs_matplotlib_before_the_fit(folder, fails, tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = fails(f"fit flowers.csv --target kind -o {tmp_path}/m --report {tmp_path}/r.html")
-    assert "r.html needs matplotlib, which is not here: pip install 'mercer[plot]'" in message
+    assert "r.html needs matplotlib, which is not installed: pip install 'mercer[plot]'" in message
     assert list(tmp_path.iterdir()) == []
 
 
