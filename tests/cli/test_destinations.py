@@ -104,7 +104,7 @@ def test_an_output_that_is_read_or_written_already_is_refused(here, fails, argum
 
 def test_the_message_names_both(here, fails):
     message = fails(*FIT, "-o", "same/hard.csv", code=2)
-    assert "-o 'same/hard.csv' is the same file as the input 'd.csv', which would be lost: nothing was done" in message
+    assert "-o 'same/hard.csv' is the same file as the input 'd.csv', which would be lost; nothing was done" in message
     message = fails(*FIT, "-o", "x.mercer", "--report", "x.mercer", code=2)
     assert "-o 'x.mercer' and --report 'x.mercer' are the same file" in message
 

@@ -59,7 +59,7 @@ def test_one_class_only(fails, tmp_path):
 def test_too_few_rows_to_hold_some_out(fails, tmp_path):
     write(tmp_path / "few.csv", x=[1.0, 2.0], y=[1.5, 2.5])
     message = fails("fit", tmp_path / "few.csv", "--target", "y", "--holdout", 0.01, "-o", tmp_path / "m.mercer")
-    assert "--holdout 0.01 leaves no rows on one side" in message
+    assert "--holdout 0.01 leaves no rows to train on or none to score" in message
 
 
 def test_gaps_name_the_option(fails, run, tmp_path):

@@ -126,7 +126,7 @@ def test_a_dry_run_writes_nothing(folder, run):
     before = sorted(folder.iterdir())
     result = run("fit houses.csv --target price --dry-run --map nystrom --features 100 --threads 1")
     assert result.exit_code == 0
-    for text in ("regression: the target has fractions", "Nystrom, 100 features", "town", "3.44 MB at least"):
+    for text in ("regression: the target has fractions", "Nystrom, 100 features", "town", "at least 3.44 MB"):
         assert text in result.stdout
     assert sorted(folder.iterdir()) == before
 

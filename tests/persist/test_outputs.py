@@ -254,7 +254,7 @@ def test_a_full_disk_leaves_no_lock(tmp_path, monkeypatch):
     for checkpoint in ({}, {"checkpoint": tmp_path / "kept"}):
         with pytest.raises(OSError, match=r"No space left on device: '.*model\.lock'") as caught:
             train(learner(), X, X[:, 0], output=tmp_path / "model", **checkpoint)
-        assert "give another output" in caught.value.__notes__[0]
+        assert "choose another output" in caught.value.__notes__[0]
         assert os.listdir(tmp_path) == []
 
 

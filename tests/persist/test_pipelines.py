@@ -374,8 +374,8 @@ HOSTILE = {
     "an attribute that is missing": ("pipeline-ridge", lambda parts: parts.held["model"]["steps"][0][1].update(
         {"class": "RobustScaler"}), "RobustScaler|unknown|no center_"),
     "another width": ("pipeline-ridge", given(0, columns=5), r"must have the shape \(5,\)"),
-    "a width of truth": ("pipeline-ridge", given(0, columns=True), "whole number"),
-    "an endless width": ("pipeline-ridge", given(0, columns=2**40), "whole number"),
+    "a width of truth": ("pipeline-ridge", given(0, columns=True), "an integer"),
+    "an endless width": ("pipeline-ridge", given(0, columns=2**40), "an integer"),
     "a matrix for a vector": ("pipeline-ridge", put("steps.0.scale_", np.ones((2, 2))), "must have the shape"),
     "integers for numbers": ("pipeline-ridge", put("steps.0.scale_", np.ones(4, np.int64)), "must be float64"),
     "coefficients that are not finite": ("pipeline-ridge", put("steps.2.coef_", np.full(12, np.nan)), "not finite"),

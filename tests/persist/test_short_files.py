@@ -151,5 +151,5 @@ def test_columns_chosen_by_truth_values_are_few(tmp_path):
     parts = Parts((tmp_path / "model").read_bytes())
     parts.held["model"]["steps"][0][1]["columns"] = 2**20
     (tmp_path / "model").write_bytes(parts.bytes())
-    with pytest.raises(ModelFileError, match="among 4096 columns by truth values"):
+    with pytest.raises(ModelFileError, match="among at most 4096 columns by truth values"):
         mercer.load(tmp_path / "model")
