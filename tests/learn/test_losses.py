@@ -340,7 +340,7 @@ def test_medians_by_weight():
         ({"loss": "quantile", "quantile": [0.1, 0.0]}, "quantile must be a probability"),
         ({"loss": "quantile", "quantile": []}, "quantile must be a number or a list of some"),
         ({"loss": "epsilon_insensitive", "epsilon": -1.0}, "epsilon must be a finite number of at least 0"),
-        ({"loss": "huber", "alpha": "gcv"}, "alpha='gcv' is for loss='squared', found loss='huber'"),
+        ({"loss": "huber", "alpha": "gcv"}, "alpha='gcv' requires loss='squared', found loss='huber'"),
         ({"loss": "huber", "alpha": 0.0}, "alpha must be a positive finite number, several, or one of"),
         ({"loss": "huber", "keep_statistics": True}, "keep_statistics requires loss='squared'"),
         ({"loss": "huber", "tol": 0.0}, "tol must be"),

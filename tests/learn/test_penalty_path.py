@@ -580,7 +580,7 @@ def test_more_operations_are_expected_of_more_penalties():
         (KernelClassifier(C="loo", solver="liblinear", kernel=None, preparation=None), "require a single C"),
         (
             KernelRegressor(alpha="gcv", loss="huber", kernel=None, preparation=None),
-            "alpha='gcv' is for loss='squared'",
+            "alpha='gcv' requires loss='squared'",
         ),
         (
             KernelRegressor(alpha=[1.0, -1.0], loss="poisson", kernel=None, preparation=None),

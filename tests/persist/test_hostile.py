@@ -301,7 +301,7 @@ DESCRIPTIONS = {
     "other dates": ("classifier-frame", at("model/preparation/dates", "evil"), "dates of the preparation must be"),
     "a column twice": ("classifier-frame", at("model/preparation/columns/0/0", "width"), "different names"),
     "a second view of one": ("regressor", at("model/view_y", {}), "has no second view"),
-    "no second view": ("cca", at("model/view_y", None), "needs its second view"),
+    "no second view": ("cca", at("model/view_y", None), "needs a second view"),
     "a map of other columns": ("regressor", at("model/columns", 5), "are prepared as 5, but the map expects 4"),
     "an order in memory of nothing": ("fourier", at("fortran", [1]), "a name in fortran must be text"),
 }

@@ -154,7 +154,7 @@ def diagnose(
     max_rows: int = DIAGNOSED_ROWS,
     random_state: RandomState = 0,
 ) -> Diagnosis:
-    """Describe how a kernel sees rows, and what to do about it, in plain words.
+    r"""Describe how a kernel sees rows, and what to do about it, in plain words.
 
     It examines the effective dimension of the kernel matrix; the bandwidth (with a target, by the leave-one-out error
     of kernel ridge regression at other lengths); and the columns: scales, constants, duplicates, tails. Rows are used
