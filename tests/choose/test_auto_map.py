@@ -351,7 +351,7 @@ def test_what_it_cannot_choose_for_is_refused():
         AutoMap("precomputed").fit(X @ X.T)
     with pytest.raises(TypeError, match="use Nystrom"):
         AutoMap(lambda a, b: float(a @ b)).fit(X)
-    with pytest.raises(TypeError, match="give its map_ instead"):
+    with pytest.raises(TypeError, match="use its map_ instead"):
         Compressed(AutoMap(GAUSSIAN)).fit(X)
     with pytest.raises(ValueError, match="skewedness"):
         AutoMap(SkewedChi2(0.1)).fit(X)

@@ -192,7 +192,7 @@ def test_bad_arguments_are_named(map, arguments, message):
 
 def test_what_is_no_map_of_a_kernel_is_refused(map):
     X = some_rows(50)
-    with pytest.raises(TypeError, match="of a learner, give its map_"):
+    with pytest.raises(TypeError, match="for a learner, give its map_"):
         certify(LinearRegression(), X)
     with pytest.raises(TypeError, match=r"kernel of mercer\.kernels"):
         certify(Nystrom(lambda a, b: float(a @ b)).fit(X), X)

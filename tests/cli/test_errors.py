@@ -138,9 +138,9 @@ def test_a_fault_of_our_own_says_so(folder, fails, run, monkeypatch):
         ("fit houses.csv --target price --map stack --dry-run", "no map 'stack'"),
         (
             "fit houses.csv --target price --alpha x --dry-run",
-            "expected a number, several numbers separated by commas, auto, loo",
+            "expected a number, several separated by commas, auto, loo",
         ),
-        ("fit flowers.csv --target kind --C 1,x --dry-run", "loo, holdout or gcv, found '1,x'"),
+        ("fit flowers.csv --target kind --C 1,x --dry-run", "loo, holdout, gcv or evidence, found '1,x'"),
         ("fit houses.csv --target price --holdout 1 --dry-run", "1.0 is not in the range"),
         ("fit - houses.csv --target price --dry-run", "cannot be combined with files"),
     ],

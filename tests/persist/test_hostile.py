@@ -221,8 +221,8 @@ DESCRIPTIONS = {
     "a bare list": ("fourier", at("model/arguments/form", [1]), "a list without a kind"),
     "another form": ("fourier", at("model/arguments/form", "offset"), "must have the shape"),
     "a form that is none": ("fourier", at("model/arguments/form", "evil"), "form must be one of"),
-    "a truth value as width": ("fourier", at("model/arguments/n_components", True), "an integer .* found True"),
-    "a negative width": ("fourier", at("model/arguments/n_components", -5), "n_components must be an integer"),
+    "a truth value as width": ("fourier", at("model/arguments/n_components", True), "whole number .* found True"),
+    "a negative width": ("fourier", at("model/arguments/n_components", -5), "n_components must be a whole number"),
     "another width": ("fourier", at("model/arguments/n_components", 99), "the width of .* must be 99"),
     "a width beyond": ("fourier", at("model/arguments/n_components", 2**31), "must be an integer from 1"),
     "another width twice": (
@@ -353,7 +353,7 @@ def test_trees_and_precomputed_kernels_are_checked_too(tmp_path):
     parts.array("parameters.nodes.3.buckets").flat[0] = 8
     refused(parts.bytes(), "'parameters.nodes.3.buckets' must have entries from 0 to 7", tmp_path)
     parts.held["model"]["arguments"]["factor"] = -3
-    refused(parts.bytes(), "factor must be an integer", tmp_path)
+    refused(parts.bytes(), "factor must be a whole number", tmp_path)
     X = rows(20)
     mercer.save(Nystrom("precomputed", n_components=5).fit(X @ X.T), tmp_path / "model")
     parts = Parts((tmp_path / "model").read_bytes())

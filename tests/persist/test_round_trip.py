@@ -343,7 +343,7 @@ def test_parameters_that_are_not_those_of_the_seed_are_not_left_out(tmp_path):
     map = TensorSketch(n_components=8, random_state=0).fit(rows())
     map.adopt(map.construction_.fitted(map.parameters_._replace(signs=-map.parameters_.signs)))
     with pytest.raises(
-        ValueError, match=r"the seed 0 does not draw the parameters of the saved model .* parameters='full'"
+        ValueError, match=r"the seed 0 does not draw the parameters of the saved model.* parameters='full'"
     ):
         mercer.save(map, tmp_path / "model", "seed")
     waves, X = RandomFourier(Gaussian(0.5), n_components=8, random_state=0).fit(rows()), rows()

@@ -81,8 +81,9 @@ STREAMED = "features do not fit and are computed again in every pass; raise --me
 @class_weight_option
 @click.option(
     "--alpha", default="auto", show_default=True,
-    help="Penalty of a regressor: a number; or several separated by commas, auto, loo (leave-one-out), holdout or gcv, "
-    "to choose one. gcv takes one pass less, works with --loss squared only, and heavy tails can mislead it.",
+    help="Penalty of a regressor: a number; or several separated by commas, auto, loo (leave-one-out), holdout, gcv or "
+    "evidence, to choose one. gcv and evidence take one pass less, require --loss squared, and can be misled by heavy "
+    "tails.",
 )  # fmt: skip
 @click.option("--delta", type=float, help="For --loss huber, in units of the target; estimated by default.")
 @click.option("--quantile", type=float, default=0.5, show_default=True, help="For --loss quantile.")
@@ -201,12 +202,12 @@ def features_share(memory: str | None) -> int | None:
 
 def as_penalty(text: str, name: str) -> Any:
     """Return a number, several numbers that commas separate, or the rule that chooses one."""
-    if text in ("auto", "gcv", "loo", "holdout"):
+    if text in ("auto", "gcv", "loo", "holdout", "evidence"):
         return text
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        said = f"expected a number, several numbers separated by commas, auto, loo, holdout or gcv, found {text!r}"
+        said = f"expected a number, several separated by commas, auto, loo, holdout, gcv or evidence, found {text!r}"
         raise click.BadParameter(said, param_hint=name) from None
     return found if len(found) > 1 else found[0]
 

@@ -18,7 +18,7 @@ MemoryArgument = int | str | None
 """Bytes, text like "2GB", or None."""
 WeightArgument = ArrayLike | None
 """The weights of rows."""
-PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "auto"]
+PenaltyArgument = float | Sequence[float] | Literal["gcv", "loo", "holdout", "evidence", "auto"]
 """A number, several numbers, or the rule that chooses one."""
 ClassWeights = Mapping[Any, float] | Literal["balanced"] | None
 ClassWeightArgument = ClassWeights | Sequence[ClassWeights]

@@ -12,16 +12,18 @@ from sklearn.metrics import d2_pinball_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._array import to_numpy
-from .._checks import check_choice, check_positive, check_whole, is_number
-from .._memory import as_bytes
-from .._random import RandomState
-from ..data import Table
-from ..data.block import Block
+from .._array import double, to_numpy
+from .._checks import check_choice, check_positive, check_truth, check_whole, is_number
+from .._memory import as_bytes, check_room
+from .._random import RandomState, Stream, as_seed
+from ..data import ArrayTable, Table
+from ..data.block import Block, concatenated
+from ..data.table_rows import placed
 from ..gpu.device import Device
 from ..gpu.exchange import in_kind_of_rows
 from ..maps.array_layouts import floats
 from ..maps.nystrom_parameters import restored
+from ..maps.opaque_kernels import Precomputed
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, PenaltyArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, known_width
@@ -33,6 +35,7 @@ from .fitting.exact_rows import ExactRows
 from .fitting.landmark_fit import LandmarkFit
 from .fitting.loss_fit import features_of_rows, minimised, warn_unless_converged
 from .fitting.penalty_path import (
+    EVIDENCE,
     GCV,
     HOLDOUT,
     LOO,
@@ -45,6 +48,7 @@ from .fitting.penalty_path import (
 )
 from .left_out.calibration import KeptRows
 from .losses import TargetLoss
+from .machine import numbered
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
 from .passes.progress import Progress, Reporter
@@ -52,8 +56,10 @@ from .passes.scan_plan import ScanPlan
 from .pilot.choice import Choice
 from .solvers.choice import WITH_CORNERS, SolverCost, check_exact_values, works_on_landmarks, works_wide
 from .solvers.conjugate_gradients import solver_for
+from .solvers.evidence import Evidence, most_evident
 from .solvers.newton import Report, Solution
-from .solvers.ridge import N_ALPHAS, Posterior, RidgeEnd, best_of, relative, solve_ridge
+from .solvers.posterior import Posterior
+from .solvers.ridge import N_ALPHAS, RidgeEnd, best_of, relative, solve_ridge
 from .statistics import Moments
 from .targets.regression_losses import (
     LOSSES,
@@ -72,7 +78,7 @@ LossName = Literal["squared", "huber", "quantile", "epsilon_insensitive", "poiss
 
 SOLVERS = ("auto", "features", "landmarks", "wide")
 ADVICE = "raise max_iter, tol or alpha"
-RULES = (GCV, LOO, HOLDOUT)
+RULES = (GCV, LOO, HOLDOUT, EVIDENCE)
 EXTRAPOLATE = ("auto", "clip", "free")
 PATH = ("alphas_", "scores_", "hits_", "penalty_path_")
 """The attributes that a choice among several alphas sets."""
@@ -131,11 +137,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         kernel of :mod:`mercer.kernels` and enough memory for the kernel matrix of the rows, 8 n^2 bytes.
     loss : {"squared", "huber", "quantile", "epsilon_insensitive", "poisson"}, default="squared"
         The loss of a residual, as above.
-    alpha : float, sequence of floats, "gcv", "loo", "holdout" or "auto", default="auto"
+    alpha : float, sequence of floats, "gcv", "loo", "holdout", "evidence" or "auto", default="auto"
         The strength of the regularisation. With ``loss="squared"``, the best of several values is chosen by generalised
         cross-validation. "gcv" tries 25 values. "loo" chooses the best of these by the exact error of leaving out one
         row with all of its weight, and "holdout" by the error on one row in five, chosen by the seed of the map; both
-        need a second pass.
+        need a second pass. "evidence" chooses the alpha under which the targets are most likely, if they are a Gaussian
+        process plus noise: see ``log_marginal_likelihood_``. It needs no second pass.
 
         Generalised cross-validation assumes that all rows have the same leverage. If columns have heavy tails or a few
         rows are outliers, this is wrong, and it may choose almost no penalty. Therefore ``fit`` checks the chosen alpha
@@ -148,8 +155,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         left-out rows is chosen; each row is left out by itself, by one Newton step from the coefficients of all rows,
         see :mod:`mercer.learn.fitting.penalty_path`. "loo" tries eleven values from 1e-3 to 1e2, divided by the spread
         of the targets for a linear loss, and multiplied by their mean for "poisson". "holdout" uses the mean loss on
-        one row in five, which is held out of these fits; finally all rows are fitted with the best value. "gcv" is not
-        available for these losses.
+        one row in five, which is held out of these fits; finally all rows are fitted with the best value. "gcv" and
+        "evidence" are not available for these losses.
 
         "auto" is "loo" for the squared loss. For other losses, and for solvers that accept a single alpha, it is the
         value with the smallest leave-one-out error in ridge regression on at most 4,000 rows, converted to the units of
@@ -276,6 +283,12 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         With ``loss="squared"``, the alphas that were tried, if there were several.
     scores_ : ndarray of shape (n_alphas, n_targets)
         The estimated mean squared error of each of them on new rows.
+    log_marginal_likelihood_ : float
+        With sums and a positive alpha, the logarithm of the density of the targets, if they are a Gaussian process
+        plus noise. The covariance of the process is the kernel of the features times ``noise / alpha_``, and the noise
+        has the variance under which the targets are most likely. A larger value supports a kernel, a bandwidth or
+        columns. The constant term has a flat prior; for several targets it is the sum. It does not exist if features
+        are linearly dependent, or targets do not vary.
     solver_ : SolverCost
         The ``name`` of the solver that was used, the number of operations that was ``expected`` of it, and its
         ``operations`` by the passes that were made. Time plays no part in the choice.
@@ -463,7 +476,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         return works_wide(self, Extent(known_width(self), n_rows, n_jobs=self.n_jobs), memory)
 
     def _suits_exactness(self, several_tasks: bool) -> bool:
-        return self.loss == "squared" and not self.keep_statistics and self._rule != HOLDOUT
+        return self.loss == "squared" and not self.keep_statistics and self._rule not in (HOLDOUT, EVIDENCE)
 
     @property
     def _n_factors(self) -> int:
@@ -658,7 +671,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     @property
     def sums_suffice(self) -> bool:
-        return self.loss == "squared" and self._rule in (GCV, OPEN) and not is_exact(self)
+        return self.loss == "squared" and self._rule in (GCV, EVIDENCE, OPEN) and not is_exact(self)
 
     @property
     def holds_rows(self) -> bool:
@@ -718,10 +731,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
                 "map='exact' of a regressor requires loss='squared', solver='auto' and keep_statistics=False, found "
                 f"loss={self.loss!r}, solver={self.solver!r} and keep_statistics={self.keep_statistics!r}"
             )
-        if is_exact(self) and isinstance(self.alpha, str) and self.alpha == HOLDOUT:
+        if is_exact(self) and isinstance(self.alpha, str) and self.alpha in (HOLDOUT, EVIDENCE):
             raise ValueError(
                 "map='exact' leaves out every row by itself: alpha must be a number, several numbers, 'gcv' or 'loo', "
-                f"found {self.alpha!r}"
+                f"found {self.alpha!r}; map='nystrom' with as many components as rows is exact too"
             )
         check_loss_arguments(self.delta, self.quantile, self.epsilon)
         check_choice("extrapolate", self.extrapolate, EXTRAPOLATE)
@@ -760,6 +773,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     ) -> Factor | None:
         intercept, centred = bool(self.fit_intercept), moments.centred(bool(self.fit_intercept))
         tried: dict[str, Any] = {}
+        evidence: Evidence | None = None
         if is_number(self.alpha):
             alpha = float(np.asarray(self.alpha))
             coef, factor = solve_ridge(moments, alpha, intercept, self._precision)
@@ -767,8 +781,10 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
             rule = self._rule
             given = None if isinstance(self.alpha, str) else np.asarray(self.alpha, dtype=np.float64)
             found, spread = self._tried(rule, given, moments, rows, report), np.diag(centred.squares)
-            place = best_of(found.scores, spread)
+            place = most_evident(found.scores) if rule == EVIDENCE else best_of(found.scores, spread)
             alpha = float(found.alphas[place])
+            if alpha > 0.0 and found.path.weight > intercept:
+                evidence = Evidence.of_path(found.path, alpha)
             objectives = np.array([found.path.objective(one) for one in found.alphas.tolist()])
             path = path_of(rule, found.alphas, found.scores, objectives, spread / float(moments.weight[0]))
             tried = {"alphas_": found.alphas, "scores_": found.scores, "penalty_path_": path} | found.hits
@@ -783,11 +799,16 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         self._refuse_overflow(offset)
         if report is not None:
             report.end()
-        for name in (*PATH, *ITERATED, "delta_", "quantiles_"):  # from an earlier fit
+        for name in (*PATH, *ITERATED, "delta_", "quantiles_", "log_marginal_likelihood_"):  # from an earlier fit
             self.__dict__.pop(name, None)
         self.__dict__.update(tried)
         self.alpha_, self.n_iter_ = alpha, 1
         self.objective_, self.gap_ = RidgeEnd.at(coef, alpha, centred)
+        weight = float(moments.weight[0]) - intercept
+        if factor is not None and alpha > 0.0 and weight > 0.0:
+            evidence = Evidence.of_factor(factor, alpha, coef, centred, weight)
+        if evidence is not None and np.isfinite(evidence.log_likelihood):
+            self.log_marginal_likelihood_ = evidence.log_likelihood
         self.solver_ = self._cost(moments, None if is_number(self.alpha) else self._rule)
         self.intercept_ = float(offset[0]) if self._single else offset
         self.coef_ = coef[:, 0] if self._single else np.ascontiguousarray(coef.T)
@@ -810,6 +831,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         "n_iter_": int,
         "objective_": float,
         "gap_": float,
+        "log_marginal_likelihood_": float,
         "penalty_path_": PenaltyPath,
         "solver_": SolverCost,
         "choice_": Choice | None,
@@ -852,7 +874,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
     # -- predictions ---------------------------------------------------------------------------------------------------
 
     @in_kind_of_rows
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict the targets of rows: their means, or their quantiles.
 
         Parameters
@@ -860,24 +882,31 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), data frame or Table
             The rows, in memory or as a table from :func:`mercer.data.open`.
         return_std : bool, default=False
-            Whether to return the standard deviation of a new observation as well: the noise about the fit, and the
-            uncertainty of the coefficients. It needs the sums of ``loss="squared"``: ``keep_statistics=True``, or
-            ``partial_fit``.
+            Whether to return the standard deviation of a new observation as well: the noise about the fit, the
+            uncertainty of the coefficients, and the part of the kernel that landmarks miss. It needs the sums of
+            ``loss="squared"``: ``keep_statistics=True``, or ``partial_fit``.
+        return_cov : bool, default=False
+            Whether to return the covariance of new observations at all of these rows instead.
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets), or tuple of two of these
-            The predictions in float64; with ``return_std``, a tuple with their standard deviations. With a list of
-            quantiles the last axis has one entry for each, in their order. See ``extrapolate`` for rows unlike those of
-            ``fit``.
+        ndarray of shape (n_samples,) or (n_samples, n_targets), or tuple of two arrays
+            The predictions in float64; with ``return_std``, a tuple with their standard deviations; with
+            ``return_cov``, a tuple with their covariances, of shape (n_samples, n_samples) or (n_samples, n_samples,
+            n_targets). With a list of quantiles the last axis has one entry for each, in their order. See
+            ``extrapolate`` for rows unlike those of ``fit``.
         """
         check_is_fitted(self)
-        if return_std and self.loss != "squared":
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov cannot both be True: deviations follow from covariances")
+        if (return_std or return_cov) and self.loss != "squared":
             raise ValueError(f"standard deviations require loss='squared', found loss={self.loss!r}")
         y = self._predicted(X, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_))
         y = y[:, 0] if self._single else y
         if hasattr(self, "quantiles_"):
             return y
+        if return_cov:
+            return y, self._covariances(X)
         return (y, self._deviations(X)) if return_std else y
 
     def _predicted(self, X: Any, coef: Matrix, intercept: Matrix) -> Matrix:
@@ -975,15 +1004,108 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AdditiveMachine):
 
     def _deviations(self, X: Any) -> NDArray[Any]:
         posterior = self.posterior()
-        deviations = self._by_rows(X, lambda rows, first: posterior.deviations(self.features_of(rows, first)))
-        return deviations[:, 0] if self._single else deviations
+
+        def deviations(rows: Any, first: int) -> Matrix:
+            Z = self.features_of(rows, first)
+            return posterior.deviations(Z, self._missed(rows, Z))
+
+        found = self._by_rows(X, deviations)
+        return found[:, 0] if self._single else found
+
+    @property
+    def _misses_kernel(self) -> bool:
+        """Whether features are a projection of the kernel's, which may miss a part of it that is known."""
+        return self.map_.fitted_.construction.evaluates_kernel and not isinstance(self.map_.kernel_, Precomputed)
+
+    def _missed(self, rows: Any, Z: NDArray[Any]) -> Matrix | None:
+        """The part of k(x, x) that the features of prepared rows miss; None where they are no projection."""
+        if not self._misses_kernel:
+            return None
+        norms = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        return np.maximum(self.map_.kernel_.diagonal(double(rows)) - norms, 0.0)
+
+    def _covariances(self, X: Any) -> Matrix:
+        posterior = self.posterior()
+        table = self._adopted(X.features(), False) if isinstance(X, Table) else ArrayTable(self._checked(X, False))
+        parts = [
+            Block(placed(table, self.preparation_, block.X, range(first, first + block.X.shape[0])), None, None)
+            for first, block in numbered(table)
+        ]
+        rows = concatenated(parts).X
+        count = int(rows.shape[0])
+        check_room(3 * 8 * count**2, f"the covariance of {count} rows", None)
+        Z = self.features_of(rows, 0).astype(np.float64, copy=False)
+        missed = None
+        if self._misses_kernel:
+            missed = self.map_.kernel_.gram(double(rows), double(rows)) - Z @ Z.T
+        found = posterior.covariance(Z, missed)
+        return found * posterior.noise[0] if self._single else found[:, :, None] * posterior.noise
+
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: RandomState = 0, *, noise: bool = True
+    ) -> NDArray[np.float64]:
+        """Draw targets of rows as the rows of ``fit`` leave them open.
+
+        Every sample is one function of the rows, with coefficients drawn from their distribution, so that its cost is
+        linear in the number of rows. Needs the same sums as standard deviations.
+
+        Parameters
+        ----------
+        X : dense or CSR matrix, pandas or polars frame, or a table
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, Generator, RandomState or None, default=0
+            The seed. The first samples of a larger number are those of a smaller one.
+        noise : bool, default=True
+            Whether samples are new observations, spread as ``predict`` tells with ``return_std``; or the smooth
+            functions beneath them, without what landmarks miss of the kernel, which has no cheap function.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.learn import KernelRegressor
+        >>> X = np.linspace(0, 6, 200)[:, None]
+        >>> y = np.sin(X[:, 0]) + np.random.default_rng(0).normal(scale=0.1, size=200)
+        >>> model = KernelRegressor("gaussian", alpha="evidence", keep_statistics=True, random_state=0).fit(X, y)
+        >>> drawn = model.sample_y(X, 500, noise=False)
+        >>> drawn.shape, bool(np.abs(drawn.mean(axis=1) - model.predict(X)).max() < 0.02)
+        ((200, 500), True)
+        """
+        check_is_fitted(self)
+        check_whole("n_samples", n_samples)
+        check_truth("noise", noise)
+        posterior, rng = self.posterior(), Stream(as_seed(random_state), "sample_y")
+        coef, targets = np.atleast_2d(self.coef_).astype(np.float64), np.size(self.intercept_)
+        drawn, constants = posterior.coefficients(rng, coef, n_samples)
+        centre = np.atleast_1d(self.intercept_) + coef @ posterior.feature_mean
+        constants = constants + centre[:, None] - drawn @ posterior.feature_mean
+        size = self._size_of_predictions()
+        size = None if size is None else np.repeat(size, n_samples)
+        flat = drawn.reshape(targets * n_samples, -1), constants.ravel()
+        y = self.linear_values(X, *flat, np.float64, size, within=self._predicted_region)
+        y = y.reshape(len(y), targets, n_samples)
+        if noise:
+            missed = self._by_rows(X, self._missed_or_none) if self._misses_kernel else 0.0
+            variance = posterior.noise * (1.0 + np.reshape(missed, (-1, 1)) / posterior.alpha)
+            normals = rng.child("noise").normals((n_samples, targets, len(y)))
+            y += np.sqrt(variance)[:, :, None] * normals.transpose(2, 1, 0)
+        return y[:, 0] if self._single else y
+
+    def _missed_or_none(self, rows: Any, first: int) -> Matrix:
+        missed = self._missed(rows, self.features_of(rows, first))
+        assert missed is not None
+        return missed
 
 
 def check_alpha(loss: str, alpha: PenaltyArgument) -> None:
     """Refuse alphas other than nonnegative numbers or a rule; iterative losses require positive numbers."""
     if loss != "squared":
-        if isinstance(alpha, str) and alpha == GCV:
-            raise ValueError(f"alpha='gcv' requires loss='squared', found loss={loss!r}; use 'loo' or 'holdout'")
+        if isinstance(alpha, str) and alpha in (GCV, EVIDENCE):
+            raise ValueError(f"alpha={alpha!r} requires loss='squared', found loss={loss!r}; use 'loo' or 'holdout'")
         check_penalty("alpha", alpha, (LOO, HOLDOUT))
         return
     if isinstance(alpha, str):

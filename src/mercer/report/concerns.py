@@ -21,7 +21,12 @@ FAR = 1.5
 MOST_OF_IT, FEW = 0.8, 0.01
 """The share of the squared error that counts as most of it, and the share of rows that counts as few."""
 NAMED_ROWS = 5
-RULES = {"gcv": "generalised cross-validation", "loo": "leave-one-out", "holdout": "a holdout"}
+RULES = {
+    "gcv": "generalised cross-validation",
+    "loo": "leave-one-out",
+    "holdout": "a holdout",
+    "evidence": "the evidence",
+}
 TRY = "run 'mercer tune', try another kernel or scale, or more features"
 
 
