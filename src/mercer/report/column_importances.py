@@ -97,8 +97,8 @@ def importances_section(found: Sequence[Importance]) -> str:
         return ""
     few = len(found) <= SHOWN
     said = (
-        "How much predictions would vary if one column alone were drawn anew, from gradients of the model on rows held "
-        "out, as shares. The levels of a column, and whether it is missing, count together."
+        "How much predictions would vary if only this column were drawn anew, as a share: from gradients of the model "
+        "on held-out rows. The levels of a column, and whether it is missing, count together."
         f"{'' if few else f' The picture has the first {SHOWN} of {len(found)} columns.'}"
     )
     listed = table(("column", "share"), [(one.column, f"{100 * one.share:.2f} %") for one in found])
