@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._array import squares, to_numpy
+from .._array import squares
 from .._checks import check_positive, check_probability, check_truth
 from .._random import RandomState
 from .._tiles import single_threaded_blas
@@ -27,7 +26,7 @@ from .features.prepared_rows import Chunk, PreparedRows
 from .machine import KernelMachine, row_stream
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
-from .statistics.kept_sample import KeptSample
+from .statistics.kept_sample import KeptSample, Sampling
 
 Matrix = NDArray[np.float64]
 
@@ -288,27 +287,18 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         extent = Extent(width, rows.n_rows, itemsize=rows.dtype.itemsize, n_jobs=self.n_jobs)
         rows.passes.report.expect(self._expected(rows.n_rows, width))
         check_after(self, extent, rows.passes.context.memory)
-        rng, lock = row_stream(self.map_.seed_).child("kept"), threading.Lock()
-        kept: list[KeptSample] = []
-        seen: set[int] = set()
-
-        def watch(Z: Any, chunk: Chunk) -> None:
-            Z = to_numpy(Z)
-            more = KeptSample.of(Z, self._left(chunk.X, Z), rng, first + chunk.first, landmarks)
-            with lock:
-                seen.add(chunk.first)
-                kept[:] = [kept[0].plus(more)] if kept else [more]
+        watcher = Sampling(row_stream(self.map_.seed_).child("kept"), first, landmarks, self._left)
 
         def part(Z: NDArray[Any], chunk: Chunk) -> Moments:
-            watch(Z, chunk)
             return Moments.of(Z, np.zeros((len(Z), 0)), None, exact=float(self.alpha) < EXACT_SUMS)
 
-        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums"))
-        if len(seen) * chunk_rows(width, rows.dtype.itemsize) < rows.n_rows:  # of sums that are resumed
+        moments = Moments(*self._summed(part, rows, 8 * width * width, "sums", watcher))
+        if watcher.n_seen < rows.n_rows:  # of sums that are resumed
             for chunk in rows.chunks(chunk_rows(width, rows.dtype.itemsize)):
-                if chunk.first not in seen:
-                    watch(self.features_of(chunk.X, chunk.first), chunk)
-        return moments, kept[0]
+                if chunk.first not in watcher.seen:
+                    watcher.watch(self.features_of(chunk.X, chunk.first), chunk)
+        assert watcher.kept is not None
+        return moments, watcher.kept
 
     def _landmark_rows(self, n_rows: int) -> NDArray[np.int64] | None:
         """Rows that are landmarks, where others are not: they fit better than a new row would."""

@@ -110,7 +110,7 @@ class Extremes:
     """
 
     def __init__(self, numbers: Callable[[Any], Any] | None = None):
-        self._numbers = numbers
+        self.numbers = numbers
         self._seen = 0
         self.rows: Region | None = None
         self.targets: Region | None = None
@@ -123,6 +123,18 @@ class Extremes:
                 self._seen = chunk.last
             yield chunk
 
+    def joined(self, later: Extremes) -> Extremes:
+        """Those of both sets of rows."""
+        both = Extremes(self.numbers)
+        both._seen = self._seen + later._seen
+        both.rows = later.rows if self.rows is None else self.rows.joined(later.rows)
+        both.targets = later.targets if self.targets is None else self.targets.joined(later.targets)
+        return both
+
+    def take_over(self, other: Extremes) -> None:
+        """Have seen the rows that another has seen, and no others."""
+        self._seen, self.rows, self.targets = other._seen, other.rows, other.targets
+
     def saw(self, n_rows: int) -> bool:
         """Whether at least this many rows were shown: resumed sums begin later."""
         return self._seen >= n_rows
@@ -134,8 +146,8 @@ class Extremes:
                 return
             X, y = X[counts], None if y is None else np.asarray(y)[counts]
         self.rows = Region.of(X).joined(self.rows)
-        if self._numbers is not None and y is not None:
-            targets = self._numbers(y)
+        if self.numbers is not None and y is not None:
+            targets = self.numbers(y)
             self.targets = Region.of(targets.reshape(len(targets), -1)).joined(self.targets)
 
 
