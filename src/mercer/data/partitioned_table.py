@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -135,10 +136,10 @@ def naming(work: Callable[[Any, Any], Any], number: int, part: Any, argument: An
     """Do work on a partition; an error names it, unless it does so already."""
     try:
         return work(part, argument)
-    except (ValueError, TypeError, KeyError) as error:
-        if f"partition {number}" in str(error):
-            raise
-        raise PartitionError(f"partition {number}: {error}") from error
+    except ValueError as error:
+        known = re.search(rf"\bpartition {number}\b", str(error)) is not None
+        # Without its cause, which may not be one that can be sent from process to process.
+        raise PartitionError(str(error) if known else f"partition {number}: {error}") from None
 
 
 def check_alike(number: int, X: Any, kinds: dict[str, str]) -> None:

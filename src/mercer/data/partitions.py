@@ -39,6 +39,10 @@ class Parts(ABC):
     def memory(self) -> int | None:
         """The bytes that work on one of them may take; None if that is not known."""
 
+    def threads(self, n_jobs: int | None) -> int | None:
+        """Return how many threads work on one of them may use, given how many a learner here may use."""
+        return n_jobs
+
     @abstractmethod
     def kept(self, work: Work, arguments: Sequence[Any] | None = None) -> Parts:
         """Return what ``work`` makes of each, which stays where it is made."""

@@ -28,6 +28,7 @@ from ..maps.executor import features
 from ..maps.fitted_map import equal_parameters
 from ..maps.row_checks import check_rows
 from ..maps.table_input import adopt_columns, matched_columns
+from ..scale import is_collection, table_of
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_before, check_levels, known_width
@@ -66,6 +67,11 @@ def joined_columns(ours: SeenColumns | None, theirs: SeenColumns | None) -> Seen
 def scales_of_rows(preparation: Preparation, blocks: Iterable[Block]) -> Found:
     """What a preparation needs to know of all rows."""
     return preparation.summed_up((block.X, block.weight) for block in blocks)
+
+
+def as_given(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Rows with targets and weights, as one table where they are in a collection on a cluster."""
+    return (table_of(X, y, sample_weight), None, None) if is_collection(X) else (X, y, sample_weight)
 
 
 class Matched(ArrayTable):
@@ -175,7 +181,7 @@ class KernelMachine(MachineParameters):
             What :meth:`fit_table` takes.
         """
         self.check_arguments()
-        return self._labelled(X, y, sample_weight, reset=True)
+        return self._labelled(*as_given(X, y, sample_weight), reset=True)
 
     def fit_table(self, table: Table, context: FitContext) -> Self:
         """Learn from rows, in a context: ``fit`` is this with the default one.
@@ -438,7 +444,7 @@ class KernelMachine(MachineParameters):
         they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
         """
         if rows.passes.partitions is not None:
-            work = partial(sums_of_part, self, part, watcher, held, what, rows.apart())
+            work = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
             seen = [one for one in (rows.extremes, watcher) if one is not None]
             return rows.passes.summed_partitions(what, work, held, seen)
         if watcher is not None:
@@ -738,7 +744,9 @@ def sums_of_part(
     first: int,
 ) -> PartSums:
     """The sums over the rows of one partition, the first of which has this number among all rows."""
-    rows, fresh = how.of(table, machine.n_jobs), None if watcher is None else watcher.fresh()
+    rows, fresh = how.of(table), None if watcher is None else watcher.fresh()
+    machine = copy(machine)
+    machine.n_jobs = how.n_jobs
 
     def counted(Z: NDArray[Any], chunk: Chunk) -> tuple[Any, ...]:
         chunk = chunk._replace(first=first + chunk.first)

@@ -29,7 +29,7 @@ from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PartRows, PreparedRows
 from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
-from .machine import KernelMachine, row_stream
+from .machine import KernelMachine, as_given, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
 from .passes.scan_plan import EMPTY, Need, ScanPlan
@@ -331,6 +331,7 @@ class AdditiveMachine(KernelMachine, ABC):
             Needed where the kernel or the penalty is "auto": without it, rules take the place of a pilot.
         """
         self.check_arguments()
+        X, y, sample_weight = as_given(X, y, sample_weight)
         # Few rows now say nothing about how many will come: the map is the one for many.
         if not self._is_open:
             table = self._table(X, None, sample_weight, reset=True)
@@ -462,7 +463,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _more(self, X: Any, y: Any, sample_weight: WeightArgument) -> PreparedRows:
         """More rows, of which callbacks are told."""
         self.check_arguments()
-        table = self._labelled(X, y, sample_weight, reset=False)
+        table = self._labelled(*as_given(X, y, sample_weight), reset=False)
         passes = self._begin(table, FitContext(device=Device.of(X)))
         passes.report.expect(self._expected(table.n_rows, self.map_.n_components_))
         stream = row_stream(self.map_.seed_)
@@ -610,7 +611,7 @@ class AdditiveMachine(KernelMachine, ABC):
     def _show_again(self, rows: PreparedRows, kept: KeptRows) -> None:
         """Show the features of all rows that were not shown yet."""
         if rows.passes.partitions is not None:
-            work = partial(shown_part, self, kept, rows.apart())
+            work = partial(shown_part, self, kept, rows.apart(self.n_jobs))
             kept.take_over(rows.passes.folded("kept rows", work, joined_kept))
             return
         for chunk in rows.chunks(chunk_rows(self.map_.n_components_, rows.dtype.itemsize)):
@@ -655,7 +656,7 @@ class AdditiveMachine(KernelMachine, ABC):
 
 def shown_part(machine: AdditiveMachine, kept: KeptRows, how: PartRows, table: Table, first: int) -> KeptRows:
     """The rows that are kept of one partition."""
-    rows, fresh = how.of(table, machine.n_jobs), kept.fresh()
+    rows, fresh = how.of(table), kept.fresh()
     for chunk in rows.chunks(chunk_rows(machine.map_.n_components_, rows.dtype.itemsize)):
         chunk = chunk._replace(first=first + chunk.first)
         fresh.watch(machine.features_of(chunk.X, chunk.first), chunk)

@@ -23,7 +23,7 @@ from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after
 from .estimates.time_forecast import Work, sums_work
 from .features.prepared_rows import Chunk, PreparedRows
-from .machine import KernelMachine, row_stream
+from .machine import KernelMachine, as_given, row_stream
 from .passes.progress import Progress, Reporter
 from .statistics import Moments, chunk_rows
 from .statistics.kept_sample import KeptSample, Sampling
@@ -241,7 +241,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         is_ready = held is not None or (hasattr(self, "map_") and not hasattr(self, "whitening_"))
         if is_ready:
             self.check_arguments()
-            table = self._labelled(X, y, None, reset=False)
+            table = self._labelled(*as_given(X, y, None), reset=False)
             stream, passes = row_stream(self.map_.seed_), self._begin(table, FitContext())
             rows = PreparedRows(table, self.preparation_, stream, passes)
             moments, kept = self._looked_at(rows, 0 if held is None else int(held.rows[0]))

@@ -30,12 +30,13 @@ class PartRows(NamedTuple):
     rng: Stream
     context: FitContext
     device: Device | None
+    n_jobs: int | None
     has_extremes: bool
     numbers: Callable[[Any], Any] | None
 
-    def of(self, table: Table, n_jobs: int | None = None) -> PreparedRows:
+    def of(self, table: Table) -> PreparedRows:
         """The rows of a partition."""
-        passes = Passes(table, self.context, None, n_jobs, self.device)
+        passes = Passes(table, self.context, None, self.n_jobs, self.device)
         extremes = Extremes(self.numbers) if self.has_extremes else None
         return PreparedRows(table, self.prepare, self.rng, passes, None, extremes)
 
@@ -105,12 +106,14 @@ class PreparedRows(TableRows):
         prepare = partial(prepared_in_float64, self._prepare)
         return PreparedRows(self._table, prepare, self._rng, self.passes, self._sample, self.extremes)
 
-    def apart(self) -> PartRows:
-        """How the rows of one partition are prepared, wherever it is."""
+    def apart(self, n_jobs: int | None) -> PartRows:
+        """How the rows of one partition are prepared, wherever it is, for work on so many threads here."""
+        assert self.passes.partitions is not None
         passes = self.passes
         context = FitContext(memory=passes.context.memory, counts_hits=passes.context.counts_hits)
         numbers = None if self.extremes is None else self.extremes.numbers
-        return PartRows(self._prepare, self._rng, context, passes.device, self.extremes is not None, numbers)
+        threads = self.passes.partitions.parts.threads(n_jobs)
+        return PartRows(self._prepare, self._rng, context, passes.device, threads, self.extremes is not None, numbers)
 
     def weighted_blocks(self) -> Iterator[tuple[Any, NDArray[np.float64] | None]]:
         for chunk in self._cut(self.passes.over("map", self._table.blocks()), BLOCK_ROWS):
@@ -127,7 +130,7 @@ class PreparedRows(TableRows):
         if self.extremes.saw(self.n_rows):
             return self.extremes
         if self.passes.partitions is not None:
-            self.extremes.take_over(self.passes.folded("region", partial(extremes_of, self.apart()), joined_extremes))
+            self.extremes.take_over(self.passes.folded("region", partial(extremes_of, self.apart(None)), joined_extremes))
         else:
             for _ in self.chunks(BLOCK_ROWS):
                 pass

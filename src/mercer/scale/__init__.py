@@ -1,0 +1,5 @@
+"""The same learners on Dask: rows in the partitions of a collection, work on the workers of a cluster."""
+
+from .collections import is_collection, table_of
+
+__all__ = ["is_collection", "table_of"]
