@@ -18,6 +18,7 @@ from .._tiles import sum_in_order
 from ..data import Table
 from ..maps import FeatureMap
 from ..maps.array_layouts import Leaf, floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, MemoryArgument, WeightArgument
 from .cluster_space import Centres, FeatureSpace, LandmarkSpace
 from .context import FitContext
@@ -343,6 +344,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
                 total, batch, size = total + inertia, [], 0
         return centres, weight, total
 
+    @lazily
     def _distances(self, X: Any) -> NDArray[Any]:
         """Squared distances to the centres."""
         centres, is_plain = Centres(self.centres_, self.centre_lengths_), self._is_plain
@@ -353,6 +355,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
 
         return self._by_rows(X, part)
 
+    @lazily
     def transform(self, X: Any) -> NDArray[Any]:
         """The distances of rows to all centres, among features; at many landmarks, those of the kernel itself.
 
@@ -363,6 +366,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
         check_is_fitted(self)
         return np.sqrt(self._distances(X))
 
+    @lazily
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The clusters of rows.
 

@@ -28,7 +28,7 @@ from ..maps.executor import features
 from ..maps.fitted_map import equal_parameters
 from ..maps.row_checks import check_rows
 from ..maps.table_input import adopt_columns, matched_columns
-from ..scale import is_collection, table_of
+from ..scale import is_collection, lazily, table_of
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_before, check_levels, known_width
@@ -444,9 +444,9 @@ class KernelMachine(MachineParameters):
         they are, by copies of ``part`` and of this machine, which must therefore hold nothing of the rows.
         """
         if rows.passes.partitions is not None:
-            work = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
+            apart = partial(sums_of_part, self, part, watcher, held, what, rows.apart(self.n_jobs))
             seen = [one for one in (rows.extremes, watcher) if one is not None]
-            return rows.passes.summed_partitions(what, work, held, seen)
+            return rows.passes.summed_partitions(what, apart, held, seen)
         if watcher is not None:
             part = partial(watched, part, watcher)
         if rows.passes.device is not None:
@@ -644,6 +644,7 @@ class KernelMachine(MachineParameters):
         check_is_fitted(self)
         return self._adopted(table, reset=False)
 
+    @lazily
     def features_at(self, X: Any) -> NDArray[Any]:
         """The features of rows, which the linear model is one of.
 
@@ -721,7 +722,7 @@ class KernelMachine(MachineParameters):
 def copied_machine(kind: type[KernelMachine], attributes: dict[str, Any]) -> KernelMachine:
     """A machine with these attributes."""
     machine = kind.__new__(kind)
-    vars(machine).update(attributes)
+    machine.__dict__.update(attributes)
     return machine
 
 

@@ -22,6 +22,7 @@ from ..gpu.device import Device
 from ..kernels import Kernel
 from ..maps import FeatureMap
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, check_before, known_width, room_for_features
@@ -355,6 +356,7 @@ class AdditiveMachine(KernelMachine, ABC):
             found = rows.found_extremes().rows
             self.region_ = found.joined(before)  # type: ignore[union-attr]
 
+    @lazily
     def extrapolates(self, X: Any) -> NDArray[np.bool_]:
         """Which rows lie outside the region of the rows that were learned from.
 

@@ -18,6 +18,7 @@ from .._tiles import single_threaded_blas
 from ..data import Table
 from ..maps import FeatureMap, Nystrom
 from ..maps.array_layouts import floats
+from ..scale import lazily
 from .argument_types import KernelArgument, MapArgument, WeightArgument
 from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after
@@ -350,6 +351,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
     # -- scores --------------------------------------------------------------------------------------------------------
 
+    @lazily
     def score_samples(self, X: Any) -> NDArray[Any]:
         """Minus the squared Mahalanobis distances of rows: the lower, the more novel.
 
@@ -371,6 +373,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
 
         return self._by_rows(X, part)
 
+    @lazily
     def decision_function(self, X: Any) -> NDArray[Any]:
         """``score_samples`` above the offset: negative for novel rows.
 
@@ -385,6 +388,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         scores = self.score_samples(X)
         return scores - scores.dtype.type(self.offset_)
 
+    @lazily
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Which rows are novel: -1, and 1 for rows like those of ``fit``.
 
@@ -398,6 +402,7 @@ class KernelNovelty(OutlierMixin, KernelMachine):
         """
         return np.where(self.decision_function(X) < 0.0, -1, 1)
 
+    @lazily
     def pvalues(self, X: Any) -> NDArray[np.float64]:
         """How usual rows are: the share of rows of ``fit`` that score as high, each by a model without it.
 

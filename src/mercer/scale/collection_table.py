@@ -7,10 +7,11 @@ from typing import Any
 
 import dask
 import numpy as np
+from dask.delayed import delayed
 
 from ..data.block import Block
 from ..data.frames import columns, holds, is_frame, kind_of
-from ..data.partitioned_table import Partition, PartitionedTable, check_alike, n_rows_of
+from ..data.partitioned_table import Partition, PartitionedTable, check_alike, n_rows_of, naming
 from .cluster import Cluster
 from .collections import is_collection
 from .worker_parts import DelayedParts, WorkerParts
@@ -24,7 +25,7 @@ def collection_table(X: Any, y: Any = None, weight: Any = None) -> PartitionedTa
     kinds = meta_kinds(X)
     sizes = known_sizes(X)
     beside = [delayed_beside(part, name, len(rows), sizes) for part, name in ((y, "y"), (weight, "sample_weight"))]
-    make = dask.delayed(partition, pure=False)
+    make = delayed(partition, pure=False)
     tables = [make(number, kinds, *parts) for number, parts in enumerate(zip(rows, *beside, strict=True))]
     return table_of_parts(tables)
 
@@ -45,10 +46,15 @@ def table_of_parts(tables: Sequence[Any]) -> PartitionedTable:
 
 def partition(number: int, kinds: dict[str, str] | None, X: Any, y: Any, weight: Any) -> Partition:
     """Return the rows of one partition, checked for what others have too."""
-    if kinds is not None:
-        check_alike(number, X, kinds)
-        X = X[list(kinds)]
-    return Partition(number, Block(X, None if y is None else values_of(y), None if weight is None else values_of(weight)))
+
+    def checked(X: Any, kinds: dict[str, str] | None) -> Partition:
+        if kinds is not None:
+            check_alike(number, X, kinds)
+            X = X[list(kinds)]
+        return Partition(number, Block(X, *(None if part is None else values_of(part) for part in (y, weight))))
+
+    found: Partition = naming(checked, number, X, kinds)
+    return found
 
 
 def values_of(part: Any) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-import dask
 import numpy as np
-from dask.delayed import Delayed
+from dask.base import compute
+from dask.delayed import Delayed, delayed
 
 from ..data.partitioned_table import naming
 from ..data.partitions import HereParts, Join, Parts, Work, fan_in, groups, tree
@@ -64,17 +64,23 @@ class WorkerParts(Parts):
     def _tasks(self, work: Work, arguments: Sequence[Any] | None, places: Sequence[int]) -> dict[int, Delayed]:
         """Return a task for every place; the parcel of the work is one more task, so that a worker gets it once."""
         name = f"{task_name(work)}-{uuid4().hex}"
-        (parcel,) = self._cluster.computed([dask.delayed(as_it_is)(packed(work), dask_key_name=f"parcel-{name}")])
+        parcel = self._parcel(packed(work), name)
         sent = {place: None if arguments is None else arguments[place] for place in places}
         if sum(size_of(argument) for argument in sent.values()) > SENT_BYTES:
             sent = self._sent(sent, name)
-        do = dask.delayed(done_on, pure=False)
+        do = delayed(done_on, pure=False)
         return {
-            place: do(
-                parcel, self._numbers[place], self._objects[place], sent[place], dask_key_name=f"{name}-{place}"
-            )
+            place: do(parcel, self._numbers[place], self._objects[place], sent[place], dask_key_name=f"{name}-{place}")
             for place in places
         }
+
+    def _parcel(self, content: bytes, name: str) -> Any:
+        """Return bytes as they are known to the cluster, sent in pieces of moderate size."""
+        pieces: list[Any] = []
+        for first in range(0, len(content), SENT_BYTES):
+            piece = delayed(as_it_is)(content[first : first + SENT_BYTES], dask_key_name=f"piece-{name}-{first}")
+            pieces += self._cluster.computed([piece])
+        return self._cluster.computed([delayed(b"".join)(pieces, dask_key_name=f"parcel-{name}")])[0]
 
     def _sent(self, arguments: dict[int, Any], name: str) -> dict[int, Any]:
         """Return arguments as they are known to the cluster, sent in messages of moderate size."""
@@ -82,7 +88,7 @@ class WorkerParts(Parts):
         found: list[Any] = []
         size = 0
         for place, argument in arguments.items():
-            waiting.append(dask.delayed(as_it_is)(argument, dask_key_name=f"argument-{name}-{place}"))
+            waiting.append(delayed(as_it_is)(argument, dask_key_name=f"argument-{name}-{place}"))
             size += size_of(argument)
             if size > SENT_BYTES:
                 found += self._cluster.computed(waiting)
@@ -118,7 +124,7 @@ class WorkerParts(Parts):
         places: range,
         done: Callable[[int], None],
     ) -> Any:
-        tasks, node = self._tasks(work, arguments, places), dask.delayed(join, pure=False)
+        tasks, node = self._tasks(work, arguments, places), delayed(join, pure=False)
         roots = [tree(group, fan_in(held), tasks.__getitem__, node) for group in groups(places)]
         for place, root in enumerate(roots[1:], 1):
             roots[place] = node([roots[place - 1], root])
@@ -149,7 +155,7 @@ class DelayedParts(HereParts):
         return DelayedParts([self._objects[i] for i in places], [self._numbers[i] for i in places])
 
     def _made(self, work: Work, arguments: Sequence[Any] | None, place: int) -> Any:
-        (part,) = dask.compute(self._objects[place])
+        (part,) = compute(self._objects[place])
         return naming(work, self._numbers[place], part, None if arguments is None else arguments[place])
 
 

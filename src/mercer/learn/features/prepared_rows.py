@@ -130,7 +130,9 @@ class PreparedRows(TableRows):
         if self.extremes.saw(self.n_rows):
             return self.extremes
         if self.passes.partitions is not None:
-            self.extremes.take_over(self.passes.folded("region", partial(extremes_of, self.apart(None)), joined_extremes))
+            self.extremes.take_over(
+                self.passes.folded("region", partial(extremes_of, self.apart(None)), joined_extremes)
+            )
         else:
             for _ in self.chunks(BLOCK_ROWS):
                 pass
