@@ -39,6 +39,11 @@ class Parts(ABC):
     def memory(self) -> int | None:
         """The bytes that work on one of them may take; None if that is not known."""
 
+    @property
+    def room(self) -> int | None:
+        """The bytes that objects kept of all partitions may take together; None if it is up to this process."""
+        return None
+
     def threads(self, n_jobs: int | None) -> int | None:
         """Return how many threads work on one of them may use, given how many a learner here may use."""
         return n_jobs

@@ -83,16 +83,22 @@ class LandmarkSpace(FeatureSpace):
     values : callable
         The kernel values of prepared rows at the landmarks, given with the number of the first.
     kernel : Kernel
-    root : LandmarkRoot
+    root : LandmarkRoot or None
+        None where no centres are to be found.
     n_rows : int
     dtype : dtype
         That of the rows.
     """
 
-    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot, n_rows: int, dtype: Any):
+    def __init__(self, values: Features, kernel: Kernel, root: LandmarkRoot | None, n_rows: int, dtype: Any):
         super().__init__(self._watched)
-        self._values, self._kernel, self._root = values, kernel, root
+        self._values, self._kernel, self._held_root = values, kernel, root
         self._lengths = np.empty(n_rows, dtype=dtype)
+
+    @property
+    def _root(self) -> LandmarkRoot:
+        assert self._held_root is not None
+        return self._held_root
 
     def _watched(self, X: Any, first: int) -> NDArray[Any]:
         """Kernel values; k(x, x) is found in passing, since no pass over the rows is made for it alone."""

@@ -10,6 +10,8 @@ from typing import Any
 
 LOOK = 2.0
 """Seconds between two looks at the workers while nothing happens."""
+HELD_SHARE = 0.5
+"""The share of the memory of workers that features may take which are kept between passes."""
 PATIENCE = 30.0
 """Seconds without any worker after which they are gone: those that restart, or are about to join, take less."""
 
@@ -61,19 +63,16 @@ class Cluster:
         limits = [worker["memory_limit"] for worker in self._workers().values() if worker["memory_limit"]]
         return min(limits, default=None)
 
+    @property
+    def room(self) -> int | None:
+        """The bytes that what stays on workers may take on all of them; None if not every worker has a limit."""
+        limits = [worker["memory_limit"] for worker in self._workers().values()]
+        return int(HELD_SHARE * sum(limits)) if limits and all(limits) else None
+
     def computed(self, tasks: Sequence[Any]) -> list[Any]:
         """Return futures of tasks, which begin at once."""
-        self._check_there()
         found: list[Any] = self.client.compute(list(tasks), optimize_graph=False)
         return found
-
-    def _check_there(self) -> None:
-        """Wait a while for workers if there are none; raise an error if none come."""
-        begun = time.monotonic()
-        while not self._workers():
-            if self.client.status not in ("running", "connecting") or time.monotonic() - begun > PATIENCE:
-                raise self._gone()
-            time.sleep(LOOK)
 
     def _gone(self) -> WorkersGoneError:
         if self.client.status == "running":
@@ -86,8 +85,13 @@ class Cluster:
             "mercer.persist.train goes on with resume=True"
         )
 
-    def wait(self, futures: Sequence[Any], done: Callable[[int], None] = lambda number: None) -> None:
-        """Wait for futures, telling the number of each that is done; the error of the first that fails is raised."""
+    def wait(
+        self, futures: Sequence[Any], done: Callable[[int], None] = lambda number: None, keep: bool = True
+    ) -> None:
+        """Wait for futures, telling the number of each that is done; the error of the first that fails is raised.
+
+        Those that are not to be kept are released as soon as they are done: other tasks may still use them.
+        """
         ready: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number, future in enumerate(futures):
             future.add_done_callback(lambda _, number=number: ready.put(number))
@@ -106,6 +110,8 @@ class Cluster:
             alone, left = time.monotonic(), left - 1
             if futures[number].status != "finished":
                 self._raise(futures[number])
+            if not keep:
+                futures[number].release()
             done(number)
 
     def _raise(self, future: Any) -> None:

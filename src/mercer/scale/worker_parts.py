@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
 from dask.base import compute
 from dask.delayed import Delayed, delayed
 
@@ -16,6 +16,7 @@ from ..data.partitions import HereParts, Join, Parts, Work, fan_in, groups, tree
 from .cluster import Cluster
 from .parcels import opened, packed
 
+FEWEST = 4
 AHEAD = 2
 """Results per thread of the cluster that are made before they are asked for."""
 SENT_BYTES = 4 * 2**20
@@ -27,8 +28,11 @@ def as_it_is(value: Any) -> Any:
 
 
 def done_on(parcel: bytes, number: int, part: Any, argument: Any) -> Any:
-    """Do the work in a parcel on the object of one partition."""
-    return naming(opened(parcel), number, part, argument)
+    """Do the work in a parcel on the object of one partition.
+
+    Arguments that are more than a number are packed: arrays in them are then aligned as the compiled core needs them.
+    """
+    return naming(opened(parcel), number, part, pickle.loads(argument) if isinstance(argument, bytes) else argument)
 
 
 class WorkerParts(Parts):
@@ -54,6 +58,10 @@ class WorkerParts(Parts):
     def memory(self) -> int | None:
         return self._cluster.memory
 
+    @property
+    def room(self) -> int | None:
+        return self._cluster.room
+
     def threads(self, n_jobs: int | None) -> int | None:
         return None
 
@@ -65,8 +73,8 @@ class WorkerParts(Parts):
         """Return a task for every place; the parcel of the work is one more task, so that a worker gets it once."""
         name = f"{task_name(work)}-{uuid4().hex}"
         parcel = self._parcel(packed(work), name)
-        sent = {place: None if arguments is None else arguments[place] for place in places}
-        if sum(size_of(argument) for argument in sent.values()) > SENT_BYTES:
+        sent: dict[int, Any] = {place: None if arguments is None else as_sent(arguments[place]) for place in places}
+        if sum(len(argument) for argument in sent.values() if isinstance(argument, bytes)) > SENT_BYTES:
             sent = self._sent(sent, name)
         do = delayed(done_on, pure=False)
         return {
@@ -75,7 +83,9 @@ class WorkerParts(Parts):
         }
 
     def _parcel(self, content: bytes, name: str) -> Any:
-        """Return bytes as they are known to the cluster, sent in pieces of moderate size."""
+        """Return bytes as a task; many of them are sent before the others, in pieces of moderate size."""
+        if len(content) <= SENT_BYTES:
+            return delayed(as_it_is)(content, dask_key_name=f"parcel-{name}")
         pieces: list[Any] = []
         for first in range(0, len(content), SENT_BYTES):
             piece = delayed(as_it_is)(content[first : first + SENT_BYTES], dask_key_name=f"piece-{name}-{first}")
@@ -89,7 +99,7 @@ class WorkerParts(Parts):
         size = 0
         for place, argument in arguments.items():
             waiting.append(delayed(as_it_is)(argument, dask_key_name=f"argument-{name}-{place}"))
-            size += size_of(argument)
+            size += len(argument)
             if size > SENT_BYTES:
                 found += self._cluster.computed(waiting)
                 waiting, size = [], 0
@@ -107,8 +117,8 @@ class WorkerParts(Parts):
         waiting = deque(range(len(self)) if places is None else places)
         tasks = self._tasks(work, arguments, list(waiting))
         running: deque[Any] = deque()
+        most = AHEAD * max(FEWEST, self._cluster.n_threads)
         while waiting or running:
-            most = AHEAD * max(1, self._cluster.n_threads)
             if waiting and len(running) <= most // 2:
                 some = [tasks[waiting.popleft()] for _ in range(min(len(waiting), most - len(running)))]
                 running.extend(self._cluster.computed(some))
@@ -129,8 +139,7 @@ class WorkerParts(Parts):
         for place, root in enumerate(roots[1:], 1):
             roots[place] = node([roots[place - 1], root])
         whole, *leaves = self._cluster.computed([roots[-1], *(tasks[place] for place in places)])
-        self._cluster.wait(leaves, lambda number: done(places[number]))
-        del leaves
+        self._cluster.wait(leaves, lambda number: done(places[number]), keep=False)
         found = self._cluster.result(whole)
         return found if before is None else join([before, found])
 
@@ -165,8 +174,6 @@ def task_name(work: Any) -> str:
     return f"mercer-{getattr(function, '__name__', type(function).__name__).replace('_', '-')}"
 
 
-def size_of(argument: Any) -> int:
-    """Return the bytes of an argument, as far as it is arrays."""
-    if isinstance(argument, tuple | list):
-        return sum(map(size_of, argument))
-    return argument.nbytes if isinstance(argument, np.ndarray) else 0
+def as_sent(argument: Any) -> Any:
+    """Return a number or None as it is, and anything else as bytes."""
+    return argument if argument is None or isinstance(argument, int) else packed(argument)

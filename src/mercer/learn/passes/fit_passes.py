@@ -88,7 +88,7 @@ class Passes:
         device: Device | None = None,
     ):
         self.context = context
-        self.device = device
+        self.device, self.n_jobs = device, n_jobs
         self.partitions = table if isinstance(table, PartitionedTable) else None
         callbacks = [one for one in (callback, context.progress) if one is not None]
         self.report = Reporter(callbacks, table.n_rows if callbacks else 0, n_jobs)
