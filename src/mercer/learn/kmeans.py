@@ -26,7 +26,7 @@ from .context import FitContext
 from .estimates.memory_estimates import Extent, check_after, known_width
 from .estimates.time_forecast import Work, features_work, steps_left
 from .features.feature_matrix import FeatureChunk, FeatureMatrix, feature_matrix
-from .features.partitioned_features import HeldPart, Making, PartitionedFeatures
+from .features.partitioned_features import HeldPart, PartitionedFeatures, made
 from .features.prepared_rows import PreparedRows
 from .fitting.placement import landmark_root
 from .machine import KernelMachine
@@ -251,8 +251,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMix
             return feature_matrix(rows, space.features, width, False, self.n_jobs, most)
         parts = rows.passes.partitions.parts
         room = most if parts.room is None else min(most, parts.room)
-        making = Making(rows.apart(self.n_jobs), partial(clustered_rows, self, room / rows.n_rows))
-        return PartitionedFeatures(parts.kept(making, rows.passes.partitions.starts), rows, width, False, self.n_jobs)
+        making = partial(made, rows.apart(self.n_jobs), partial(clustered_rows, self, room / rows.n_rows))
+        return PartitionedFeatures(parts.kept(making), rows, width, False, self.n_jobs)
 
     def space_there(self, rows: PreparedRows) -> FeatureSpace:
         """Where the clusters lie, for rows of a partition: without what only centres need."""
@@ -494,7 +494,8 @@ def moved_there(centres: Centres, part: HeldPart, argument: None) -> tuple[Matri
 
 
 def nearest_there(centres: Centres, part: HeldPart, argument: None) -> NDArray[np.int32]:
-    return nearest(*part.features, centres)
+    design, space = part.features
+    return nearest(design, space, centres)
 
 
 def nearest(design: FeatureMatrix, space: FeatureSpace, centres: Centres) -> NDArray[np.int32]:

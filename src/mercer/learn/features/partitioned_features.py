@@ -32,17 +32,6 @@ class HeldPart(NamedTuple):
     features: Any
 
 
-class Making(NamedTuple):
-    """How the features of a partition are made there: by whatever a placement gives for its rows."""
-
-    how: PartRows
-    make: Callable[[PreparedRows], Any]
-
-    def __call__(self, table: Table, first: int) -> HeldPart:
-        rows = self.how.of(table)
-        return HeldPart(rows, self.make(rows))
-
-
 class PartitionedFeatures(FeatureMatrix):
     """Features of rows in partitions.
 
@@ -223,6 +212,12 @@ class PartitionedRoom:
 
 
 # -- work on the features of one partition -----------------------------------------------------------------------------
+
+
+def made(how: PartRows, make: Callable[[PreparedRows], Any], table: Table, argument: Any) -> HeldPart:
+    """The features of a partition, by whatever makes them of its rows."""
+    rows = how.of(table)
+    return HeldPart(rows, make(rows))
 
 
 def filled(

@@ -19,7 +19,7 @@ from ..estimates.memory_estimates import room_for_features
 from ..features.device_features import LEFT_FREE, DeviceFeatures, DeviceHeld, DeviceStreamed
 from ..features.device_kernel_matrix import DeviceKernelMatrix, landmark_gram
 from ..features.feature_matrix import FeatureMatrix, HeldFeatures, StreamedFeatures, values_of
-from ..features.partitioned_features import Making, PartitionedFeatures, PartitionedRoom
+from ..features.partitioned_features import PartitionedFeatures, PartitionedRoom, made
 from ..features.prepared_rows import PreparedRows
 from ..passes.fit_passes import Passes
 from ..protocols import LinearMachine
@@ -199,8 +199,8 @@ class OnPartitions:
     def streamed(self, rows: PreparedRows, map: FeatureMap, intercept: bool, n_jobs: int | None) -> PartitionedFeatures:
         """Features that are made again in every pass."""
         threads = self.table.parts.threads(n_jobs)
-        making = Making(rows.apart(n_jobs), partial(streamed_there, self.there, map, intercept, threads))
-        parts = self.table.parts.kept(making, self.table.starts)
+        make = partial(streamed_there, self.there, map, intercept, threads)
+        parts = self.table.parts.kept(partial(made, rows.apart(n_jobs), make))
         return PartitionedFeatures(parts, rows, int(map.n_components_), intercept, n_jobs)
 
     def landmark_features(self, map: FeatureMap, values: FeatureMatrix, n_jobs: int | None) -> LandmarkFeatures:
