@@ -1,7 +1,8 @@
-"""Has the stream changed? Batches of rows against a reference, by a kernel test of two samples at linear cost.
+"""Has the stream changed?
+=======================
 
-Rows are scikit-learn's handwritten digits. From the fifth batch on some of the pictures are darker. Run it with
-``python examples/drift.py``.
+Batches of rows are compared with a reference by a kernel test of two samples, at linear cost. Rows are scikit-learn's
+handwritten digits; from the fifth batch on, one picture in three is darker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Intervals for house prices that hold nine prices in ten, also in each of several regions.
+"""How far off may a prediction be?
+================================
 
-The prices are made up, so that the truth is known: some regions have far more varied prices than others. Run it with
-``python examples/intervals.py``.
+Intervals for house prices that hold nine prices in ten, also in each of several regions. The prices are made up, so
+that the truth is known: some regions have far more varied prices than others.
 """
 
 from __future__ import annotations

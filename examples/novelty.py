@@ -1,7 +1,8 @@
-"""Which pictures are of a digit that was never seen? p-values of novelty, learned in batches.
+"""Which rows are unlike all that came before?
+===========================================
 
-Rows are scikit-learn's handwritten digits: zeros to four are learned from, then pictures of all digits arrive. Run it
-with ``python examples/novelty.py``.
+p-values of novelty, learned in batches. Rows are scikit-learn's handwritten digits: zeros to fours are learned from,
+then pictures of all digits arrive.
 """
 
 from __future__ import annotations
