@@ -208,9 +208,9 @@ def test_estimates_that_may_be_arbitrarily_steep_are_refused(kernel):
 
 
 def test_other_arguments_outside_the_hypotheses_are_refused():
-    with pytest.raises(ValueError, match="for kernels with a spectral law"):
+    with pytest.raises(ValueError, match="for kernels with a spectral distribution"):
         bounds.fourier_uniform_error(100, Polynomial(2), 1.0, 2, epsilon=0.1)
-    with pytest.raises(ValueError, match="for kernels with a spectral law"):
+    with pytest.raises(ValueError, match="for kernels with a spectral distribution"):
         bounds.fourier_uniform_error(100, SkewedChi2() + Gaussian(), 1.0, 2, epsilon=0.1)
     with pytest.raises(ValueError, match="is not a number yet"):
         bounds.fourier_uniform_error(100, Gaussian("scale"), 1.0, 2, epsilon=0.1)

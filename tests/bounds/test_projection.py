@@ -162,7 +162,7 @@ def test_other_maps_are_refused():
     with pytest.raises(NotFittedError):
         bounds.projection_residual(Nystrom(), FITTED)
     precomputed = Nystrom("precomputed", n_components=5, random_state=0).fit(Gaussian()(FITTED))
-    with pytest.raises(ValueError, match="a precomputed kernel does not tell"):
+    with pytest.raises(ValueError, match="a precomputed kernel does not provide"):
         bounds.projection_residual(precomputed, Gaussian()(FITTED))
 
 

@@ -100,7 +100,7 @@ def test_encodings_and_delimiters(run, fails, tmp_path):
     assert "such as --encoding 'latin-1'" in message
     result = run(*arguments, "--encoding", "latin-1")
     assert result.exit_code == 0, result.output
-    assert "has ';' between its fields, and is read so; give --delimiter ','" in result.stderr
+    assert "has ';' between its fields and is read accordingly; give --delimiter ','" in result.stderr
     assert "between its fields" not in run(*arguments, "--encoding", "latin-1", "--delimiter", ";").stderr
 
 

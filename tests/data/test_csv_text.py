@@ -69,7 +69,7 @@ def test_an_encoding_that_is_none(tmp_path):
 def test_another_delimiter_is_found_and_told(tmp_path, mark):
     lines = [mark.join(line) for line in (("a", "b", "y"), ("1,5", '"x y"', "2"), ("2,5", f'"x{mark}y"', "3"))]
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    with pytest.warns(UserWarning, match=r"a\.csv has .* between its fields, and is read so") as told:
+    with pytest.warns(UserWarning, match=r"a\.csv has .* between its fields and is read accordingly") as told:
         table = data.open(tmp_path / "a.csv", target="y")
     assert repr(mark) in str(told[0].message)
     assert table.names == ("a", "b")

@@ -328,5 +328,5 @@ def test_a_model_ignores_its_target_and_weight_without_a_word(tmp_path):
     model.fit(data.open(tmp_path / "known.csv", target="y", weight="w"))
     expected = model.predict(frame[["a", "b"]])
     np.testing.assert_array_equal(model.predict(data.open(tmp_path / "known.csv")), expected)
-    with pytest.warns(UserWarning, match="no columns of these names: 'more'$"):
+    with pytest.warns(UserWarning, match="no columns with these names: 'more'$"):
         np.testing.assert_array_equal(model.predict(data.open(tmp_path / "more.csv")), expected)

@@ -13,10 +13,10 @@ from mercer import RandomFourier
 from mercer.data import Blocks
 from mercer.kernels import Gaussian
 from mercer.learn import KernelClassifier
+from mercer.learn.left_out import calibration
+from mercer.learn.left_out.calibration import Calibration, curve, sharpness
+from mercer.learn.left_out.decision_values import influences, left_out_each
 from mercer.learn.losses import SquaredHinge
-from mercer.learn.validation import calibration
-from mercer.learn.validation.calibration import Calibration, curve, sharpness
-from mercer.learn.validation.left_out import influences, left_out_each
 from mercer.persist import train
 
 LOSSES = ("squared_hinge", "squared", "logistic")

@@ -17,12 +17,12 @@ from mercer.learn.context import FitContext
 from mercer.learn.features.feature_matrix import HeldFeatures
 from mercer.learn.fitting import penalty_path
 from mercer.learn.fitting.penalty_path import STRENGTHS, PathState, held_out
+from mercer.learn.left_out.decision_values import left_out_each
 from mercer.learn.losses import Squared, SquaredHinge
 from mercer.learn.passes.fit_passes import Passes
 from mercer.learn.solvers.active_rows import USUAL_STEPS, step_cost
 from mercer.learn.solvers.choice import SolverCost
 from mercer.learn.solvers.newton import Newton, Report
-from mercer.learn.validation.left_out import left_out_each
 from mercer.persist import train
 
 from ..tables import every_value

@@ -374,7 +374,7 @@ def test_bad_input_of_transform():
     matrix = Nystrom("precomputed").fit(np.eye(4))
     with pytest.raises(ValueError, match="X has 3 features, but Nystrom is expecting 4"):
         matrix.transform(np.ones((2, 3)))
-    with pytest.raises(ValueError, match=r"no value between two new rows: .* found shape \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"no value for two new rows: .* found shape \(2, 4\)"):
         kernel_error(matrix, np.ones((2, 4)))
     with pytest.raises(NotImplementedError, match="the mean of Nystrom is not known"):
         strings.mean(WORDS)

@@ -112,7 +112,7 @@ def test_mean_and_variance_are_those_of_the_outer_map_on_inner_features():
 def test_over_random_features_mean_and_variance_say_that_they_are_not_known():
     X = histograms()
     fitted = Composed(TensorSketch(Polynomial(2)), RandomFourier(Gaussian()), random_state=0).fit(X)
-    with pytest.raises(NotImplementedError, match=r"the mean of Composed is not known: .* of random features"):
+    with pytest.raises(NotImplementedError, match=r"the mean of Composed is not known: .* random inner features"):
         fitted.mean(X)
     with pytest.raises(NotImplementedError, match="no exact variance is known for Composed"):
         fitted.variance(X)

@@ -51,7 +51,7 @@ def test_the_same_bits_in_the_array_that_was_given(row, form, dtype):
     features = row(24, random_state=0, n_jobs=2).fit(X)
     Z = features.transform(X)
     if sp.issparse(Z):
-        with pytest.raises(ValueError, match="out must be None where sparse rows have sparse features"):
+        with pytest.raises(ValueError, match="out must be None if sparse rows have sparse features"):
             features.transform(X, out=np.empty(Z.shape, dtype=dtype))
         return
     out = np.full(Z.shape, np.nan, dtype=dtype)

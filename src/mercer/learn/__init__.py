@@ -5,9 +5,9 @@ they share is in ``machine`` and ``moment_machine``. The objective of a model is
 ``solvers``, which ``solvers.choice`` chooses among, and the stopping rule is that solver's own. What leads there, in
 the order in which rows go through it: ``passes`` (what is read when), ``prepare`` (columns), ``pilot`` and
 ``learned_columns`` (what is left open), ``targets``, ``features``, ``statistics`` (sums of rows), ``fitting`` (one
-machine, one table). Beside them are ``estimates`` of memory and time, ``validation`` by rows that are left out, and
-``training_rows``, which a fitted model remembers. ``conformal`` puts intervals and sets of classes
-around learners.
+machine, one table). Beside them are ``estimates`` of memory and time, ``left_out`` (what a fit would say of rows that
+it had not learned from), and ``training_rows``, which a fitted model remembers. ``conformal`` puts intervals and sets
+of classes around learners.
 """
 
 from .cca import KernelCCA

@@ -55,6 +55,17 @@ from .fitting.penalty_path import (
     unkept,
 )
 from .fitting.warm_start import widened
+from .left_out.calibration import (
+    FORGOTTEN,
+    SMALL,
+    Calibration,
+    KeptRows,
+    chosen_rows,
+    learned,
+    learned_sharpness,
+    sharpened,
+)
+from .left_out.decision_values import NEAREST, left_out_each
 from .losses import Loss, SideBySide, SquaredHinge, loss_named
 from .machine import KernelMachine
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
@@ -90,17 +101,6 @@ from .targets.labels import (
     probabilities,
 )
 from .training_rows.region import Region, decays, fallback
-from .validation.calibration import (
-    FORGOTTEN,
-    SMALL,
-    Calibration,
-    KeptRows,
-    chosen_rows,
-    learned,
-    learned_sharpness,
-    sharpened,
-)
-from .validation.left_out import NEAREST, left_out_each
 
 Matrix = NDArray[np.float64]
 

@@ -28,6 +28,8 @@ from .estimates.time_forecast import Work, sums_work
 from .features.kept_features import KeptFeatures
 from .features.prepared_rows import Chunk, PreparedRows
 from .fitting.penalty_path import GCV, HOLDOUT, LOO, held_out, is_several, rule_of
+from .left_out.calibration import KeptRows
+from .left_out.leverages import LeftOut
 from .machine import KernelMachine, row_stream
 from .map_choice import EXACT, OPEN, is_open, leaves_kernel_open, parsed, takes_rows_as_they_are
 from .passes.progress import Reporter
@@ -42,8 +44,6 @@ from .statistics import Centred, Moments, chunk_rows
 from .statistics.moments import SAFETY, precision_of, trace_of
 from .targets.regression_targets import checked_targets
 from .training_rows.region import MARGIN, Extremes, Region
-from .validation.calibration import KeptRows
-from .validation.leverages import LeftOut
 
 Matrix = NDArray[np.float64]
 PREPARATIONS = (OPEN, None)

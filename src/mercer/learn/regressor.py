@@ -43,6 +43,7 @@ from .fitting.penalty_path import (
     is_several,
     rule_of,
 )
+from .left_out.calibration import KeptRows
 from .losses import TargetLoss
 from .map_choice import OPEN, exact_map, expected_map, is_exact, is_narrow, is_open
 from .moment_machine import AdditiveMachine, Factor, can_add_rows
@@ -64,7 +65,6 @@ from .targets.regression_losses import (
 )
 from .targets.regression_targets import AllTargets, Units, checked_targets
 from .training_rows.region import Region, decays, has_linear_term
-from .validation.calibration import KeptRows
 
 Matrix = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from ...data.block import part_of
+from ..left_out.decision_values import NEAREST
 from ..regressor import KernelRegressor
-from ..validation.left_out import NEAREST
 
 Matrix = NDArray[np.float64]
 

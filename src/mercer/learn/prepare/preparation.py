@@ -26,10 +26,10 @@ from ...data.times import parts as parts_of_dates
 from ..statistics.column_summaries import Summary, joined, summarise
 from . import coded_rows
 from .coded_rows import ABSENT, UNSEEN, CodedRows, LevelColumn, NumberColumns, without_rare
-from .column_scales import Spread, offset_and_factor, within_reach
 from .description import description
 from .levels import Column, check_hashable, in_order, rare_levels
 from .new_gaps import NewGaps
+from .offsets_and_factors import Spread, offset_and_factor, within_reach
 from .row_kinds import KINDS, recognised
 from .tails import SAMPLED, Tails, heavy_tails
 from .unit_rows import unit_rows
