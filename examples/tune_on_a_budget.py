@@ -22,7 +22,7 @@ from sklearn.svm import SVR
 
 import mercer
 
-X, y = make_friedman1(3000, n_features=15, noise=1.0, random_state=0)
+X, y = make_friedman1(2000, n_features=15, noise=1.0, random_state=0)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=1000, random_state=0)
 scores = {}
 
@@ -36,7 +36,7 @@ scores["Mercer, kernel and penalty given"] = (
     .score(X_test, y_test)
 )
 scores["Mercer, defaults"] = mercer.KernelRegressor(random_state=0).fit(X_train, y_train).score(X_test, y_test)
-tuned = mercer.tune(X_train, y_train, rounds=1, features=1024, random_state=0)
+tuned = mercer.tune(X_train, y_train, rounds=1, features=512, random_state=0)
 scores["Mercer, tuned"] = tuned.model.score(X_test, y_test)
 for name, score in scores.items():
     print(f"{name:33} R2 {score:.3f}")

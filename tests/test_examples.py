@@ -167,7 +167,7 @@ def test_the_drift_example_finds_the_batches_that_have_changed(capsys):
 
 def test_the_novelty_example_finds_digits_that_were_never_seen(capsys):
     with example("novelty") as module:
-        known, unknown = module.main()
+        known, unknown, _ = module.main()
     assert known < 0.12
     assert unknown > 0.6
     assert len(capsys.readouterr().out.splitlines()) == 11

@@ -27,8 +27,8 @@ def run(page: str) -> tuple[int, int]:
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start(1))
         test = parser.get_doctest(block[1], names, page, page, line)
+        test.globs = names  # not the copy that a test makes: functions of one block see what the next one assigns
         runner.run(test, clear_globs=False)
-        names = test.globs
     return runner.tries, runner.failures
 
 
