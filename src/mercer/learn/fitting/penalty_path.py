@@ -40,7 +40,7 @@ from .loss_fit import Sharpening, counted, features_of_few
 
 Matrix = NDArray[np.float64]
 
-LOO, HOLDOUT, GCV = "loo", "holdout", "gcv"
+LOO, HOLDOUT, GCV, EVIDENCE = "loo", "holdout", "gcv", "evidence"
 STRENGTHS = tuple(np.logspace(-2.0, 3.0, 11).tolist())
 """What the loss counts beside ||w||^2 / 2, where penalties are not given."""
 HELD_SHARE = 0.2
@@ -63,7 +63,7 @@ class PenaltyPath(NamedTuple):
     Attributes
     ----------
     rule : str
-        How scores are found: "loo", "holdout" or "gcv".
+        How scores are found: "loo", "holdout", "gcv" or "evidence".
     penalties : tuple of floats
         The values of C, or of alpha.
     scores : tuple of floats
