@@ -5,6 +5,8 @@
 files under build/demo, and two pages and a picture are left there to look at.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/error_against_time.png"
+
 from __future__ import annotations
 
 import csv

@@ -6,6 +6,8 @@ scikit-learn's 1,797 digits. That is so little data that the exact machine is qu
 the exact machine is not. ``make digits`` runs it in about three minutes.
 """
 
+# sphinx_gallery_thumbnail_path = "_static/error_against_time.png"
+
 from __future__ import annotations
 
 import time

@@ -9,6 +9,7 @@ same with torch tensors on the processor.
 from __future__ import annotations
 
 import numpy as np
+from matplotlib import pyplot
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -51,3 +52,10 @@ Z = map.transform(X_test)
 if torch is not None:
     there = map.transform(torch.asarray(X_test, device=place)).cpu().numpy()
     print(f"largest difference between features: {np.abs(Z - there).max():.1e}")
+
+figure, axes = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained", sharey=True)
+for panel, features, title in ((axes[0], Z, "on the processor"), (axes[1], Z if torch is None else there, "torch")):
+    panel.imshow(features[:40, :80], cmap="RdBu", aspect="auto")
+    panel.set(title=f"features {title}", xlabel="feature")
+axes[0].set(ylabel="row")
+pyplot.show()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from inspect import isclass, isfunction, ismodule
 from pathlib import Path
@@ -28,8 +29,10 @@ PACKAGES = {
 
 
 def packages() -> dict[str, str]:
+    """Packages with names of their own, and what they are for."""
     others = [f"mercer.{name}" for name in mercer.__all__ if ismodule(getattr(mercer, name))]
-    return PACKAGES | {name: _first_line(import_module(name)) for name in others if name not in PACKAGES}
+    found = PACKAGES | {name: _first_line(import_module(name)) for name in others if name not in PACKAGES}
+    return {name: words for name, words in found.items() if names(name)}
 
 
 def _first_line(thing: Any) -> str:
@@ -83,6 +86,9 @@ def write(app: Any, config: Any) -> None:
             path.write_text(text, encoding="utf-8")
     for path in set(folder.glob("*.rst")) - written:
         path.unlink()
+    listed = [f"- [{package}](packages/{package}.rst): {words}" for package, words in packages().items()]
+    pages = ["```{toctree}", ":hidden:", "", *(f"packages/{package}" for package in packages()), "```"]
+    (folder / "list.txt").write_text("\n".join([*listed, "", *pages, ""]), encoding="utf-8")
 
 
 def find(app: Any, env: Any, node: Any, contnode: Any) -> Any:
@@ -109,8 +115,36 @@ def skip(app: Any, what: str, name: str, thing: Any, is_skipped: bool, options: 
     return True if str(home).startswith(("sklearn.", "builtins")) else None
 
 
+LITERAL = re.compile(r"(``.*?``|:\w+:`[^`]*`|`[^`]*`_?)")
+TRAILING = re.compile(r"(?<![\w*`:\\])([A-Za-z]\w*)_(?=[\s,.;:)\]]|$)")
+
+
+def plain(text: str) -> str:
+    """Text in which names such as ``coef_`` are no links and bars no substitutions, outside of literals."""
+    parts = LITERAL.split(text)
+    return "".join(
+        part if number % 2 else TRAILING.sub(r"\1\\_", part).replace("|", r"\|") for number, part in enumerate(parts)
+    )
+
+
+def escape(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Let docstrings hold names with a trailing underscore and absolute values as they are read at a prompt."""
+    indent, is_doctest = -1, False
+    for number, line in enumerate(lines):
+        text = line.strip()
+        depth = len(line) - len(line.lstrip())
+        is_doctest = bool(text) and (is_doctest or text.startswith(">>>"))
+        if indent >= 0 and text and depth <= indent:
+            indent = -1
+        if text.startswith(".. ") or text.endswith("::"):
+            indent = depth
+        elif indent < 0 and not is_doctest and not text.startswith(("|", "+", "..")):
+            lines[number] = plain(line)
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.connect("config-inited", write)
     app.connect("missing-reference", find)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", escape, priority=900)  # after numpydoc
     return {"parallel_read_safe": True, "parallel_write_safe": True}
