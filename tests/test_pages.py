@@ -55,7 +55,7 @@ def test_every_link_of_a_page_leads_somewhere(page):
 
 def test_every_figure_of_the_site_is_there_and_used():
     text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
-    used = set(re.findall(r"^```\{plot\} figures/(\w+)\.py$", text, re.MULTILINE))
+    used = set(re.findall(r"^\.\. plot:: figures/(\w+)\.py$", text, re.MULTILINE))
     scripts = {path.stem for path in (ROOT / "docs" / "figures").glob("*.py")}
     assert scripts - {"tables", "error_against_time"} == used
 
